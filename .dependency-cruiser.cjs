@@ -11,7 +11,7 @@ module.exports = {
       comment: 'core/ knows no files, sockets, clocks or Node built-ins outside core/primitives',
       severity: 'error',
       from: { path: '^core/' },
-      to: { pathNot: '^core/', dependencyTypesNot: ['npm'] },
+      to: { pathNot: '^core/', dependencyTypesNot: ['npm', 'core'] },
     },
     {
       name: 'core-uses-no-package',
@@ -47,6 +47,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    parser: 'swc',
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },

@@ -52,7 +52,8 @@ function fail(text) {
 function installPackages() {
   once('npm', ['package-lock.json'], () => {
     say('installing npm packages (npm ci)');
-    if (!run('npm', ['ci', '--no-audit', '--no-fund'])) fail('npm ci failed: see above; is the npm registry reachable?');
+    if (!run('npm', ['ci', '--no-audit', '--no-fund']))
+      fail('npm ci failed: see above; is the npm registry reachable?');
   });
 }
 
@@ -82,7 +83,8 @@ function installPythonPackages() {
     say('installing the Python packages of the second implementation');
     const pip = join(home, 'bin', 'pip');
     if (!run('python3', ['-m', 'venv', home])) fail('python3 -m venv failed: install python3 and python3-venv');
-    if (!run(pip, ['install', '--quiet', '--require-hashes', '--requirement', requirements])) fail('pip install failed');
+    if (!run(pip, ['install', '--quiet', '--require-hashes', '--requirement', requirements]))
+      fail('pip install failed');
   });
 }
 

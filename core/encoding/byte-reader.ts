@@ -1,0 +1,107 @@
+import { concat } from './bytes.ts';
+
+/**
+ * Reads a stream of byte chunks in pieces of a wanted length. Holds no more than one piece and one chunk.
+ */
+export class ByteReader {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #rest: Uint8Array = new Uint8Array(0);
+  #ended = false;
+
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  /** The next `length` bytes; `undefined` if the stream ends before. May share memory with the stream's chunk. */
+  async read(length: number): Promise<Uint8Array | undefined> {
+    if (this.#rest.length >= length) return this.#take(length);
+    const parts = [this.#rest];
+    let missing = length - this.#rest.length;
+    this.#rest = new Uint8Array(0);
+    while (missing > 0) {
+      const chunk = await this.#next();
+      if (chunk === undefined) return undefined;
+      const used = Math.min(missing, chunk.length);
+      parts.push(chunk.subarray(0, used));
+      this.#rest = chunk.subarray(used);
+      missing -= used;
+    }
+    return join(parts);
+  }
+
+  /** The bytes up to and with the next `delimiter`; `undefined` if it is not among the next `maximum` bytes. */
+  async readThrough(delimiter: number, maximum: number): Promise<Uint8Array | undefined> {
+    let found = this.#rest.subarray(0, maximum).indexOf(delimiter);
+    while (found < 0 && this.#rest.length < maximum) {
+      const chunk = await this.#next();
+      if (chunk === undefined) return undefined;
+      this.#rest = join([this.#rest, chunk]);
+      found = this.#rest.subarray(0, maximum).indexOf(delimiter);
+    }
+    return found < 0 ? undefined : this.#take(found + 1);
+  }
+
+  /** Whether nothing is left. Waits for the stream to say so. */
+  async atEnd(): Promise<boolean> {
+    while (this.#rest.length === 0) {
+      const chunk = await this.#next();
+      if (chunk === undefined) return true;
+      this.#rest = chunk;
+    }
+    return false;
+  }
+
+  /** The next `length` bytes, or all that is left if that is less. */
+  async readUpTo(length: number): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    for (let missing = length; missing > 0 && !(await this.atEnd()); ) {
+      const part = this.#take(Math.min(missing, this.#rest.length));
+      missing -= part.length;
+      parts.push(part);
+    }
+    return concat(...parts);
+  }
+
+  /** All that is left, as a stream of chunks. */
+  async *remaining(): AsyncGenerator<Uint8Array> {
+    if (this.#rest.length > 0) yield this.#take(this.#rest.length);
+    for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) yield chunk;
+  }
+
+  /** Tells the source that nothing more will be read. */
+  async cancel(): Promise<void> {
+    this.#ended = true;
+    await this.#chunks.return?.();
+  }
+
+  #take(length: number): Uint8Array {
+    const piece = this.#rest.subarray(0, length);
+    this.#rest = this.#rest.subarray(length);
+    return piece;
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
+    if (this.#ended) return undefined;
+    const { done, value } = await this.#chunks.next();
+    if (done) this.#ended = true;
+    return done ? undefined : value;
+  }
+}
+
+/** Joins without copying where only one part has anything in it. */
+function join(parts: Uint8Array[]): Uint8Array {
+  const [first, second] = parts.filter((part) => part.length > 0);
+  return first !== undefined && second === undefined ? first : concat(...parts);
+}
+
+/** A stream of one chunk. */
+export async function* streamOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
+
+/** All of a stream, for callers that know it to be small. */
+export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return concat(...parts);
+}

@@ -1,0 +1,56 @@
+const encoder = new TextEncoder();
+// Fatal: invalid UTF-8 throws instead of turning into U+FFFD. A byte order mark is a character like any other.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** UTF-8 bytes of `text`. */
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/** The text that `bytes` encode in UTF-8, or `undefined` if they are not valid UTF-8. */
+export function fromUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+export function concat(...parts: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}
+
+/** `value` as four big-endian bytes; the spec's `u32`. */
+export function u32(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, value);
+  return bytes;
+}
+
+/** `value`, a safe integer, as eight big-endian bytes; the spec's `u64`. */
+export function u64(value: number): Uint8Array {
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(value));
+  return bytes;
+}
+
+/** Reads the spec's `u32` at `offset`. */
+export function readU32(bytes: Uint8Array, offset = 0): number {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(offset);
+}
+
+/** The parts, each behind its length as `u32`, so that no two lists of parts give the same bytes; the spec's `lp`. */
+export function lengthPrefixed(...parts: Uint8Array[]): Uint8Array {
+  return concat(...parts.flatMap((part) => [u32(part.length), part]));
+}
+
+/** Compares public values. Secrets are compared with `equalSecrets` of the primitives. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}

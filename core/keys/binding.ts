@@ -1,0 +1,158 @@
+/**
+ * Binding, the exchange that connects a device with a key server: docs/spec/keys.md, "Binding". Three steps:
+ * the device's request, the issuer's answer, and the device's acceptance.
+ */
+import {
+  equalSecrets,
+  hmacSha256,
+  sha256,
+  XWING_CIPHERTEXT_LENGTH,
+  xwingDecapsulate,
+  xwingEncapsulate,
+} from '#primitives';
+import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
+import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
+import { canonicalJson, hasMembers, type JsonObject } from '../encoding/canonical-json.ts';
+import { checkDevicePublicKey, type DeviceKeys, type Provider } from './device.ts';
+import { KeyError } from './errors.ts';
+import { hkdfExpand } from './hkdf.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
+import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
+import type { NamedKey } from './wrapped-key.ts';
+
+const REQUEST_LABEL = 'wispr/1 binding request';
+const MAXIMUM_LENGTH = 8192;
+
+/** Where a key server takes binding requests. */
+export const BINDING_PATH = '/v1/bindings';
+
+export interface BindingRequest {
+  /** The invitation code, as {@link normaliseCode} returns it. */
+  readonly code: string;
+  /** base64url of the device's Ed25519 public key. */
+  readonly ed25519: string;
+  /** Key id of the publisher that the device means. */
+  readonly publisher: KeyId;
+  /** Seconds since 1970. */
+  readonly time: number;
+  /** base64url of the device's X-Wing public key. */
+  readonly xwing: string;
+}
+
+export interface BindingAnswer {
+  /** base64url of the X-Wing ciphertext. */
+  readonly ciphertext: string;
+  /** base64url of a MAC that shows the issuer holds the device key. */
+  readonly confirmation: string;
+}
+
+/** A request whose form, keys and signature were checked. */
+export interface VerifiedBindingRequest extends BindingRequest {
+  readonly xwingPublicKey: Uint8Array;
+}
+
+/** The code of an invitation without the marks that people read it by; `undefined` if it cannot be one. */
+export function normaliseCode(text: string): string | undefined {
+  // Crockford's base32: letters that look like digits are read as them.
+  const code = text.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1');
+  return /^[0-9A-HJKMNP-TV-Z]{16}$/.test(code) ? code : undefined;
+}
+
+/** The device's request. */
+export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code: string, time: number): Uint8Array {
+  const request: BindingRequest = {
+    code,
+    ed25519: toBase64url(device.ed25519.publicKey),
+    publisher,
+    time,
+    xwing: toBase64url(device.xwing.publicKey),
+  };
+  return canonicalJson(signMessage(REQUEST_LABEL, request, device.ed25519.secretKey) as unknown as JsonObject);
+}
+
+/**
+ * The issuer's checks: form, keys, and possession of the signing key. Whether the code is good is the caller's to decide.
+ *
+ * @throws KeyError `binding-malformed`, `device-key-invalid`, `binding-signature`
+ */
+export function verifyBindingRequest(bytes: Uint8Array): VerifiedBindingRequest {
+  const message = parseMessage(bytes, MAXIMUM_LENGTH);
+  if (message === undefined || !hasMembers(message, ['code', 'ed25519', 'publisher', 'signature', 'time', 'xwing'])) {
+    throw new KeyError('binding-malformed', 'the binding request is not of the form that the protocol allows');
+  }
+  const { code, publisher, time } = message;
+  const signer = fromBase64url(message.ed25519, KEY_LENGTH);
+  const xwingPublicKey = fromBase64url(message.xwing);
+  if (
+    normaliseCode(String(code)) !== code ||
+    !isKeyId(publisher) ||
+    typeof time !== 'number' ||
+    !signer ||
+    !xwingPublicKey
+  ) {
+    throw new KeyError('binding-malformed', 'the binding request has a member that is not of the right form');
+  }
+  checkDevicePublicKey(xwingPublicKey);
+  if (!isSignedBy(REQUEST_LABEL, message, signer)) {
+    throw new KeyError('binding-signature', 'the binding request is not signed by the device');
+  }
+  return { ...(message as unknown as BindingRequest), xwingPublicKey };
+}
+
+/** The issuer's answer: a fresh device key, encapsulated to the device. `keyServer` is the issuer's own origin. */
+export async function answerBinding(
+  request: Uint8Array,
+  verified: VerifiedBindingRequest,
+  keyServer: string,
+): Promise<{ answer: Uint8Array; deviceKey: NamedKey }> {
+  const { ciphertext, sharedSecret } = xwingEncapsulate(verified.xwingPublicKey);
+  const provider = { keyServer, publisher: verified.publisher };
+  const deviceKey = await deriveDeviceKey(sharedSecret, provider, request, ciphertext);
+  const answer: BindingAnswer = {
+    ciphertext: toBase64url(ciphertext),
+    confirmation: toBase64url(await confirmationOf(deviceKey.key)),
+  };
+  return { answer: canonicalJson({ ...answer }), deviceKey };
+}
+
+/**
+ * The device's acceptance: the device key that the issuer now holds too.
+ *
+ * @throws KeyError `binding-malformed`, `binding-confirmation`
+ */
+export async function acceptBinding(
+  request: Uint8Array,
+  answer: Uint8Array,
+  device: DeviceKeys,
+  provider: Provider,
+): Promise<NamedKey> {
+  const message = parseMessage(answer, MAXIMUM_LENGTH);
+  const ciphertext = fromBase64url(message?.ciphertext, XWING_CIPHERTEXT_LENGTH);
+  const confirmation = fromBase64url(message?.confirmation, 32);
+  if (!message || !hasMembers(message, ['ciphertext', 'confirmation']) || !ciphertext || !confirmation) {
+    throw new KeyError('binding-malformed', "the key server's answer is not of the form that the protocol allows");
+  }
+  const sharedSecret = xwingDecapsulate(ciphertext, device.xwing.secretKey);
+  const deviceKey = await deriveDeviceKey(sharedSecret, provider, request, ciphertext);
+  if (!equalSecrets(confirmation, await confirmationOf(deviceKey.key))) {
+    throw new KeyError('binding-confirmation', "the key server's answer was not made for this device and this request");
+  }
+  return deviceKey;
+}
+
+async function deriveDeviceKey(
+  sharedSecret: Uint8Array,
+  { keyServer, publisher }: Provider,
+  request: Uint8Array,
+  ciphertext: Uint8Array,
+): Promise<NamedKey> {
+  const [label, origin] = [utf8('wispr/1 device key'), utf8(keyServer)];
+  const info = lengthPrefixed(label, origin, keyIdBytes(publisher), await sha256(request), await sha256(ciphertext));
+  const key = await hkdfExpand(sharedSecret, info, KEY_LENGTH);
+  return { id: await keyIdOf('device', key), key };
+}
+
+async function confirmationOf(deviceKey: Uint8Array): Promise<Uint8Array> {
+  const key = await hkdfExpand(deviceKey, lengthPrefixed(utf8('wispr/1 binding confirmation')), KEY_LENGTH);
+  return hmacSha256(key, utf8('wispr/1 binding confirmation'));
+}

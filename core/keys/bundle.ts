@@ -1,0 +1,191 @@
+/**
+ * The key bundle: the publisher's set keys and descriptor, signed, and sealed to one key server: docs/spec/keys.md, "Key bundles".
+ *
+ *   "wispr-bundle/1\n" (15) || H: u32 || header: canonical JSON (H) || Ed25519 signature (64) || payload: chunked-encryption
+ */
+import {
+  ed25519Sign,
+  ed25519Verify,
+  type KeyPair,
+  sha256,
+  XWING_CIPHERTEXT_LENGTH,
+  XWING_PUBLIC_KEY_LENGTH,
+  xwingDecapsulate,
+  xwingEncapsulate,
+} from '#primitives';
+import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
+import { concat, equalBytes, lengthPrefixed, readU32, u32, utf8 } from '../encoding/bytes.ts';
+import {
+  canonicalJson,
+  hasMembers,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseCanonicalJson,
+} from '../encoding/canonical-json.ts';
+import { openMessage, sealMessage } from '../object/chunked-encryption.ts';
+import { isSite } from '../site/site.ts';
+import { KeyError } from './errors.ts';
+import { hkdfExpand } from './hkdf.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
+import { parseMessage } from './sealed-message.ts';
+
+const MAGIC = utf8('wispr-bundle/1\n');
+const SIGNATURE_LABEL = utf8('wispr/1 key bundle\n');
+const MAXIMUM_HEADER_LENGTH = 8192;
+const SIGNATURE_LENGTH = 64;
+
+/** The bytes of the largest bundle that is read. */
+export const MAXIMUM_BUNDLE_LENGTH = 64 * 1024 * 1024;
+
+/** The key of one set, as the publisher hands it to the key server. */
+export interface BundledSet {
+  readonly id: KeyId;
+  /** base64url of the set key. */
+  readonly key: string;
+  /** The set's name; entitlement is decided by it. */
+  readonly name: string;
+  readonly site: string;
+}
+
+export interface KeyBundle {
+  /** base64url of the signed provider descriptor. */
+  readonly descriptor: string;
+  readonly sets: readonly BundledSet[];
+}
+
+interface BundleHeader {
+  /** Seconds since 1970. */
+  readonly issued: number;
+  readonly kem: string;
+  readonly payloadDigest: string;
+  readonly publisherKey: string;
+  /** Key id of the key server's X-Wing key. */
+  readonly recipient: KeyId;
+  /** Grows with every bundle of a workspace; a key server refuses to go back. */
+  readonly serial: number;
+  /** base64url of 16 random bytes, made when the workspace was. */
+  readonly workspace: string;
+}
+
+/** What a bundle says once it is opened. */
+export interface OpenedBundle extends KeyBundle {
+  readonly issued: number;
+  readonly publisher: KeyId;
+  readonly serial: number;
+  readonly workspace: string;
+}
+
+/** The key id of a key server's X-Wing public key. */
+export async function recipientIdOf(publicKey: Uint8Array): Promise<KeyId> {
+  return toBase64url(await sha256(concat(utf8('wispr/1 recipient key id\n'), publicKey)));
+}
+
+/** Seals `bundle` to the key server that holds `recipient`, and signs it. */
+export async function encodeBundle(
+  bundle: KeyBundle,
+  about: { readonly issued: number; readonly serial: number; readonly workspace: string },
+  recipient: Uint8Array,
+  publisher: KeyPair,
+): Promise<Uint8Array> {
+  if (recipient.length !== XWING_PUBLIC_KEY_LENGTH)
+    throw new KeyError('bundle-recipient', "the key server's public key is malformed");
+  const { ciphertext, sharedSecret } = xwingEncapsulate(recipient);
+  const recipientId = await recipientIdOf(recipient);
+  const publisherId = await keyIdOf('publisher', publisher.publicKey);
+  const context = bundleContext(recipientId, publisherId);
+  const payload = await sealMessage(
+    await bundleKey(sharedSecret, context),
+    context,
+    canonicalJson(bundle as unknown as JsonObject),
+  );
+  const header: BundleHeader = {
+    ...about,
+    kem: toBase64url(ciphertext),
+    payloadDigest: toBase64url(await sha256(payload)),
+    publisherKey: toBase64url(publisher.publicKey),
+    recipient: recipientId,
+  };
+  const headerBytes = canonicalJson({ ...header });
+  const signature = ed25519Sign(concat(SIGNATURE_LABEL, headerBytes), publisher.secretKey);
+  return concat(MAGIC, u32(headerBytes.length), headerBytes, signature, payload);
+}
+
+/**
+ * Opens a bundle at the key server. The caller compares publisher, workspace and serial with what it knows.
+ *
+ * @throws KeyError `bundle-malformed`, `bundle-signature`, `bundle-recipient`, `bundle-unreadable`
+ */
+export async function openBundle(bytes: Uint8Array, recipient: KeyPair): Promise<OpenedBundle> {
+  const { header, payload } = await readSignedBundle(bytes);
+  const recipientId = await recipientIdOf(recipient.publicKey);
+  if (header.recipient !== recipientId)
+    throw new KeyError('bundle-recipient', 'the bundle was sealed for another key server');
+  const publisher = await keyIdOf('publisher', fromBase64url(header.publisherKey, KEY_LENGTH) as Uint8Array);
+  const sharedSecret = xwingDecapsulate(
+    fromBase64url(header.kem, XWING_CIPHERTEXT_LENGTH) as Uint8Array,
+    recipient.secretKey,
+  );
+  const context = bundleContext(recipientId, publisher);
+  const message = await openMessage(await bundleKey(sharedSecret, context), context, payload);
+  const bundle = message && parseCanonicalJson(message);
+  if (!isKeyBundle(bundle)) throw new KeyError('bundle-unreadable', 'the bundle does not decrypt to a list of keys');
+  return { ...bundle, issued: header.issued, publisher, serial: header.serial, workspace: header.workspace };
+}
+
+async function readSignedBundle(bytes: Uint8Array): Promise<{ header: BundleHeader; payload: Uint8Array }> {
+  if (bytes.length > MAXIMUM_BUNDLE_LENGTH || bytes.length < MAGIC.length + 4) throw malformed('its length');
+  if (!equalBytes(bytes.subarray(0, MAGIC.length), MAGIC)) throw malformed('it is not a key bundle of version 1');
+  const length = readU32(bytes, MAGIC.length);
+  const start = MAGIC.length + 4;
+  if (length > MAXIMUM_HEADER_LENGTH || bytes.length < start + length + SIGNATURE_LENGTH)
+    throw malformed('its header length');
+  const headerBytes = bytes.subarray(start, start + length);
+  const signature = bytes.subarray(start + length, start + length + SIGNATURE_LENGTH);
+  const payload = bytes.subarray(start + length + SIGNATURE_LENGTH);
+  const { header, publisherKey } = parseBundleHeader(headerBytes);
+  if (!ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publisherKey)) {
+    throw new KeyError('bundle-signature', "the bundle's signature is not valid");
+  }
+  if (toBase64url(await sha256(payload)) !== header.payloadDigest) throw malformed('its payload is not the signed one');
+  return { header, payload };
+}
+
+function parseBundleHeader(bytes: Uint8Array): { header: BundleHeader; publisherKey: Uint8Array } {
+  const message = parseMessage(bytes, MAXIMUM_HEADER_LENGTH);
+  const members = ['issued', 'kem', 'payloadDigest', 'publisherKey', 'recipient', 'serial', 'workspace'];
+  if (!message || !hasMembers(message, members)) throw malformed('its header');
+  const { issued, kem, publisherKey, recipient, serial, workspace } = message;
+  const key = fromBase64url(publisherKey, KEY_LENGTH);
+  const lengths = fromBase64url(kem, XWING_CIPHERTEXT_LENGTH) && fromBase64url(workspace, 16) && isKeyId(recipient);
+  if (!lengths || !key || typeof issued !== 'number' || typeof serial !== 'number')
+    throw malformed('a member of its header');
+  return { header: message as unknown as BundleHeader, publisherKey: key };
+}
+
+function isKeyBundle(value: Json | undefined): value is JsonObject & KeyBundle {
+  if (!isJsonObject(value) || !hasMembers(value, ['descriptor', 'sets']) || !Array.isArray(value.sets)) return false;
+  return fromBase64url(value.descriptor) !== undefined && value.sets.every(isBundledSet);
+}
+
+function isBundledSet(value: Json): boolean {
+  if (!isJsonObject(value) || !hasMembers(value, ['id', 'key', 'name', 'site'])) return false;
+  return (
+    isKeyId(value.id) &&
+    fromBase64url(value.key, KEY_LENGTH) !== undefined &&
+    typeof value.name === 'string' &&
+    isSite(value.site)
+  );
+}
+
+function bundleContext(recipient: KeyId, publisher: KeyId): Uint8Array {
+  return lengthPrefixed(utf8('wispr/1 key bundle'), keyIdBytes(recipient), keyIdBytes(publisher));
+}
+
+function bundleKey(sharedSecret: Uint8Array, context: Uint8Array): Promise<Uint8Array> {
+  return hkdfExpand(sharedSecret, context, KEY_LENGTH);
+}
+
+function malformed(what: string): KeyError {
+  return new KeyError('bundle-malformed', `the key bundle is malformed: ${what}`);
+}

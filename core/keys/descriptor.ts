@@ -1,0 +1,127 @@
+/** The provider descriptor: who publishes which sites, and where their keys are: docs/spec/keys.md, "Provider descriptor". */
+import { fromBase64url } from '../encoding/base64url.ts';
+import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';
+import { isOrigin, isSite } from '../site/site.ts';
+import { KeyError } from './errors.ts';
+import { KEY_LENGTH, type KeyId, keyIdOf } from './key-id.ts';
+import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
+
+/** One site of a provider. */
+export interface SiteDescription {
+  /** Origins of the content hosts, tried in this order. */
+  readonly content: readonly string[];
+  /** Origin of the HTTPS reading site. */
+  readonly reading: string;
+  readonly site: string;
+}
+
+export interface ProviderDescriptor {
+  /** Seconds since 1970: not to be believed later. */
+  readonly expires: number;
+  /** Seconds since 1970: of two descriptors, the one issued later counts. */
+  readonly issued: number;
+  /** Origin of the key server. */
+  readonly keyServer: string;
+  /** What the publisher calls itself; shown to readers, proves nothing. */
+  readonly name: string;
+  /** base64url of the publisher's Ed25519 public key. */
+  readonly publisherKey: string;
+  readonly sites: readonly SiteDescription[];
+}
+
+/** A descriptor whose signature was checked under the key that it names. */
+export interface VerifiedDescriptor extends ProviderDescriptor {
+  /** Key id of {@link ProviderDescriptor.publisherKey}: what a host proof must name. */
+  readonly publisher: KeyId;
+  readonly publisherKeyBytes: Uint8Array;
+}
+
+const LABEL = 'wispr/1 provider descriptor';
+const MAXIMUM_LENGTH = 65_536;
+const MEMBERS = ['expires', 'issued', 'keyServer', 'name', 'publisherKey', 'signature', 'sites'];
+const MAXIMUM_SITES = 16;
+const MAXIMUM_CONTENT_HOSTS = 8;
+
+/** Where a key server serves its descriptor. */
+export const DESCRIPTOR_PATH = '/.well-known/wispr-provider';
+
+/**
+ * Signs a descriptor.
+ *
+ * @throws KeyError `descriptor-malformed` if it is not of the form that readers accept: a fallback or reading site that is not
+ * HTTPS (or, for development, loopback), an invalid site, too many of anything
+ */
+export function encodeDescriptor(descriptor: ProviderDescriptor, publisherSecretKey: Uint8Array): Uint8Array {
+  const signed = signMessage(LABEL, descriptor, publisherSecretKey);
+  checkForm(signed as unknown as JsonObject);
+  return canonicalJson(signed as unknown as JsonObject);
+}
+
+/**
+ * Verifies a descriptor under the key that it names itself. Whether that key may speak for a site is the host proof's matter.
+ *
+ * @param now - seconds since 1970
+ * @throws KeyError `descriptor-malformed`, `descriptor-signature`, `descriptor-expired`
+ */
+export async function verifyDescriptor(bytes: Uint8Array, now: number): Promise<VerifiedDescriptor> {
+  const message = parseMessage(bytes, MAXIMUM_LENGTH);
+  if (message === undefined) throw new KeyError('descriptor-malformed', 'the descriptor is not canonical JSON');
+  const key = checkForm(message);
+  if (!isSignedBy(LABEL, message, key))
+    throw new KeyError('descriptor-signature', "the descriptor's signature is not valid");
+  const { signature: _, ...descriptor } = message as unknown as ProviderDescriptor & { signature: string };
+  if (now > descriptor.expires) {
+    const expired = new Date(descriptor.expires * 1000).toISOString();
+    throw new KeyError(
+      'descriptor-expired',
+      `the descriptor expired on ${expired}; this machine's clock says ${new Date(now * 1000).toISOString()}`,
+    );
+  }
+  return { ...descriptor, publisher: await keyIdOf('publisher', key), publisherKeyBytes: key };
+}
+
+/** Checks the form; returns the publisher's public key. */
+function checkForm(message: JsonObject): Uint8Array {
+  const { expires, issued, keyServer, name, publisherKey, sites } = message;
+  if (!hasMembers(message, MEMBERS)) throw malformed('members missing or unknown');
+  if (typeof expires !== 'number' || typeof issued !== 'number') throw malformed('issued or expires');
+  if (!isOrigin(keyServer, { allowLoopback: true })) throw malformed('keyServer is not an HTTPS origin');
+  if (typeof name !== 'string' || name.length < 1 || name.length > 100) throw malformed('name');
+  if (!Array.isArray(sites) || sites.length < 1 || sites.length > MAXIMUM_SITES) throw malformed('sites');
+  for (const site of sites) checkSiteForm(site);
+  if (new Set(sites.map((site) => (site as { site: string }).site)).size !== sites.length)
+    throw malformed('a site stands twice');
+  const key = fromBase64url(publisherKey, KEY_LENGTH);
+  if (key === undefined) throw malformed('publisherKey');
+  return key;
+}
+
+function checkSiteForm(value: Json): void {
+  if (!isJsonObject(value) || !hasMembers(value, ['content', 'reading', 'site']))
+    throw malformed('a site has members missing or unknown');
+  const { content, reading, site } = value;
+  if (!isSite(site)) throw malformed('a site is not a host name');
+  if (!isOrigin(reading, { allowLoopback: true }))
+    throw malformed(`the reading site of ${site} is not an HTTPS origin`);
+  if (!Array.isArray(content) || content.length < 1 || content.length > MAXIMUM_CONTENT_HOSTS)
+    throw malformed('content');
+  if (!content.every((origin) => isOrigin(origin, { allowHttp: true })))
+    throw malformed(`a content host of ${site} is not an origin`);
+}
+
+/** The line by which a host names the publisher it belongs to, at `/.well-known/wispr-site` or in a TXT record. */
+export function hostProofLine(publisher: KeyId): string {
+  return `wispr/1 root=${publisher}`;
+}
+
+/** Whether a host's proof, a file or one TXT record, names `publisher`. Only whole lines count. */
+export function isHostProof(text: string, publisher: KeyId): boolean {
+  return text.split(/\r?\n/).includes(hostProofLine(publisher));
+}
+
+/** Where a host names its publisher. */
+export const HOST_PROOF_PATH = '/.well-known/wispr-site';
+
+function malformed(what: string): KeyError {
+  return new KeyError('descriptor-malformed', `the provider descriptor is malformed: ${what}`);
+}

@@ -1,0 +1,28 @@
+import { hmacSha512 } from '#primitives';
+import { concat } from '../encoding/bytes.ts';
+
+const HASH_LENGTH = 64;
+
+/** HKDF-Extract with SHA-512, RFC 5869 section 2.2. An empty salt stands for 64 zero bytes. */
+export function hkdfExtract(salt: Uint8Array, inputKey: Uint8Array): Promise<Uint8Array> {
+  return hmacSha512(salt.length === 0 ? new Uint8Array(HASH_LENGTH) : salt, inputKey);
+}
+
+/**
+ * HKDF-Expand with SHA-512, RFC 5869 section 2.3.
+ *
+ * @param key - a pseudorandom key: uniformly random, or the result of {@link hkdfExtract}
+ * @param length - bytes wanted, at most 255 × 64
+ * @throws RangeError if more is asked for
+ */
+export async function hkdfExpand(key: Uint8Array, info: Uint8Array, length: number): Promise<Uint8Array> {
+  const rounds = Math.ceil(length / HASH_LENGTH);
+  if (rounds > 255) throw new RangeError('HKDF-Expand gives at most 16,320 bytes');
+  const blocks: Uint8Array[] = [];
+  let previous = new Uint8Array(0) as Uint8Array;
+  for (let round = 1; round <= rounds; round++) {
+    previous = await hmacSha512(key, concat(previous, info, Uint8Array.of(round)));
+    blocks.push(previous);
+  }
+  return concat(...blocks).subarray(0, length);
+}

@@ -1,0 +1,30 @@
+/** Key ids, the public names of keys: docs/spec/keys.md, "Key ids". */
+import { sha256 } from '#primitives';
+import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
+import { concat, utf8 } from '../encoding/bytes.ts';
+
+/** Length of every symmetric key, key id and Ed25519 public key, in bytes. */
+export const KEY_LENGTH = 32;
+
+/** base64url of 32 bytes: 43 characters. */
+export type KeyId = string;
+
+export type KeyKind = 'set' | 'period' | 'device' | 'publisher';
+
+/** The key id of a 32-byte key: SHA-256 of a label for its kind, and the key. */
+export async function keyIdOf(kind: KeyKind, key: Uint8Array): Promise<KeyId> {
+  if (key.length !== KEY_LENGTH) throw new RangeError('a key has 32 bytes');
+  return toBase64url(await sha256(concat(utf8(`wispr/1 ${kind} key id\n`), key)));
+}
+
+/** Whether `text` is spelled like a key id. */
+export function isKeyId(text: unknown): text is KeyId {
+  return fromBase64url(text, KEY_LENGTH) !== undefined;
+}
+
+/** The 32 bytes that a key id spells. */
+export function keyIdBytes(id: KeyId): Uint8Array {
+  const bytes = fromBase64url(id, KEY_LENGTH);
+  if (bytes === undefined) throw new TypeError('not a key id');
+  return bytes;
+}

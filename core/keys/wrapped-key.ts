@@ -1,0 +1,97 @@
+/** Wrapped keys, the one construction in which keys travel: docs/spec/keys.md, "Wrapped keys". */
+import { aes256GcmOpen, aes256GcmSeal, randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
+import { concat, lengthPrefixed, u64, utf8 } from '../encoding/bytes.ts';
+import { hasMembers, isJsonObject, type Json } from '../encoding/canonical-json.ts';
+import { KeyError } from './errors.ts';
+import { hkdfExpand } from './hkdf.ts';
+import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
+
+const NONCE_LENGTH = 12;
+const WRAPPED_LENGTH = NONCE_LENGTH + KEY_LENGTH + 16;
+const AAD_LABEL = utf8('wispr/1 wrapped key\n');
+
+/** One key encrypted under another, with its validity. */
+export interface WrappedKey {
+  /** Key id of the key inside. */
+  readonly id: KeyId;
+  readonly kind: 'period' | 'set';
+  /** Seconds since 1970, inclusive. */
+  readonly notAfter: number;
+  readonly notBefore: number;
+  /** Key id of the key it is wrapped under. */
+  readonly under: KeyId;
+  /** base64url of nonce (12) || ciphertext (32) || tag (16). */
+  readonly wrapped: string;
+}
+
+/** A key with its public name. */
+export interface NamedKey {
+  readonly id: KeyId;
+  readonly key: Uint8Array;
+}
+
+/** Wraps `inner` under `outer`, a device or period key. */
+export async function wrapKey(
+  outer: NamedKey,
+  inner: NamedKey & { readonly kind: WrappedKey['kind'] },
+  validity: { readonly notBefore: number; readonly notAfter: number },
+): Promise<WrappedKey> {
+  const { notBefore, notAfter } = validity;
+  const description = { id: inner.id, kind: inner.kind, notAfter, notBefore, under: outer.id };
+  const nonce = randomBytes(NONCE_LENGTH);
+  const sealed = await aes256GcmSeal(await wrappingKey(outer.key), nonce, inner.key, additionalData(description));
+  return { ...description, wrapped: toBase64url(concat(nonce, sealed)) };
+}
+
+/**
+ * Unwraps a key and takes every check of "Wrapped keys".
+ *
+ * @param now - seconds since 1970
+ * @throws KeyError `wrapped-key-foreign`, `wrapped-key-tag`, `wrapped-key-id-mismatch`, `wrapped-key-not-valid-now`
+ */
+export async function unwrapKey(outer: NamedKey, wrapped: WrappedKey, now: number): Promise<Uint8Array> {
+  if (wrapped.under !== outer.id) throw new KeyError('wrapped-key-foreign', 'the key is wrapped for another device');
+  const bytes = fromBase64url(wrapped.wrapped, WRAPPED_LENGTH) ?? new Uint8Array(WRAPPED_LENGTH);
+  const [nonce, sealed] = [bytes.subarray(0, NONCE_LENGTH), bytes.subarray(NONCE_LENGTH)];
+  const key = await aes256GcmOpen(await wrappingKey(outer.key), nonce, sealed, additionalData(wrapped));
+  if (key === undefined)
+    throw new KeyError('wrapped-key-tag', 'the wrapped key was altered, or made by another issuer');
+  if ((await keyIdOf(wrapped.kind, key)) !== wrapped.id) {
+    throw new KeyError('wrapped-key-id-mismatch', 'the wrapped key is not the key that it is named');
+  }
+  if (now < wrapped.notBefore || now > wrapped.notAfter) {
+    throw new KeyError('wrapped-key-not-valid-now', 'the wrapped key is not valid at this time');
+  }
+  return key;
+}
+
+/** Whether a received value has the form of a wrapped key. */
+export function isWrappedKey(value: Json | undefined): value is { [member: string]: Json } & WrappedKey {
+  return (
+    isJsonObject(value) &&
+    hasMembers(value, ['id', 'kind', 'notAfter', 'notBefore', 'under', 'wrapped']) &&
+    isKeyId(value.id) &&
+    isKeyId(value.under) &&
+    (value.kind === 'period' || value.kind === 'set') &&
+    typeof value.notAfter === 'number' &&
+    typeof value.notBefore === 'number' &&
+    fromBase64url(value.wrapped, WRAPPED_LENGTH) !== undefined
+  );
+}
+
+function additionalData({ under, id, kind, notBefore, notAfter }: Omit<WrappedKey, 'wrapped'>): Uint8Array {
+  return concat(
+    AAD_LABEL,
+    keyIdBytes(under),
+    keyIdBytes(id),
+    lengthPrefixed(utf8(kind)),
+    u64(notBefore),
+    u64(notAfter),
+  );
+}
+
+/** A key is used for one purpose only, so what encrypts is derived from the wrapping key. */
+function wrappingKey(outer: Uint8Array): Promise<Uint8Array> {
+  return hkdfExpand(outer, lengthPrefixed(utf8('wispr/1 wrapping')), KEY_LENGTH);
+}

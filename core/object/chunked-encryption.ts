@@ -1,0 +1,66 @@
+/**
+ * C2SP chunked-encryption (https://c2sp.org/chunked-encryption), instance Cobblestone-256: HKDF-Expand with SHA-512 and AES-256-GCM.
+ *
+ *   salt (24) || commitment (32) || chunk 0 || chunk 1 || … || last chunk
+ */
+import { type ChunkKeys, openChunks, randomBytes, sealChunks } from '#primitives';
+import { concat, equalBytes, utf8 } from '../encoding/bytes.ts';
+import { hkdfExpand } from '../keys/hkdf.ts';
+import { PREFIX_LENGTH } from './geometry.ts';
+
+export const SALT_LENGTH = 24;
+const COMMITMENT_LENGTH = 32;
+const INFO_LABEL = utf8('c2sp.org/chunked-encryption@v1+AEAD_AES_256_GCM\0');
+
+/** The keys of one message, and the commitment to them. */
+export interface MessageKeys extends ChunkKeys {
+  readonly commitment: Uint8Array;
+}
+
+/** Derives a message's keys: the spec's section "Key derivation". */
+export async function deriveMessageKeys(
+  inputKey: Uint8Array,
+  salt: Uint8Array,
+  context: Uint8Array,
+): Promise<MessageKeys> {
+  if (inputKey.length !== 32 || salt.length !== SALT_LENGTH) throw new RangeError('wrong length of key or salt');
+  const derived = await hkdfExpand(inputKey, concat(INFO_LABEL, salt, context), 32 + 12 + COMMITMENT_LENGTH);
+  return { key: derived.subarray(0, 32), baseNonce: derived.subarray(32, 44), commitment: derived.subarray(44) };
+}
+
+/** A fresh message: its keys, and the prefix that stands before its chunks. The salt is random, always. */
+export async function beginMessage(
+  inputKey: Uint8Array,
+  context: Uint8Array,
+  salt: Uint8Array = randomBytes(SALT_LENGTH),
+): Promise<{ keys: MessageKeys; prefix: Uint8Array }> {
+  const keys = await deriveMessageKeys(inputKey, salt, context);
+  return { keys, prefix: concat(salt, keys.commitment) };
+}
+
+/** The keys of the message that begins with `prefix`; `undefined` if the commitment is not to `inputKey` and `context`. */
+export async function messageKeysFor(
+  inputKey: Uint8Array,
+  prefix: Uint8Array,
+  context: Uint8Array,
+): Promise<MessageKeys | undefined> {
+  const keys = await deriveMessageKeys(inputKey, prefix.subarray(0, SALT_LENGTH), context);
+  return equalBytes(keys.commitment, prefix.subarray(SALT_LENGTH, PREFIX_LENGTH)) ? keys : undefined;
+}
+
+/** Encrypts a short message whole. */
+export async function sealMessage(inputKey: Uint8Array, context: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
+  const { keys, prefix } = await beginMessage(inputKey, context);
+  return concat(prefix, await sealChunks(keys, 0, message, true));
+}
+
+/** Decrypts a short message whole; `undefined` if anything about it is wrong. */
+export async function openMessage(
+  inputKey: Uint8Array,
+  context: Uint8Array,
+  sealed: Uint8Array,
+): Promise<Uint8Array | undefined> {
+  if (sealed.length < PREFIX_LENGTH) return undefined;
+  const keys = await messageKeysFor(inputKey, sealed.subarray(0, PREFIX_LENGTH), context);
+  return keys && openChunks(keys, 0, sealed.subarray(PREFIX_LENGTH), true);
+}

@@ -1,0 +1,213 @@
+/**
+ * Opens protected objects: verification steps 10 to 15 of docs/spec/protected-object.md, block by block. No byte of a block is
+ * released before the block has passed; a check that fails throws out of the stream, which the caller must then end visibly incomplete.
+ */
+import { openChunks, sha256 } from '#primitives';
+import { ByteReader } from '../encoding/byte-reader.ts';
+import { equalBytes } from '../encoding/bytes.ts';
+import { type KeyId, keyIdOf } from '../keys/key-id.ts';
+import { type MessageKeys, messageKeysFor } from './chunked-encryption.ts';
+import { ObjectError } from './errors.ts';
+import {
+  type ByteRange,
+  blockCount,
+  blockMessageLength,
+  blockRange,
+  messageLength,
+  type PayloadShape,
+  PREFIX_LENGTH,
+} from './geometry.ts';
+import { digestOfBlock, type Expectation, type Head, readHead } from './head.ts';
+import { isEncrypted, payloadShape } from './header.ts';
+import { parseMessageFront, payloadContext } from './message.ts';
+import type { Metadata } from './metadata.ts';
+
+/** A set key, and when it may be used (seconds since 1970, inclusive). */
+export interface SetKey {
+  readonly key: Uint8Array;
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+/** What the reader brings to an object. */
+export interface ReadingContext {
+  /** Finds a set key; `undefined` if the reader has none, and can get none. */
+  readonly findKey: (setKeyId: KeyId) => Promise<SetKey | undefined>;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+/** A document whose head, key and first block have passed every check. */
+export interface OpenedDocument {
+  readonly reader: DocumentReader;
+  readonly metadata: Metadata;
+  /** The content; each piece was verified before it appears. Throws ObjectError where a later block fails. */
+  readonly content: AsyncGenerator<Uint8Array>;
+}
+
+/** Reads the content of one object whose head is verified; for streams from the start, and for ranges. */
+export class DocumentReader {
+  readonly head: Head;
+  readonly #shape: PayloadShape;
+  readonly #setKey: Uint8Array | undefined;
+  #messageKeys: MessageKeys | undefined;
+  #metadata: Metadata | undefined;
+  #contentOffset = 0;
+
+  private constructor(head: Head, setKey: Uint8Array | undefined) {
+    this.head = head;
+    this.#shape = payloadShape(head.header);
+    this.#setKey = setKey;
+  }
+
+  /**
+   * Step 10.
+   *
+   * @param head - as `readHead` returned it
+   * @throws ObjectError `key-missing`, `key-not-valid-now`, `key-id-mismatch`
+   */
+  static async create(head: Head, context: ReadingContext): Promise<DocumentReader> {
+    const { header } = head;
+    return new DocumentReader(head, isEncrypted(header) ? await findSetKey(header.set, context) : undefined);
+  }
+
+  /** Known after {@link open}, or at once for signed documents. */
+  get metadata(): Metadata {
+    const { header } = this.head;
+    const metadata = isEncrypted(header) ? this.#metadata : header.metadata;
+    if (metadata === undefined) throw new Error('the first block has not been opened');
+    return metadata;
+  }
+
+  /**
+   * Reads the payload from its first byte: block 0 is verified before this returns, the rest as the content is taken.
+   *
+   * @throws ObjectError steps 11 to 15
+   */
+  async open(payload: ByteReader): Promise<OpenedDocument> {
+    const first = await this.#openBlock(payload, 0);
+    return { reader: this, metadata: this.metadata, content: this.#contentFrom(first, payload) };
+  }
+
+  /** The bytes of the payload, in whole blocks, that hold this range of the content. Known once the document was opened. */
+  payloadRange(content: ByteRange): ByteRange {
+    const { first, last } = this.#blocksOf(content);
+    return { start: blockRange(this.#shape, first).start, end: blockRange(this.#shape, last).end };
+  }
+
+  /**
+   * A range of the content, from the bytes that {@link payloadRange} names.
+   *
+   * @throws ObjectError steps 12 and 13
+   */
+  async *contentRange(content: ByteRange, payload: ByteReader): AsyncGenerator<Uint8Array> {
+    const { first, last } = this.#blocksOf(content);
+    for (let index = first; index <= last; index++) {
+      yield* this.#slice(await this.#openBlock(payload, index), index, content);
+    }
+  }
+
+  async *#contentFrom(first: Uint8Array, payload: ByteReader): AsyncGenerator<Uint8Array> {
+    const whole = { start: 0, end: this.metadata.contentLength };
+    yield* this.#slice(first, 0, whole);
+    for (let index = 1; index < blockCount(this.#shape); index++) {
+      yield* this.#slice(await this.#openBlock(payload, index), index, whole);
+    }
+  }
+
+  /** Steps 11 to 15 for one block; returns its part of the message. */
+  async #openBlock(payload: ByteReader, index: number): Promise<Uint8Array> {
+    const { start, end } = blockRange(this.#shape, index);
+    const block = await payload.read(end - start);
+    if (block === undefined) throw new ObjectError('object-truncated', `the object ends inside block ${index}`);
+    const last = index === blockCount(this.#shape) - 1;
+    if (last && !(await payload.atEnd()))
+      throw new ObjectError('object-trailing', 'bytes follow the end of the object');
+    await this.#checkDigest(block, index);
+    const message = this.#shape.encrypted ? await this.#decrypt(block, index, last) : block;
+    if (index === 0 && this.#shape.encrypted) this.#readFront(message);
+    return message;
+  }
+
+  /** Step 12. */
+  async #checkDigest(block: Uint8Array, index: number): Promise<void> {
+    if (equalBytes(await sha256(block), digestOfBlock(this.head, index))) return;
+    throw new ObjectError('block-digest', `block ${index} is not the one that the publisher signed`);
+  }
+
+  /** Steps 11 (in block 0) and 13. */
+  async #decrypt(block: Uint8Array, index: number, last: boolean): Promise<Uint8Array> {
+    if (index === 0) await this.#deriveKeys(block.subarray(0, PREFIX_LENGTH));
+    if (this.#messageKeys === undefined) throw new Error('block 0 comes first');
+    const chunks = index === 0 ? block.subarray(PREFIX_LENGTH) : block;
+    const message = await openChunks(this.#messageKeys, index * this.#shape.blockChunks, chunks, last);
+    if (message === undefined) throw new ObjectError('chunk-tag', `block ${index} does not decrypt`);
+    return message;
+  }
+
+  /** Step 11. */
+  async #deriveKeys(prefix: Uint8Array): Promise<void> {
+    const { header } = this.head;
+    if (!isEncrypted(header) || this.#setKey === undefined) throw new Error('only encrypted documents have keys');
+    this.#messageKeys = await messageKeysFor(this.#setKey, prefix, payloadContext(header));
+    if (this.#messageKeys === undefined)
+      throw new ObjectError('commitment', 'the object was not made with the key of its set');
+  }
+
+  #readFront(message: Uint8Array): void {
+    const { metadata, contentOffset } = parseMessageFront(message, messageLength(this.#shape));
+    this.#metadata = metadata;
+    this.#contentOffset = contentOffset;
+  }
+
+  /** The part of block `index` that lies within `wanted`. */
+  *#slice(message: Uint8Array, index: number, wanted: ByteRange): Generator<Uint8Array> {
+    const blockStart = index * blockMessageLength(this.#shape) - this.#contentOffset;
+    const from = Math.max(wanted.start, blockStart) - blockStart;
+    const to = Math.min(wanted.end, blockStart + message.length) - blockStart;
+    if (to > from) yield message.subarray(from, to);
+  }
+
+  #blocksOf(content: ByteRange): { first: number; last: number } {
+    const length = blockMessageLength(this.#shape);
+    const lastByte = Math.max(content.start, content.end - 1);
+    return {
+      first: Math.floor((content.start + this.#contentOffset) / length),
+      last: Math.min(blockCount(this.#shape) - 1, Math.floor((lastByte + this.#contentOffset) / length)),
+    };
+  }
+}
+
+/**
+ * Reads and verifies an object from its first byte: all steps.
+ *
+ * @param object - the object as it came; a signed document's head
+ * @param fetchContent - gets a signed document's content, from the document's own URL; asked only after its head has passed
+ * @throws ObjectError naming the first check that failed
+ */
+export async function openDocument(
+  object: AsyncIterable<Uint8Array>,
+  expected: Expectation,
+  context: ReadingContext,
+  fetchContent: () => Promise<AsyncIterable<Uint8Array>>,
+): Promise<OpenedDocument> {
+  const input = new ByteReader(object);
+  const head = await readHead(input, expected);
+  const reader = await DocumentReader.create(head, context);
+  if (isEncrypted(head.header)) return reader.open(input);
+  if (!(await input.atEnd())) throw new ObjectError('object-trailing', 'bytes follow the head of a signed document');
+  return reader.open(new ByteReader(await fetchContent()));
+}
+
+/** Step 10. */
+async function findSetKey(id: KeyId, { findKey, now }: ReadingContext): Promise<Uint8Array> {
+  const found = await findKey(id);
+  if (found === undefined) throw new ObjectError('key-missing', 'there is no key for the set of this document');
+  if (now < found.notBefore || now > found.notAfter) {
+    const [from, until] = [found.notBefore, found.notAfter].map((time) => new Date(time * 1000).toISOString());
+    throw new ObjectError('key-not-valid-now', `the key of this set is valid from ${from} until ${until}`);
+  }
+  if ((await keyIdOf('set', found.key)) !== id)
+    throw new ObjectError('key-id-mismatch', 'the key at hand is not the key of this set');
+  return found.key;
+}

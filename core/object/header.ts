@@ -1,0 +1,92 @@
+/** The header of a protected object: docs/spec/protected-object.md, "Header". Parsing happens before the signature is checked. */
+import { fromBase64url } from '../encoding/base64url.ts';
+import {
+  canonicalJson,
+  hasMembers,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseCanonicalJson,
+} from '../encoding/canonical-json.ts';
+import { isKeyId, type KeyId } from '../keys/key-id.ts';
+import { isDocumentPath } from '../site/path.ts';
+import { isSite } from '../site/site.ts';
+import { ObjectError } from './errors.ts';
+import { isPossibleShape, type PayloadShape } from './geometry.ts';
+import { LIMITS } from './limits.ts';
+import { isMetadata, type Metadata } from './metadata.ts';
+
+interface CommonHeader {
+  readonly blockChunks: number;
+  /** base64url of SHA-256 of the block digests. */
+  readonly digestListDigest: string;
+  readonly path: string;
+  readonly payloadLength: number;
+  /** Key id of the publisher's Ed25519 key. */
+  readonly publisher: KeyId;
+  readonly site: string;
+}
+
+/** The header of an encrypted document. */
+export interface EncryptedHeader extends CommonHeader {
+  /** Key id of the set key. */
+  readonly set: KeyId;
+}
+
+/** The header of a signed document, which everybody may read. */
+export interface SignedHeader extends CommonHeader {
+  readonly metadata: Metadata;
+}
+
+export type Header = EncryptedHeader | SignedHeader;
+
+const COMMON_MEMBERS = ['blockChunks', 'digestListDigest', 'path', 'payloadLength', 'publisher', 'site'];
+
+export function isEncrypted(header: Header): header is EncryptedHeader {
+  return 'set' in header;
+}
+
+/** The shape of the payload that a header describes. */
+export function payloadShape(header: Header): PayloadShape {
+  return { encrypted: isEncrypted(header), payloadLength: header.payloadLength, blockChunks: header.blockChunks };
+}
+
+/** The bytes of a header; these exact bytes are signed. */
+export function encodeHeader(header: Header): Uint8Array {
+  return canonicalJson({ ...header } as unknown as JsonObject);
+}
+
+/**
+ * Verification steps 3 and 4: the header is canonical, complete, and within bounds. Runs on unauthenticated bytes.
+ *
+ * @throws ObjectError `header-not-canonical`, `header-invalid`
+ */
+export function parseHeader(bytes: Uint8Array): Header {
+  const value = bytes.length <= LIMITS.headerLength ? parseCanonicalJson(bytes) : undefined;
+  if (value === undefined) throw new ObjectError('header-not-canonical', 'the header is not canonical JSON');
+  const problem = findProblem(value);
+  if (problem !== undefined) throw new ObjectError('header-invalid', `the header is invalid: ${problem}`);
+  return value as unknown as Header;
+}
+
+function findProblem(value: Json): string | undefined {
+  if (!isJsonObject(value)) return 'not an object';
+  const encrypted = hasMembers(value, [...COMMON_MEMBERS, 'set']);
+  if (!encrypted && !hasMembers(value, [...COMMON_MEMBERS, 'metadata'])) return 'members missing or unknown';
+  if (!isSite(value.site)) return 'site';
+  if (!isDocumentPath(value.path)) return 'path';
+  if (!isKeyId(value.publisher)) return 'publisher';
+  if (fromBase64url(value.digestListDigest, 32) === undefined) return 'digestListDigest';
+  const { payloadLength, blockChunks } = value as { payloadLength: number; blockChunks: number };
+  if (!isPossibleShape({ encrypted, payloadLength, blockChunks })) return 'payloadLength or blockChunks';
+  return encrypted ? findSetProblem(value) : findMetadataProblem(value);
+}
+
+function findSetProblem(value: JsonObject): string | undefined {
+  return isKeyId(value.set) ? undefined : 'set';
+}
+
+function findMetadataProblem({ metadata, payloadLength }: JsonObject): string | undefined {
+  if (!isMetadata(metadata) || metadata.contentCoding !== undefined) return 'metadata';
+  return metadata.contentLength === payloadLength ? undefined : 'metadata.contentLength';
+}

@@ -1,0 +1,46 @@
+import { concat, lengthPrefixed, u32, utf8 } from '../encoding/bytes.ts';
+import { canonicalJson, type JsonObject, parseCanonicalJson } from '../encoding/canonical-json.ts';
+import { keyIdBytes } from '../keys/key-id.ts';
+import { ObjectError } from './errors.ts';
+import type { EncryptedHeader } from './header.ts';
+import { LIMITS } from './limits.ts';
+import { isMetadata, type Metadata } from './metadata.ts';
+
+/** The derivation context of an encrypted payload: site, path and set key id, length-prefixed (the spec, "Encrypted documents"). */
+export function payloadContext(header: Pick<EncryptedHeader, 'site' | 'path' | 'set'>): Uint8Array {
+  return lengthPrefixed(utf8('wispr/1 payload'), utf8(header.site), utf8(header.path), keyIdBytes(header.set));
+}
+
+/** What stands in front of the content in an encrypted message: `u32(M) || metadata`. */
+export function encodeMessageFront(metadata: Metadata): Uint8Array {
+  const bytes = canonicalJson({ ...metadata } as unknown as JsonObject);
+  if (!isMetadata(parseCanonicalJson(bytes)) || bytes.length > LIMITS.metadataLength) {
+    throw new RangeError('the metadata is not of the form that the format allows');
+  }
+  return concat(u32(bytes.length), bytes);
+}
+
+/**
+ * Verification step 14.
+ *
+ * @param message - at least the first chunk of the message
+ * @param messageLength - bytes of the whole message
+ * @returns the metadata, and where the content begins in the message
+ * @throws ObjectError `metadata-invalid`
+ */
+export function parseMessageFront(
+  message: Uint8Array,
+  messageLength: number,
+): { metadata: Metadata; contentOffset: number } {
+  const length =
+    message.length < 4 ? LIMITS.metadataLength + 1 : new DataView(message.buffer, message.byteOffset).getUint32(0);
+  const contentOffset = 4 + length;
+  const metadata =
+    length <= LIMITS.metadataLength && contentOffset <= message.length
+      ? parseCanonicalJson(message.subarray(4, contentOffset))
+      : undefined;
+  if (!isMetadata(metadata) || metadata.contentLength > messageLength - contentOffset) {
+    throw new ObjectError('metadata-invalid', 'the encrypted metadata is not of the form that the format allows');
+  }
+  return { metadata, contentOffset };
+}

@@ -1,0 +1,92 @@
+/**
+ * What the rest of `core/` may ask of the platform. Two modules provide it, chosen by the import name `#primitives`
+ * (package.json): `node.ts` on node:crypto, and `webcrypto.ts` on WebCrypto for browsers. The operations are coarse, so that
+ * one awaited call a block costs nothing and an implementation may hand the work to another thread.
+ *
+ * All byte arrays are read only; results are fresh arrays of the caller's own.
+ */
+export interface Primitives {
+  /** SHA-256, FIPS 180-4. */
+  sha256(data: Uint8Array): Promise<Uint8Array>;
+
+  /** HMAC-SHA-256, RFC 2104. */
+  hmacSha256(key: Uint8Array, data: Uint8Array): Promise<Uint8Array>;
+
+  /** HMAC-SHA-512, RFC 2104. */
+  hmacSha512(key: Uint8Array, data: Uint8Array): Promise<Uint8Array>;
+
+  /** AES-256-GCM, NIST SP 800-38D: 32-byte key, 12-byte nonce; returns ciphertext || 16-byte tag. */
+  aes256GcmSeal(
+    key: Uint8Array,
+    nonce: Uint8Array,
+    plaintext: Uint8Array,
+    additionalData: Uint8Array,
+  ): Promise<Uint8Array>;
+
+  /** Undoes {@link aes256GcmSeal}; `undefined` if the tag is wrong or the input shorter than a tag. */
+  aes256GcmOpen(
+    key: Uint8Array,
+    nonce: Uint8Array,
+    ciphertext: Uint8Array,
+    additionalData: Uint8Array,
+  ): Promise<Uint8Array | undefined>;
+
+  /**
+   * Encrypts a run of chunks of C2SP chunked-encryption: `plaintext` is cut into chunks of 16,384 bytes, numbered from `firstChunk`.
+   * With `last`, the run ends the message: a final chunk shorter than 16,384 bytes, perhaps empty, is written. Without, the
+   * length of `plaintext` must be a multiple of 16,384.
+   */
+  sealChunks(keys: ChunkKeys, firstChunk: number, plaintext: Uint8Array, last: boolean): Promise<Uint8Array>;
+
+  /** Undoes {@link sealChunks}; `undefined` if any tag is wrong, or if the lengths are not those of such a run. */
+  openChunks(
+    keys: ChunkKeys,
+    firstChunk: number,
+    ciphertext: Uint8Array,
+    last: boolean,
+  ): Promise<Uint8Array | undefined>;
+}
+
+/** The AEAD key (32 bytes) and base nonce (12 bytes) of one message. */
+export interface ChunkKeys {
+  readonly key: Uint8Array;
+  readonly baseNonce: Uint8Array;
+}
+
+/** Bytes of message in a full chunk. */
+export const CHUNK_LENGTH = 16_384;
+
+/** Bytes of an AES-GCM tag. */
+export const TAG_LENGTH = 16;
+
+/** Bytes of a full chunk once encrypted. */
+export const SEALED_CHUNK_LENGTH = CHUNK_LENGTH + TAG_LENGTH;
+
+/** The nonce of chunk `number`: the base nonce XOR the number, big-endian (C2SP chunked-encryption, "AEAD usage"). */
+export function chunkNonce(baseNonce: Uint8Array, number: number): Uint8Array {
+  const nonce = Uint8Array.from(baseNonce);
+  let rest = number;
+  for (let index = nonce.length - 1; rest > 0; index--) {
+    nonce[index] = (nonce[index] ?? 0) ^ (rest % 256);
+    rest = Math.floor(rest / 256);
+  }
+  return nonce;
+}
+
+/** How a run of `length` sealed bytes is cut into chunks; `undefined` if no run has that length. */
+export function sealedChunkLengths(length: number, last: boolean): number[] | undefined {
+  const full = Math.floor(length / SEALED_CHUNK_LENGTH);
+  const rest = length % SEALED_CHUNK_LENGTH;
+  if (last ? rest < TAG_LENGTH : rest !== 0) return undefined;
+  return last
+    ? [...Array<number>(full).fill(SEALED_CHUNK_LENGTH), rest]
+    : Array<number>(full).fill(SEALED_CHUNK_LENGTH);
+}
+
+/** How `length` bytes of message are cut into chunks. */
+export function plainChunkLengths(length: number, last: boolean): number[] {
+  const full = Math.floor(length / CHUNK_LENGTH);
+  const rest = length % CHUNK_LENGTH;
+  if (!last && rest !== 0) throw new RangeError('only the last run of chunks may end in a short one');
+  return last ? [...Array<number>(full).fill(CHUNK_LENGTH), rest] : Array<number>(full).fill(CHUNK_LENGTH);
+}

@@ -1,0 +1,69 @@
+/**
+ * What comes from libsodium, on both platforms: Ed25519 (node:crypto accepts low-order and non-canonical points, see tests/vectors),
+ * X-Wing, randomness and constant-time comparison. The only module that imports it.
+ */
+import sodium from 'libsodium-wrappers';
+
+await sodium.ready;
+
+export const XWING_PUBLIC_KEY_LENGTH = 1216;
+export const XWING_CIPHERTEXT_LENGTH = 1120;
+
+/** A key pair made from a 32-byte seed. */
+export interface KeyPair {
+  readonly publicKey: Uint8Array;
+  readonly secretKey: Uint8Array;
+}
+
+/** `length` bytes from the platform's cryptographically secure generator. */
+export function randomBytes(length: number): Uint8Array {
+  return sodium.randombytes_buf(length);
+}
+
+/** Compares two secrets in time that depends on their length only. */
+export function equalSecrets(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && sodium.memcmp(a, b);
+}
+
+/** Ed25519 key pair (RFC 8032) from a 32-byte seed; the secret key is libsodium's 64-byte form. */
+export function ed25519KeyPair(seed: Uint8Array): KeyPair {
+  const pair = sodium.crypto_sign_seed_keypair(seed);
+  return { publicKey: pair.publicKey, secretKey: pair.privateKey };
+}
+
+/** Ed25519 signature (RFC 8032), 64 bytes. */
+export function ed25519Sign(message: Uint8Array, secretKey: Uint8Array): Uint8Array {
+  return sodium.crypto_sign_detached(message, secretKey);
+}
+
+/** Whether `signature` is valid; non-canonical S, R and keys and small-order points are refused. Never throws. */
+export function ed25519Verify(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
+  if (signature.length !== 64 || publicKey.length !== 32) return false;
+  return sodium.crypto_sign_verify_detached(signature, message, publicKey);
+}
+
+/** X-Wing key pair (draft-connolly-cfrg-xwing-kem) from a 32-byte seed. */
+export function xwingKeyPair(seed: Uint8Array): KeyPair {
+  const pair = sodium.crypto_kem_xwing_seed_keypair(seed);
+  return { publicKey: pair.publicKey, secretKey: pair.privateKey };
+}
+
+/** Encapsulates a fresh 32-byte secret to an X-Wing public key. The caller has checked the key (`checkDevicePublicKey`). */
+export function xwingEncapsulate(publicKey: Uint8Array): { ciphertext: Uint8Array; sharedSecret: Uint8Array } {
+  const { ciphertext, sharedSecret } = sodium.crypto_kem_xwing_enc(publicKey);
+  return { ciphertext, sharedSecret };
+}
+
+/** The secret that `ciphertext` encapsulates; a wrong ciphertext gives another secret, not an error (implicit rejection). */
+export function xwingDecapsulate(ciphertext: Uint8Array, secretKey: Uint8Array): Uint8Array {
+  return sodium.crypto_kem_xwing_dec(ciphertext, secretKey);
+}
+
+/** X25519 (RFC 7748); `undefined` where the result is all zeros, which is so for points of small order and for no other. */
+export function x25519(scalar: Uint8Array, point: Uint8Array): Uint8Array | undefined {
+  try {
+    return sodium.crypto_scalarmult(scalar, point);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Paths of documents, and how they stand in URLs: docs/spec/protected-object.md, "Paths". The one place where a URL becomes a
+ * path, for publisher and readers alike, so that both mean the same document or none.
+ */
+import { utf8 } from '../encoding/bytes.ts';
+
+/** Appended to the URL of a document to get the URL of its protected object. */
+export const OBJECT_SUFFIX = '.protected';
+
+const MAXIMUM_PATH_BYTES = 2048;
+const INDEX_DOCUMENT = 'index.html';
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses
+const REFUSED_IN_SEGMENT = /[/\\\u0000-\u001f\u007f]/;
+const UNRESERVED = /^[A-Za-z0-9._~-]$/;
+
+/** Whether `text` is a document's path in its one canonical form. */
+export function isDocumentPath(text: unknown): text is string {
+  if (typeof text !== 'string' || !text.startsWith('/') || !text.isWellFormed()) return false;
+  if (text.length > MAXIMUM_PATH_BYTES || utf8(text).length > MAXIMUM_PATH_BYTES) return false;
+  return text.slice(1).split('/').every(isSegment);
+}
+
+/**
+ * The path of the document that a URL's path names.
+ *
+ * @param urlPath - the path as it stands in the request: percent-encoded; a query or fragment is cut off
+ * @returns `undefined` for a spelling that is refused
+ */
+export function documentPathOf(urlPath: string): string | undefined {
+  const [encoded = ''] = urlPath.split(/[?#]/, 1);
+  if (!encoded.startsWith('/') || encoded.length > 3 * MAXIMUM_PATH_BYTES) return undefined;
+  const segments = encoded.slice(1).split('/').map(percentDecode);
+  if (segments.at(-1) === '') segments[segments.length - 1] = INDEX_DOCUMENT;
+  const path = `/${segments.join('/')}`;
+  return segments.every((segment) => segment !== undefined && isSegment(segment)) && isDocumentPath(path)
+    ? path
+    : undefined;
+}
+
+/** The URL path of a document, in the one spelling used for fetching: all but RFC 3986's unreserved characters are percent-encoded. */
+export function urlPathOf(documentPath: string): string {
+  return documentPath.split('/').map(percentEncode).join('/');
+}
+
+/** The URL path of a document's protected object, or of a signed document's head. */
+export function objectUrlPathOf(documentPath: string): string {
+  return urlPathOf(documentPath) + OBJECT_SUFFIX;
+}
+
+function isSegment(segment: string): boolean {
+  return segment !== '' && segment !== '.' && segment !== '..' && !REFUSED_IN_SEGMENT.test(segment);
+}
+
+function percentDecode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+function percentEncode(segment: string): string {
+  return Array.from(utf8(segment), (byte) => {
+    const character = String.fromCharCode(byte);
+    return UNRESERVED.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }).join('');
+}
