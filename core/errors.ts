@@ -1,14 +1,18 @@
 /**
- * The base of every layer's error class: a closed union of codes that callers and tests look at, a sentence for people,
- * and the cause. Each layer derives its own class, so that `catch` can tell a refused object from a refused key.
- * Every code is documented in docs/errors.md, and a test holds the two together.
+ * The base of every layer's error class: a closed union of codes that callers and tests look at, a sentence for people, perhaps
+ * what they can do about it, and the cause. Each layer derives its own class, so that `catch` can tell a refused object from a
+ * refused key. Every code is documented in docs/errors.md, and a test holds the two together.
  */
-export abstract class CodedError<Code extends string> extends Error {
+export abstract class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
+  /** What to do about it, where the message alone does not say. */
+  readonly hint: string | undefined;
 
-  protected constructor(code: Code, message: string, options?: ErrorOptions) {
+  /** @param options - `hint`, and the `cause` that is kept for whoever debugs */
+  protected constructor(code: Code, message: string, options: ErrorOptions & { hint?: string } = {}) {
     super(message, options);
     this.code = code;
+    this.hint = options.hint;
     this.name = new.target.name;
   }
 }

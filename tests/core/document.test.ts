@@ -1,5 +1,5 @@
-import { ed25519KeyPair, randomBytes } from '#primitives';
 import { describe, expect, it } from 'vitest';
+import { ed25519KeyPair, randomBytes } from '#primitives';
 import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { openDocument } from '../../core/object/document-reader.ts';

@@ -1,0 +1,20 @@
+/** The `wispr` command. Each command lives in `commands/`; this file alone sets the exit code. */
+import { Command, CommanderError } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
+import { EXIT, explain, say } from './voice.ts';
+
+function createProgram(): Command {
+  const program = new Command('wispr')
+    .description('encrypted publishing over caches that nobody has to trust')
+    .version(packageJson.version, '-V, --version')
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
+  return program;
+}
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  process.exitCode = error instanceof CommanderError ? (error.exitCode === 0 ? EXIT.good : EXIT.usage) : explain(error);
+}

@@ -1,0 +1,42 @@
+/**
+ * The one voice of the command line: prefix, lower case, no full stop; what happened, why, and a hint what to do. Everything for people goes
+ * to standard error, results to standard output, so that pipes carry results only.
+ */
+import { CodedError } from '../core/errors.ts';
+
+/** D10: 0 good, 1 failed, 2 usage, 3 verify or check found something. */
+export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
+
+/** A wrong argument, a missing file: what the person at the terminal can put right. */
+export class UsageError extends CodedError<'usage'> {
+  constructor(message: string, options?: ErrorOptions & { hint?: string }) {
+    super('usage', message, options);
+  }
+}
+
+/** Says a line to the person at the terminal. */
+export function say(line: string): void {
+  process.stderr.write(`wispr: ${line}\n`);
+}
+
+/** A result on standard output. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Says what happened, and the hint; returns the exit code. A fault that nobody foresaw also shows where it happened. */
+export function explain(error: unknown): number {
+  if (!(error instanceof CodedError)) {
+    say(describeUnforeseen(error));
+    return EXIT.failed;
+  }
+  say(error.message);
+  if (error.hint) say(`hint: ${error.hint}`);
+  return error.code === 'usage' ? EXIT.usage : EXIT.failed;
+}
+
+/** System errors (ENOSPC, EADDRINUSE …) carry their own words; anything else is a bug, and says where. */
+function describeUnforeseen(error: unknown): string {
+  if (error instanceof Error && 'syscall' in error) return error.message;
+  return `internal error, please report it: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}

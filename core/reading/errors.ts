@@ -1,0 +1,11 @@
+import { CodedError } from '../errors.ts';
+
+/** What can go wrong between a reader and a content host before an object is there to be checked. */
+export type ReadingErrorCode = 'path-refused' | 'object-missing' | 'content-host-answer' | 'content-host-unreachable';
+
+/** A document could not be had. Nothing was released. */
+export class ReadingError extends CodedError<ReadingErrorCode> {
+  constructor(code: ReadingErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+    super(code, message, options);
+  }
+}

@@ -1,0 +1,25 @@
+import { toBase64url } from '../encoding/base64url.ts';
+import { type Head, headDigest } from '../object/head.ts';
+import type { Metadata } from '../object/metadata.ts';
+
+/**
+ * The response headers of an opened document: the signed ones and no others. The content host's own are never passed on.
+ * `Content-Length` is that of the content as carried; a door that undoes the content coding leaves both out.
+ */
+export async function signedResponseHeaders(head: Head, metadata: Metadata): Promise<Record<string, string>> {
+  const { contentCoding, contentLength, headers, lastModified, mediaType } = metadata;
+  return {
+    ...headers,
+    'content-type': mediaType,
+    'content-length': String(contentLength),
+    ...(contentCoding && { 'content-encoding': contentCoding, vary: 'accept-encoding' }),
+    ...(lastModified !== undefined && { 'last-modified': new Date(lastModified * 1000).toUTCString() }),
+    etag: await entityTag(head),
+    'x-content-type-options': 'nosniff',
+  };
+}
+
+/** A strong validator of the plaintext: SHA-256 of the head, which fixes every byte of it. */
+export async function entityTag(head: Head): Promise<string> {
+  return `"${toBase64url(await headDigest(head))}"`;
+}
