@@ -129,8 +129,16 @@ export async function openBundle(bytes: Uint8Array, recipient: KeyPair): Promise
   const context = bundleContext(recipientId, publisher);
   const message = await openMessage(await bundleKey(sharedSecret, context), context, payload);
   const bundle = message && parseCanonicalJson(message);
-  if (!isKeyBundle(bundle)) throw new KeyError('bundle-unreadable', 'the bundle does not decrypt to a list of keys');
+  if (!isKeyBundle(bundle)) throw unreadable('the bundle does not decrypt to a list of keys');
+  for (const set of bundle.sets) await checkKeyOf(set);
   return { ...bundle, issued: header.issued, publisher, serial: header.serial, workspace: header.workspace };
+}
+
+/** Step B4: each key hashes to its id. */
+async function checkKeyOf({ id, key, name }: BundledSet): Promise<void> {
+  const bytes = fromBase64url(key, KEY_LENGTH);
+  if (bytes === undefined || (await keyIdOf('set', bytes)) !== id)
+    throw unreadable(`the key of the set "${name}" is not the one it is named`);
 }
 
 async function readSignedBundle(bytes: Uint8Array): Promise<{ header: BundleHeader; payload: Uint8Array }> {
@@ -184,6 +192,10 @@ function bundleContext(recipient: KeyId, publisher: KeyId): Uint8Array {
 
 function bundleKey(sharedSecret: Uint8Array, context: Uint8Array): Promise<Uint8Array> {
   return hkdfExpand(sharedSecret, context, KEY_LENGTH);
+}
+
+function unreadable(why: string): KeyError {
+  return new KeyError('bundle-unreadable', why);
 }
 
 function malformed(what: string): KeyError {
