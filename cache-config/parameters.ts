@@ -1,0 +1,155 @@
+/**
+ * What the configurations can be given. Every value ends up in a file of another program with a syntax of its own, so only
+ * characters that mean nothing special in any of them are let through; nothing is escaped.
+ */
+import { isIP } from 'node:net';
+import { posix } from 'node:path';
+import { z } from 'zod';
+
+export const CACHE_NAMES = ['nginx', 'varnish', 'squid'] as const;
+export type CacheName = (typeof CACHE_NAMES)[number];
+
+export type CacheConfigErrorCode =
+  | 'parameter-invalid'
+  | 'server-missing'
+  | 'server-not-started'
+  | 'server-not-stopped'
+  | 'state-directory-closed';
+
+/** Everything that goes wrong in this folder. `hint` says what to do about it. */
+export class CacheConfigError extends Error {
+  override readonly name = 'CacheConfigError';
+  readonly code: CacheConfigErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: CacheConfigErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+  }
+}
+
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+/** What a path of the operator's own choice needs; it stands unquoted in three syntaxes and on a command line. */
+const PLAIN_PATH = /^(\/[A-Za-z0-9._@+~-]+)+$/;
+/** A quoted string in nginx: no quote, variable, escape, comment or control character. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+const QUOTABLE_PATH = /^\/[^\u0000-\u001f\u007f"'`$\\{};#]+$/;
+
+const isNormal = (path: string) => posix.normalize(path) === path && !path.endsWith('/');
+const hostName = z.string().regex(HOST_NAME, 'must be a host name in lower case');
+const address = z.string().refine((text) => isIP(text) !== 0 && !text.includes('%'), 'must be an IP address');
+const host = z.union([address, hostName], { error: 'must be a host name in lower case or an IP address' });
+const port = z.int().min(1).max(65_535);
+/** Not strict: a running server is one too. */
+const endpoint = z.object({ host, port });
+const plainPath = z
+  .string()
+  .refine(
+    (path) => PLAIN_PATH.test(path) && isNormal(path),
+    'must be an absolute path of letters, digits and . _ @ + ~ -',
+  );
+const quotablePath = z
+  .string()
+  .refine(
+    (path) => QUOTABLE_PATH.test(path) && isNormal(path),
+    'must be an absolute path without quotes, $ \\ { } ; #',
+  );
+const userName = z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'must be the name of a user of this machine');
+const seconds = z.int().min(0).max(31_536_000);
+const megabytes = (least: number) => z.int().min(least).max(1_048_576);
+const portRange = z.string().refine(isPortRange, 'must be a port or a range of ports, like 8000-8999');
+const network = z.string().refine(isNetwork, 'must be an IP address or network, like 10.0.0.0/8');
+const origin = z.string().refine(isOrigin, 'must be an origin: scheme, host and port, without a path');
+
+function isPortRange(text: string): boolean {
+  const parts = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text);
+  if (!parts) return false;
+  const [first, last] = [Number(parts[1]), Number(parts[2] ?? parts[1])];
+  return first >= 1 && first <= last && last <= 65_535;
+}
+
+function isNetwork(text: string): boolean {
+  const [ip = '', bits, ...more] = text.split('/');
+  const family = isIP(ip);
+  if (family === 0 || ip.includes('%') || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function isOrigin(text: string): boolean {
+  const parts = /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/.exec(text);
+  return parts !== null && URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** The parameters of each configuration, with the defaults that suit an operator. */
+export const parameters = {
+  nginx: z.strictObject({
+    /** The directory that `wispr protect` writes. */
+    root: quotablePath.default('/srv/wispr'),
+    /** Where browsers without a reader are sent, like `https://read.news.example`. */
+    readingOrigin: origin,
+    address: address.default('127.0.0.1'),
+    port: port.default(8080),
+    /** The user that reads the tree, if nginx is started by root. */
+    user: userName.default('www-data'),
+    /** How long caches may keep an answer without asking again. */
+    maxAgeSeconds: seconds.default(300),
+    stateDirectory: plainPath.default('/var/lib/wispr-nginx'),
+  }),
+  varnish: z.strictObject({
+    /** The content host. */
+    backend: endpoint.default({ host: '127.0.0.1', port: 8080 }),
+    address: address.default('127.0.0.1'),
+    port: port.default(6081),
+    memoryMegabytes: megabytes(8).default(256),
+    /** Longer answers are handed through. */
+    largestObjectMegabytes: megabytes(1).default(64),
+    graceSeconds: seconds.default(30),
+    stateDirectory: plainPath.default('/var/lib/wispr-varnish'),
+  }),
+  squid: z.strictObject({
+    address: address.default('127.0.0.1'),
+    port: port.default(3128),
+    /** Who may use it: addresses or networks. */
+    clients: z.array(network).min(1).default(['127.0.0.1', '::1']),
+    /** Ports that it fetches from. */
+    webPorts: z.array(portRange).min(1).default(['80', '443']),
+    /** Ports that CONNECT may reach. */
+    tunnelPorts: z.array(portRange).min(1).default(['443']),
+    /** Sites that are fetched from a given cache or host instead of the address that their name has. */
+    sites: z.array(z.strictObject({ site: hostName, host, port })).default([]),
+    /** Whether it fetches from this machine: for tests and demonstrations. */
+    allowLoopback: z.boolean().default(false),
+    memoryMegabytes: megabytes(8).default(256),
+    /** 0: memory only. */
+    diskMegabytes: megabytes(0).default(4096),
+    largestObjectMegabytes: megabytes(1).default(512),
+    /** The user that it becomes, if it is started by root. */
+    user: userName.default('proxy'),
+    /** The name in its error pages and its `X-Cache` field. */
+    visibleHostname: hostName.default('wispr-cache'),
+    stateDirectory: plainPath.default('/var/lib/wispr-squid'),
+  }),
+};
+
+/** What a caller gives; everything with a default can be left out. */
+export type CacheParameters = { [Name in CacheName]: z.input<(typeof parameters)[Name]> };
+/** The same, with the defaults filled in. */
+export type CompleteParameters = { [Name in CacheName]: z.output<(typeof parameters)[Name]> };
+
+/**
+ * Checks the parameters of the configuration `name` and fills in the defaults.
+ *
+ * @throws {CacheConfigError} `parameter-invalid`, naming the first parameter that is wrong
+ */
+export function completeParameters<Name extends CacheName>(
+  name: Name,
+  given: CacheParameters[Name],
+): CompleteParameters[Name] {
+  const checked = parameters[name].safeParse(given);
+  if (checked.success) return checked.data as CompleteParameters[Name];
+  const [issue] = checked.error.issues;
+  const where = issue?.path.join('.') ?? '';
+  const what = issue?.message.replace(/^[A-Z]/, (letter) => letter.toLowerCase()) ?? 'not understood';
+  throw new CacheConfigError('parameter-invalid', `${name} configuration: ${where === '' ? '' : `${where}: `}${what}`);
+}

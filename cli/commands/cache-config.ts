@@ -1,0 +1,107 @@
+import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { CACHE_NAMES, CacheConfigError, type CacheName, type CacheParameters } from '../../cache-config/parameters.ts';
+import { renderCacheConfig } from '../../cache-config/render.ts';
+
+/** What the command line gives; `undefined` stands for the configuration's own default. */
+export interface CacheConfigOptions {
+  root?: string;
+  readingOrigin?: string;
+  backend?: { host: string; port: number };
+  listen?: { host: string; port: number };
+  client?: string[];
+  maxAge?: number;
+  memory?: number;
+  disk?: number;
+  largest?: number;
+  stateDirectory?: string;
+}
+
+/** Which options mean something to which server, and what they are called there. */
+const MEANING: Record<CacheName, Partial<Record<keyof CacheConfigOptions, string>>> = {
+  nginx: { root: 'root', readingOrigin: 'readingOrigin', maxAge: 'maxAgeSeconds', stateDirectory: 'stateDirectory' },
+  varnish: {
+    backend: 'backend',
+    memory: 'memoryMegabytes',
+    largest: 'largestObjectMegabytes',
+    stateDirectory: 'stateDirectory',
+  },
+  squid: {
+    client: 'clients',
+    memory: 'memoryMegabytes',
+    disk: 'diskMegabytes',
+    largest: 'largestObjectMegabytes',
+    stateDirectory: 'stateDirectory',
+  },
+};
+
+/**
+ * The text that `wispr cache-config NAME` prints.
+ *
+ * @throws {CacheConfigError} `parameter-invalid`
+ */
+export function cacheConfigText(name: CacheName, options: CacheConfigOptions): string {
+  const { listen, ...rest } = options;
+  const parameters: Record<string, unknown> = listen ? { address: listen.host, port: listen.port } : {};
+  for (const [option, value] of Object.entries(rest)) {
+    if (value === undefined) continue;
+    const parameter = MEANING[name][option as keyof CacheConfigOptions];
+    if (parameter === undefined) {
+      throw new CacheConfigError('parameter-invalid', `${flagOf(option)} means nothing to ${name}`);
+    }
+    parameters[parameter] = value;
+  }
+  if (name === 'nginx' && options.readingOrigin === undefined) {
+    throw new CacheConfigError('parameter-invalid', 'the configuration for nginx needs --reading-origin', {
+      hint: 'add the origin of the reading site, like --reading-origin https://read.news.example',
+    });
+  }
+  return renderCacheConfig(name, parameters as CacheParameters[typeof name]);
+}
+
+function flagOf(option: string): string {
+  return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** Adds `wispr cache-config NAME`. Output and errors go where the program's go. */
+export function addCacheConfigCommand(program: Command): void {
+  const command = program
+    .command('cache-config')
+    .summary('print a working configuration for nginx, Varnish or Squid')
+    .description('Prints a commented configuration: nginx as content host, varnish in front of it, squid for readers.')
+    .addArgument(new Argument('<name>', 'which server').choices(CACHE_NAMES))
+    .option('--listen <host:port>', 'IP address and port to listen on', endpoint)
+    .option('--state-directory <dir>', 'where the server keeps its files')
+    .option('--root <dir>', 'nginx: the protected site')
+    .option('--reading-origin <url>', 'nginx: where browsers without a reader are sent')
+    .option('--max-age <seconds>', 'nginx: how long caches may keep an answer', wholeNumber)
+    .option('--backend <host:port>', 'varnish: the content host', endpoint)
+    .option('--client <network>', 'squid: who may use it (repeatable)', collect)
+    .option('--memory <MB>', 'varnish, squid: memory for the cache', wholeNumber)
+    .option('--disk <MB>', 'squid: disk for the cache, 0 for none', wholeNumber)
+    .option('--largest <MB>', 'varnish, squid: the largest object that is kept', wholeNumber);
+  command.action((name: CacheName, options: CacheConfigOptions) => {
+    try {
+      command.configureOutput().writeOut?.(cacheConfigText(name, options));
+    } catch (error) {
+      if (!(error instanceof CacheConfigError)) throw error;
+      const hint = error.hint === undefined ? '' : `\nhint: ${error.hint}`;
+      command.error(`error: ${error.message}${hint}`, { exitCode: 2, code: `wispr.${error.code}` });
+    }
+  });
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('not a whole number');
+  return Number(text);
+}
+
+function endpoint(text: string): { host: string; port: number } {
+  const parts = /^(?:\[([0-9a-f:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const host = parts?.[1] ?? parts?.[2];
+  if (host === undefined) throw new InvalidArgumentError('not of the form host:port');
+  return { host, port: Number(parts?.[3]) };
+}
+
+function collect(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
