@@ -24,6 +24,10 @@ import { findServer, findUser, programOf, serverVersion, type User } from './fin
 import { CacheConfigError, type CacheName, type CacheParameters } from './parameters.ts';
 import { configFileName, renderCacheConfig, serverCommand } from './render.ts';
 
+export type { LogLine } from './access-log.ts';
+export { stopAll } from './child.ts';
+export { findServer } from './find-server.ts';
+
 const run = promisify(execFile);
 const START_MILLISECONDS = 20_000;
 const ATTEMPTS = 5;
@@ -130,7 +134,8 @@ async function startOnce<Name extends CacheName>(
   const [, ...args] = serverCommand(name, parameters);
   writeFileSync(join(stateDirectory, configFileName(name)), renderCacheConfig(name, parameters), { mode: 0o644 });
   if (name === 'squid') await makeSquidDirectories(program, stateDirectory);
-  const child = startChild([program, ...args], stateDirectory, name === 'squid' ? 'SIGINT' : 'SIGTERM');
+  // Squid takes seconds to put its cache in order, which is thrown away anyway.
+  const child = startChild([program, ...args], stateDirectory, name === 'squid' ? 'SIGKILL' : 'SIGTERM');
   const ready = async () => isReady(name, stateDirectory) && (await accepts(port));
   await until(async () => child.ended() !== undefined || (await ready()), START_MILLISECONDS);
   if (child.ended() !== undefined || !(await ready())) throw await notStarted(name, child);
@@ -179,14 +184,15 @@ async function requests(name: CacheName, directory: string): Promise<LogLine[]> 
 
 function makeDirectory(name: CacheName, parent = tmpdir()): string {
   mkdirSync(parent, { recursive: true });
+  // Varnish and Squid, started by root, become other users, which need a way in; there is nothing secret inside.
+  const closed = isRoot() && name !== 'nginx' ? closedAncestor(parent) : undefined;
+  if (closed !== undefined) {
+    const hint = `use another directory, or run: chmod o+x ${closed}`;
+    throw new CacheConfigError('state-directory-closed', `${name}, as its own user, cannot enter ${closed}`, { hint });
+  }
   const directory = mkdtempSync(join(parent, `wispr-${name}-`));
-  if (!isRoot()) return directory;
-  // Varnish and Squid become other users, which need a way in; there is nothing secret inside.
-  chmodSync(directory, 0o711);
-  const closed = name === 'nginx' ? undefined : closedAncestor(directory);
-  if (closed === undefined) return directory;
-  const hint = `use another directory, or run: chmod o+x ${closed}`;
-  throw new CacheConfigError('state-directory-closed', `${name}, as its own user, cannot enter ${closed}`, { hint });
+  if (isRoot()) chmodSync(directory, 0o711);
+  return directory;
 }
 
 function closedAncestor(directory: string): string | undefined {

@@ -1,0 +1,232 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { afterAll, describe, expect, test } from 'vitest';
+import { findUser } from '../../cache-config/find-server.ts';
+import { CACHE_NAMES, CacheConfigError, type CacheName, completeParameters } from '../../cache-config/parameters.ts';
+import { configFileName, renderCacheConfig, serverCommand } from '../../cache-config/render.ts';
+import { findServer } from '../../cache-config/servers.ts';
+import { addCacheConfigCommand, cacheConfigText } from '../../cli/commands/cache-config.ts';
+import { READING_ORIGIN } from './site.ts';
+
+const OPERATOR = { nginx: { readingOrigin: READING_ORIGIN }, varnish: {}, squid: {} };
+/** How each server checks a configuration without using it. */
+const CHECKS = {
+  nginx: { program: 'nginx', args: (file: string) => ['-t', '-e', 'stderr', '-c', file] },
+  varnish: { program: 'varnishd', args: (file: string) => ['-C', '-n', `${file}.state`, '-f', file] },
+  squid: { program: 'squid', args: (file: string) => ['-k', 'parse', '-f', file] },
+} as const;
+
+const directory = mkdtempSync(join(tmpdir(), 'wispr-render-'));
+chmodSync(directory, 0o755);
+const proxy = findUser(['proxy', 'squid', 'nobody']);
+if (process.getuid?.() === 0 && proxy) chownSync(directory, proxy.uid, proxy.gid);
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function check(name: CacheName, text: string): string {
+  const file = join(directory, configFileName(name));
+  writeFileSync(file, text);
+  const { program, args } = CHECKS[name];
+  const path = findServer(program);
+  expect(path, `${program} is installed`).toBeDefined();
+  return execFileSync('/bin/sh', ['-c', '"$0" "$@" 2>&1', String(path), ...args(file)], { encoding: 'utf8' });
+}
+
+/** What the server said against the configuration; Squid reminds of Via whenever it is off. */
+function complaints(said: string): string[] {
+  const lines = said.split('\n').filter((line) => /(?:WARNING|ERROR|FATAL):|\[(?:emerg|warn)\]/.test(line));
+  return lines.filter((line) => !/requires the use of Via|makes sense only if the master process runs/.test(line));
+}
+
+describe.each(CACHE_NAMES)('the configuration for %s', (name) => {
+  test('is accepted by the server with the defaults for operators', () => {
+    const said = check(name, renderCacheConfig(name, { ...OPERATOR[name], stateDirectory: directory }));
+    expect(complaints(said)).toEqual([]);
+  });
+
+  test('leaves no placeholder open, and has none that is not used', () => {
+    const text = renderCacheConfig(name, OPERATOR[name]);
+    expect(text).not.toMatch(/\{\{|\}\}|undefined|\[object/);
+  });
+
+  test('shows the command that the rig runs', () => {
+    const [program = '', ...args] = serverCommand(name, OPERATOR[name]);
+    const [, shown = ''] = /^# {3}(\S+ .*)$/m.exec(renderCacheConfig(name, OPERATOR[name])) ?? [];
+    const words = execFileSync('/bin/sh', ['-c', `printf '%s\\n' ${shown}`], { encoding: 'utf8' })
+      .trimEnd()
+      .split('\n');
+    expect(words).toEqual([program, ...args]);
+  });
+});
+
+test('nginx serves trees whose path has spaces and other scripts', () => {
+  const root = '/srv/zeitung & söhne (neu), 100%';
+  check('nginx', renderCacheConfig('nginx', { ...OPERATOR.nginx, root, stateDirectory: directory }));
+  expect(renderCacheConfig('nginx', { ...OPERATOR.nginx, root })).toContain(`root "${root}";`);
+});
+
+test('Squid accepts sites, several networks, ranges of ports, memory only', () => {
+  const sites = [
+    { site: 'news.example', host: '127.0.0.1', port: 6081 },
+    { site: 'other.example', host: 'cache.internal', port: 80 },
+  ];
+  const clients = ['10.0.0.0/8', '::1', 'fd00::/8'];
+  const ports = { webPorts: ['80', '8000-8999'], tunnelPorts: ['443', '8443'] };
+  const text = renderCacheConfig('squid', { sites, clients, ...ports, diskMegabytes: 0, stateDirectory: directory });
+  expect(complaints(check('squid', text))).toEqual([]);
+  expect(text).not.toContain('cache_dir');
+  expect(text).toContain('acl site1 dstdomain other.example');
+});
+
+test('Varnish and nginx listen on IPv6 too', () => {
+  const text = renderCacheConfig('nginx', { ...OPERATOR.nginx, address: '::1', stateDirectory: directory });
+  expect(text).toContain('listen [::1]:8080 default_server;');
+  expect(serverCommand('varnish', { address: '::', port: 80 })).toContain('[::]:80');
+  check('varnish', renderCacheConfig('varnish', { backend: { host: '::1', port: 8080 }, stateDirectory: directory }));
+});
+
+/** Values that would say something else to the server than what they are. */
+const INJECTIONS: [CacheName, string, unknown][] = [
+  ['nginx', 'root', '/srv"; include /etc/passwd; #'],
+  ['nginx', 'root', '/srv/$document_uri'],
+  ['nginx', 'root', '/srv\n}'],
+  ['nginx', 'root', '/srv/\\'],
+  ['nginx', 'root', '/srv/{{user}}'],
+  ['nginx', 'root', 'srv'],
+  ['nginx', 'root', '/srv/../etc'],
+  ['nginx', 'root', '/srv/'],
+  ['nginx', 'readingOrigin', 'https://read.example/;'],
+  ['nginx', 'readingOrigin', 'https://read.example/path'],
+  ['nginx', 'readingOrigin', 'https://read.example$host'],
+  ['nginx', 'readingOrigin', 'https://user@read.example'],
+  ['nginx', 'readingOrigin', 'https://read.example:443'],
+  ['nginx', 'readingOrigin', 'javascript:alert(1)'],
+  ['nginx', 'readingOrigin', 'https://READ.example'],
+  ['nginx', 'readingOrigin', 'https://read.example\nx'],
+  ['nginx', 'address', '127.0.0.1; }'],
+  ['nginx', 'address', 'localhost'],
+  ['nginx', 'port', '80; }'],
+  ['nginx', 'port', 0],
+  ['nginx', 'port', 65_536],
+  ['nginx', 'port', 80.5],
+  ['nginx', 'user', 'www-data; daemon off'],
+  ['nginx', 'maxAgeSeconds', -1],
+  ['nginx', 'maxAgeSeconds', Number.NaN],
+  ['nginx', 'stateDirectory', '/var/lib/a b'],
+  ['nginx', 'stateDirectory', '/var/lib/;x'],
+  ['nginx', 'stateDirectory', '/var/lib/../x'],
+  ['nginx', 'unknown', 'x'],
+  ['varnish', 'backend', { host: '127.0.0.1"; }', port: 80 }],
+  ['varnish', 'backend', { host: 'a b', port: 80 }],
+  ['varnish', 'backend', { host: '-a.example', port: 80 }],
+  ['varnish', 'backend', { host: 'fe80::1%eth0', port: 80 }],
+  ['varnish', 'backend', { host: 'a.example', port: '80"; }' }],
+  ['varnish', 'graceSeconds', '30s; import std'],
+  ['varnish', 'largestObjectMegabytes', 0],
+  ['varnish', 'memoryMegabytes', Number.POSITIVE_INFINITY],
+  ['squid', 'clients', ['all']],
+  ['squid', 'clients', ['10.0.0.0/8\nhttp_access allow all']],
+  ['squid', 'clients', ['10.0.0.0/33']],
+  ['squid', 'clients', ['10.0.0.0/8/8']],
+  ['squid', 'clients', []],
+  ['squid', 'webPorts', ['80 443']],
+  ['squid', 'webPorts', ['443-80']],
+  ['squid', 'tunnelPorts', ['0-65536']],
+  ['squid', 'sites', [{ site: 'news.example\nhttp_access allow all', host: '127.0.0.1', port: 80 }]],
+  ['squid', 'sites', [{ site: 'news.example', host: '127.0.0.1 parent', port: 80 }]],
+  ['squid', 'sites', [{ site: '.example', host: '127.0.0.1', port: 80 }]],
+  ['squid', 'visibleHostname', 'a b'],
+  ['squid', 'user', 'root\n'],
+  ['squid', 'stateDirectory', '/var/lib/$(id)'],
+];
+
+test.each(INJECTIONS)('%s refuses %s: %j', (name, parameter, value) => {
+  const given = { ...OPERATOR[name], [parameter]: value } as never;
+  for (const attempt of [() => renderCacheConfig(name, given), () => serverCommand(name, given)]) {
+    expect(attempt).toThrow(CacheConfigError);
+    expect(attempt).toThrow(expect.objectContaining({ code: 'parameter-invalid' }));
+  }
+});
+
+test('the reading origin has no default', () => {
+  const given = {} as { readingOrigin: string };
+  expect(() => completeParameters('nginx', given)).toThrow(expect.objectContaining({ code: 'parameter-invalid' }));
+});
+
+describe('wispr cache-config', () => {
+  function run(...args: string[]): { out: string; error?: CommanderError } {
+    let out = '';
+    const program = new Command('wispr').exitOverride();
+    program.configureOutput({ writeOut: (text) => (out += text), writeErr: () => {} });
+    addCacheConfigCommand(program);
+    try {
+      program.parse(['cache-config', ...args], { from: 'user' });
+      return { out };
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+      return { out, error };
+    }
+  }
+
+  test('prints what the rig uses', () => {
+    expect(run('nginx', '--reading-origin', READING_ORIGIN).out).toBe(renderCacheConfig('nginx', OPERATOR.nginx));
+    expect(run('varnish').out).toBe(renderCacheConfig('varnish', {}));
+    expect(run('squid').out).toBe(renderCacheConfig('squid', {}));
+  });
+
+  test('takes every option where it belongs', () => {
+    const nginx = ['--root', '/srv/a', '--reading-origin', READING_ORIGIN, '--listen', '0.0.0.0:80', '--max-age', '60'];
+    const expected = { root: '/srv/a', readingOrigin: READING_ORIGIN, address: '0.0.0.0', port: 80, maxAgeSeconds: 60 };
+    expect(run('nginx', ...nginx).out).toBe(renderCacheConfig('nginx', expected));
+    const varnish = [
+      '--backend',
+      'origin.example:80',
+      '--memory',
+      '1024',
+      '--largest',
+      '128',
+      '--state-directory',
+      '/var/x',
+    ];
+    expect(run('varnish', ...varnish).out).toBe(
+      renderCacheConfig('varnish', {
+        backend: { host: 'origin.example', port: 80 },
+        memoryMegabytes: 1024,
+        largestObjectMegabytes: 128,
+        stateDirectory: '/var/x',
+      }),
+    );
+    const squid = ['--listen', '[::1]:3128', '--client', '10.0.0.0/8', '--client', '::1', '--disk', '0'];
+    const squidParameters = { address: '::1', port: 3128, clients: ['10.0.0.0/8', '::1'], diskMegabytes: 0 };
+    expect(run('squid', ...squid).out).toBe(renderCacheConfig('squid', squidParameters));
+  });
+
+  test.each([
+    [['apache']],
+    [['nginx']],
+    [['squid', '--root', '/srv']],
+    [['varnish', '--backend', 'nothing']],
+    [['varnish', '--memory', '1e9']],
+    [['nginx', '--reading-origin', 'read.example']],
+  ])('refuses %j and prints nothing', (args) => {
+    const { out, error } = run(...args);
+    expect(out).toBe('');
+    expect(error).toBeDefined();
+    expect(error?.exitCode).not.toBe(0);
+  });
+
+  test('names an option as it is written on the command line', () => {
+    expect(() => cacheConfigText('squid', { readingOrigin: READING_ORIGIN })).toThrow('--reading-origin');
+  });
+});
+
+test('the templates explain themselves: a comment for every five lines at least', () => {
+  for (const name of CACHE_NAMES) {
+    const template = readFileSync(new URL(`../../cache-config/${configFileName(name)}`, import.meta.url), 'utf8');
+    const directives = template.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'));
+    const comments = template.split('\n').filter((line) => line.trim().startsWith('#'));
+    expect(comments.length, `${name} explains itself`).toBeGreaterThan(directives.length / 5);
+  }
+});

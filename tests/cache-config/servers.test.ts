@@ -1,0 +1,166 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { CACHE_NAMES, type CacheName } from '../../cache-config/parameters.ts';
+import {
+  type CacheServer,
+  findServer,
+  type StartOptions,
+  startNginx,
+  startSquid,
+  startVarnish,
+  stopAll,
+} from '../../cache-config/servers.ts';
+import { get, makeSite, READING_ORIGIN } from './site.ts';
+
+const site = makeSite();
+afterAll(() => site.remove());
+
+/** Each server by itself; Varnish's backend need not answer. */
+const START: Record<CacheName, (options: StartOptions) => Promise<CacheServer>> = {
+  nginx: (options) => startNginx({ root: site.root, readingOrigin: READING_ORIGIN, ...options }),
+  varnish: (options) => startVarnish({ backend: { host: '127.0.0.1', port: 9 }, ...options }),
+  squid: (options) => startSquid({ connectLoopback: true, ...options }),
+};
+
+/** The process and what it started, as `ps` sees it. */
+function processesOf(pid: number): number[] {
+  const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n');
+  const all = rows.map((row) => row.trim().split(/\s+/)).filter(([, , state]) => !state?.startsWith('Z'));
+  const family = new Set([pid]);
+  for (const [child, parent] of [...all, ...all]) if (family.has(Number(parent))) family.add(Number(child));
+  return all.map(([child]) => Number(child)).filter((child) => family.has(child));
+}
+
+const isAlive = (pid: number) => processesOf(pid).includes(pid);
+
+/** A free port below those that the system hands out by itself, so that nobody gets it in between. */
+async function quietPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (free) return port;
+  }
+}
+
+describe.each(CACHE_NAMES)('%s', (name) => {
+  test('starts, says what it is, answers, and goes without a trace', async () => {
+    const server = await START[name]({});
+    const family = processesOf(server.pid);
+    const directory = dirname(server.logPath);
+    expect(family).toContain(server.pid);
+    expect(server.version).toMatch(/^\d+\.\d+/);
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
+    expect((await get(server.url, '/')).status).toBeGreaterThanOrEqual(200);
+    await server.stop();
+    expect(family.filter(isAlive)).toEqual([]);
+    expect(existsSync(directory)).toBe(false);
+    await server.stop();
+  });
+
+  test('runs twice at once, each with files of its own', async () => {
+    const servers = await Promise.all([START[name]({}), START[name]({})]);
+    const [first, second] = servers;
+    expect(first?.port).not.toBe(second?.port);
+    await first?.stop();
+    expect((await get(String(second?.url), '/')).status).toBeGreaterThanOrEqual(200);
+    await second?.stop();
+    expect(servers.filter(({ pid }) => isAlive(pid))).toEqual([]);
+  });
+
+  test('takes the wanted port when it is free, and another when a stranger answers there', async () => {
+    const port = await quietPort();
+    const first = await START[name]({ port });
+    expect(first.port).toBe(port);
+    const second = await START[name]({ port });
+    expect(second.port).not.toBe(port);
+    await Promise.all([first.stop(), second.stop()]);
+  });
+
+  test('keeps its state below a given directory', async () => {
+    const parent = mkdtempSync(join(tmpdir(), 'wispr-state-'));
+    execFileSync('chmod', ['0755', parent]);
+    const server = await START[name]({ stateDirectory: join(parent, 'new') });
+    expect(server.logPath.startsWith(`${parent}/new/`)).toBe(true);
+    await server.stop();
+    expect(readdirSync(join(parent, 'new'))).toEqual([]);
+    rmSync(parent, { recursive: true });
+  });
+});
+
+test('a server that cannot start says why, with the last lines of its log, and leaves nothing', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'wispr-state-'));
+  execFileSync('chmod', ['0755', parent]);
+  const failing = startVarnish({ backend: { host: 'no-such-host.invalid', port: 80 }, stateDirectory: parent });
+  await expect(failing).rejects.toMatchObject({ code: 'server-not-started' });
+  await expect(failing).rejects.toThrow(/no-such-host\.invalid/);
+  expect(readdirSync(parent)).toEqual([]);
+  rmSync(parent, { recursive: true });
+});
+
+test('a private directory is used by an ordinary user, and named by root: Squid becomes another user', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'wispr-closed-'));
+  expect(statSync(parent).mode & 0o077).toBe(0);
+  const starting = startSquid({ stateDirectory: parent });
+  if (process.getuid?.() === 0) await expect(starting).rejects.toMatchObject({ code: 'state-directory-closed' });
+  else await (await starting).stop();
+  expect(readdirSync(parent)).toEqual([]);
+  rmSync(parent, { recursive: true });
+});
+
+test('stopAll ends every server', async () => {
+  const servers = await Promise.all(CACHE_NAMES.map((name) => START[name]({})));
+  const families = servers.flatMap(({ pid }) => processesOf(pid));
+  expect(families.length).toBeGreaterThan(4);
+  await stopAll();
+  expect(families.filter(isAlive)).toEqual([]);
+});
+
+describe('the process that started servers ends', () => {
+  const script = (ending: string) => `
+    import { startNginx, startVarnish, startSquid, stopAll } from ${JSON.stringify(new URL('../../cache-config/servers.ts', import.meta.url).href)};
+    process.on('SIGTERM', () => stopAll().then(() => process.exit(0)));
+    const nginx = await startNginx({ root: ${JSON.stringify(site.root)}, readingOrigin: 'https://read.example' });
+    const servers = [nginx, await startVarnish({ backend: nginx }), await startSquid()];
+    console.log(JSON.stringify(servers.map(({ pid, logPath }) => ({ pid, logPath }))));
+    setTimeout(() => {}, 60_000);
+    ${ending}
+  `;
+
+  test.each([
+    ['by a signal, and stops them', '', 'SIGTERM'],
+    ['by an error that nobody caught', 'setTimeout(() => { throw new Error("expected") }, 500);', undefined],
+    ['by process.exit', 'setTimeout(() => process.exit(3), 500);', undefined],
+  ] as const)('%s', async (_, ending, signal) => {
+    const parent = spawn(process.execPath, ['--input-type=module', '--eval', script(ending)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const output = await new Promise<string>((resolve) => parent.stdout.once('data', (data) => resolve(String(data))));
+    const servers: { pid: number; logPath: string }[] = JSON.parse(output);
+    const families = servers.flatMap(({ pid }) => processesOf(pid));
+    expect(families.length).toBeGreaterThan(4);
+    const ended = new Promise((resolve) => parent.once('exit', resolve));
+    if (signal) parent.kill(signal);
+    await ended;
+    await vi.waitFor(() => expect(families.filter(isAlive)).toEqual([]), { timeout: 5_000, interval: 50 });
+    for (const { logPath } of servers) expect(existsSync(dirname(logPath))).toBe(false);
+  });
+});
+
+describe('findServer', () => {
+  test('looks in PATH, then where Debian puts servers', () => {
+    for (const program of ['nginx', 'varnishd', 'squid'] as const) {
+      expect(findServer(program)).toMatch(new RegExp(`^/.*/${program}$`));
+    }
+    vi.stubEnv('PATH', '/nonexistent');
+    expect(findServer('nginx')).toBe('/usr/sbin/nginx');
+    vi.unstubAllEnvs();
+  });
+});

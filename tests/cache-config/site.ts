@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, vi } from 'vitest';
+import type { CacheServer, LogLine } from '../../cache-config/servers.ts';
+
+export const READING_ORIGIN = 'https://read.news.example';
+export const IMMUTABLE = `${'0123456789abcdef'.repeat(4)}.day.html.protected`;
+
+/** What a protected tree looks like to a server: which bytes the objects have does not matter here. */
+export const FILES: Record<string, Buffer> = {
+  '.well-known/wispr-site': Buffer.from('x'.repeat(43)),
+  'index.html': Buffer.from('<!doctype html><title>Front page</title>'),
+  'index.html.protected': randomBytes(3_000),
+  'day/index.html': Buffer.from('<!doctype html><title>A day</title>'),
+  'day/index.html.protected': randomBytes(200_000),
+  'day/photo.jpg.protected': randomBytes(50_000),
+  'day/Grüße aus Köln.png.protected': randomBytes(1_000),
+  'day/two words.html': Buffer.from('<!doctype html><title>Two words</title>'),
+  'day/two words.html.protected': randomBytes(1_000),
+  'day/100%.html.protected': randomBytes(100),
+  'day/empty.html.protected': Buffer.alloc(0),
+  'style.css': Buffer.from('body { margin: 0 } /* long enough to be worth compressing */'.repeat(100)),
+  'style.css.protected': randomBytes(300),
+  [IMMUTABLE]: randomBytes(10),
+  NOTES: Buffer.from('no suffix'),
+};
+
+export interface Site {
+  readonly root: string;
+  remove(): void;
+}
+
+/** Writes the files to a new directory. */
+export function makeSite(): Site {
+  const root = mkdtempSync(join(tmpdir(), 'wispr-site-'));
+  for (const [name, content] of Object.entries(FILES)) {
+    mkdirSync(join(root, dirname(name)), { recursive: true });
+    writeFileSync(join(root, name), content);
+  }
+  return { root, remove: () => rmSync(root, { recursive: true }) };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+interface Request {
+  method?: string;
+  headers?: Record<string, string>;
+  /** A forward proxy to ask. */
+  through?: CacheServer;
+}
+
+/** One request as it stands: no redirect is followed, nothing is decoded, the path is sent as given. */
+export function get(
+  base: string,
+  path: string,
+  { method = 'GET', headers = {}, through }: Request = {},
+): Promise<Answer> {
+  const { host, hostname, port } = new URL(base);
+  const target = through
+    ? { hostname: through.host, port: through.port, path: `${base}${path}` }
+    : { hostname, port, path };
+  return new Promise((resolve, reject) => {
+    const sent = request({ ...target, method, headers: { host, ...headers }, agent: false }, (answer) => {
+      const parts: Buffer[] = [];
+      answer.on('data', (part: Buffer) => parts.push(part));
+      answer.on('error', reject);
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(parts) });
+      });
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+/** Sends bytes that no proper client would send; gives back all that is answered. */
+export function sendRaw(port: number, bytes: Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
+    socket.on('data', (part: Buffer) => parts.push(part));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(Buffer.concat(parts).toString('latin1')));
+  });
+}
+
+/** A server logs a request shortly after it answered: waits until it has logged so many. */
+export async function logged(server: CacheServer, count: number): Promise<LogLine[]> {
+  await vi.waitFor(async () => expect((await server.requests()).length).toBeGreaterThanOrEqual(count), {
+    timeout: 10_000,
+    interval: 20,
+  });
+  return server.requests();
+}
+
+/** How often an origin was asked for a path, once it has logged that at all. */
+export async function timesAsked(origin: CacheServer, path: string): Promise<number> {
+  const lines = () => origin.requests().then((all) => all.filter(({ url }) => url === path));
+  await vi.waitFor(async () => expect((await lines()).length).toBeGreaterThan(0), { timeout: 10_000, interval: 20 });
+  return (await lines()).length;
+}
