@@ -3,7 +3,7 @@
  * left behind. Signals are the caller's business: a program that is told to end calls `stopAll()`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,6 +11,8 @@ import { CacheConfigError } from './parameters.ts';
 
 const POLL_MILLISECONDS = 20;
 const STOP_MILLISECONDS = 5_000;
+/** Not this process's own: nothing secret goes along. Varnish looks for a compiler in PATH. */
+const ENVIRONMENT = { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' };
 
 /** A program that runs, and the directory that goes when it ends. */
 export interface Child {
@@ -21,14 +23,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-const running = new Map<ChildProcess, Child>();
-// Whatever ends this process in an orderly way (also an error that nobody caught) takes the servers along.
-process.once('exit', () => {
-  for (const child of running.values()) {
-    signal(-child.pid, 'SIGKILL');
-    rmSync(child.directory, { recursive: true, force: true });
-  }
-});
+const running = new Set<Child>();
 
 /** Ends every server that this process started, and waits until they are gone. */
 export async function stopAll(): Promise<void> {
@@ -41,13 +36,22 @@ export async function stopAll(): Promise<void> {
  * @param command program and arguments
  * @param directory its working directory and state; what it prints goes to `output.log` there; removed when it is stopped
  * @param stopSignal what makes it end at once
+ * @param moreRemains further files that it leaves behind, removed too
  */
-export function startChild(command: readonly string[], directory: string, stopSignal: NodeJS.Signals): Child {
+export function startChild(
+  command: readonly string[],
+  directory: string,
+  stopSignal: NodeJS.Signals,
+  moreRemains: readonly string[] = [],
+): Child {
   const [program = '', ...args] = command;
   const output = openSync(`${directory}/output.log`, 'a', 0o600);
-  // Its environment is not this one's: nothing secret goes along. Varnish looks for a compiler in PATH.
-  const env = { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' };
-  const child = spawn(program, args, { cwd: directory, detached: true, env, stdio: ['ignore', output, output] });
+  const child = spawn(program, args, {
+    cwd: directory,
+    detached: true,
+    env: ENVIRONMENT,
+    stdio: ['ignore', output, output],
+  });
   closeSync(output);
   let failure: string | undefined;
   child.once('error', (error) => {
@@ -58,16 +62,32 @@ export function startChild(command: readonly string[], directory: string, stopSi
     if (failure !== undefined || child.exitCode === null) return failure ?? child.signalCode ?? undefined;
     return `exit code ${child.exitCode}`;
   };
+  const remains = [directory, ...moreRemains];
+  const watchdog = pid === 0 ? undefined : startWatchdog(pid, remains);
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= endWithDescendants(pid, stopSignal, ended)
-      .finally(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }))
-      .finally(() => running.delete(child));
+      .finally(() => Promise.all(remains.map((path) => rm(path, { recursive: true, force: true, maxRetries: 3 }))))
+      .finally(() => watchdog?.kill('SIGKILL'))
+      .finally(() => running.delete(started));
     return stopping;
   };
   const started: Child = { pid, directory, ended, stop };
-  if (pid !== 0) running.set(child, started);
+  if (pid !== 0) running.add(started);
   return started;
+}
+
+/**
+ * However this process ends, also by SIGKILL, the system closes its end of the pipe. Then the watchdog ends the server's process
+ * group and removes what it leaves.
+ */
+function startWatchdog(pid: number, remains: readonly string[]): ChildProcess {
+  const script = 'cat; kill -KILL "-$1"; sleep 0.1; shift; rm -rf "$@"';
+  const args = ['-c', script, 'sh', String(pid), ...remains];
+  const watchdog = spawn('/bin/sh', args, { detached: true, env: ENVIRONMENT, stdio: ['pipe', 'ignore', 'ignore'] });
+  watchdog.on('error', () => {});
+  watchdog.unref();
+  return watchdog;
 }
 
 async function endWithDescendants(pid: number, stopSignal: NodeJS.Signals, ended: () => unknown): Promise<void> {

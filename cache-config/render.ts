@@ -2,6 +2,7 @@
  * Configurations for the servers that stand between publisher and readers: nginx, Varnish and Squid. The templates beside
  * this file are what operators, the tests and the demonstration use, as they are.
  */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type CacheName, type CacheParameters, type CompleteParameters, completeParameters } from './parameters.ts';
 
@@ -44,10 +45,18 @@ export function serverCommand<Name extends CacheName>(name: Name, parameters: Ca
   const directory = complete.stateDirectory;
   const file = `${directory}/${TEMPLATES[name]}`;
   if (name === 'nginx') return ['nginx', '-p', directory, '-c', file, '-e', 'stderr', '-g', 'daemon off;'];
-  if (name === 'squid') return ['squid', '-N', '-f', file];
+  if (name === 'squid') return ['squid', '-N', '-n', squidServiceName(directory), '-f', file];
   const { memoryMegabytes } = complete as CompleteParameters['varnish'];
   const storage = `default,${memoryMegabytes}m`;
   return ['varnishd', '-F', '-n', `${directory}/varnishd`, '-a', listen(complete), '-f', file, '-s', storage];
+}
+
+/**
+ * Squid keeps shared memory under this name, also with one process; two of the same name take it from each other. Letters and
+ * digits only.
+ */
+export function squidServiceName(stateDirectory: string): string {
+  return `wispr${createHash('sha256').update(stateDirectory).digest('hex').slice(0, 12)}`;
 }
 
 /** For a shell. */

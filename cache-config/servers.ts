@@ -22,7 +22,7 @@ import { type LogLine, parseAccessLog, VARNISH_LOG_FORMAT } from './access-log.t
 import { accepts, type Child, freePort, startChild, until } from './child.ts';
 import { findServer, findUser, programOf, serverVersion, type User } from './find-server.ts';
 import { CacheConfigError, type CacheName, type CacheParameters } from './parameters.ts';
-import { configFileName, renderCacheConfig, serverCommand } from './render.ts';
+import { configFileName, renderCacheConfig, serverCommand, squidServiceName } from './render.ts';
 
 export type { LogLine } from './access-log.ts';
 export { stopAll } from './child.ts';
@@ -135,7 +135,9 @@ async function startOnce<Name extends CacheName>(
   writeFileSync(join(stateDirectory, configFileName(name)), renderCacheConfig(name, parameters), { mode: 0o644 });
   if (name === 'squid') await makeSquidDirectories(program, stateDirectory);
   // Squid takes seconds to put its cache in order, which is thrown away anyway.
-  const child = startChild([program, ...args], stateDirectory, name === 'squid' ? 'SIGKILL' : 'SIGTERM');
+  const [stopSignal, remains] =
+    name === 'squid' ? (['SIGKILL', squidSharedMemory(stateDirectory)] as const) : (['SIGTERM', []] as const);
+  const child = startChild([program, ...args], stateDirectory, stopSignal, remains);
   const ready = async () => isReady(name, stateDirectory) && (await accepts(port));
   await until(async () => child.ended() !== undefined || (await ready()), START_MILLISECONDS);
   if (child.ended() !== undefined || !(await ready())) throw await notStarted(name, child);
@@ -207,7 +209,14 @@ function squidUser(): User | undefined {
 async function makeSquidDirectories(program: string, directory: string): Promise<void> {
   const user = isRoot() ? squidUser() : undefined;
   if (user) chownSync(directory, user.uid, user.gid);
-  await run(program, ['-z', '-N', '-f', join(directory, configFileName('squid'))], { cwd: directory });
+  const config = join(directory, configFileName('squid'));
+  await run(program, ['-z', '-N', '-n', squidServiceName(directory), '-f', config], { cwd: directory });
+}
+
+/** The segments that collapsed forwarding works with. */
+function squidSharedMemory(directory: string): string[] {
+  const kinds = ['metadata', 'queues', 'readers'];
+  return kinds.map((kind) => `/dev/shm/${squidServiceName(directory)}-cf__${kind}.shm`);
 }
 
 function readIfThere(path: string): string {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { CACHE_NAMES, type CacheName } from '../../cache-config/parameters.ts';
+import { squidServiceName } from '../../cache-config/render.ts';
 import {
   type CacheServer,
   findServer,
@@ -17,7 +18,10 @@ import {
 import { get, makeSite, READING_ORIGIN } from './site.ts';
 
 const site = makeSite();
-afterAll(() => site.remove());
+afterAll(async () => {
+  await stopAll();
+  site.remove();
+});
 
 /** Each server by itself; Varnish's backend need not answer. */
 const START: Record<CacheName, (options: StartOptions) => Promise<CacheServer>> = {
@@ -33,6 +37,11 @@ function processesOf(pid: number): number[] {
   const family = new Set([pid]);
   for (const [child, parent] of [...all, ...all]) if (family.has(Number(parent))) family.add(Number(child));
   return all.map(([child]) => Number(child)).filter((child) => family.has(child));
+}
+
+function sharedMemoryOf(directories: string[]): string[] {
+  const names = directories.map(squidServiceName);
+  return readdirSync('/dev/shm').filter((file) => names.some((name) => file.startsWith(name)));
 }
 
 const isAlive = (pid: number) => processesOf(pid).includes(pid);
@@ -62,6 +71,7 @@ describe.each(CACHE_NAMES)('%s', (name) => {
     await server.stop();
     expect(family.filter(isAlive)).toEqual([]);
     expect(existsSync(directory)).toBe(false);
+    expect(sharedMemoryOf([directory])).toEqual([]);
     await server.stop();
   });
 
@@ -137,6 +147,7 @@ describe('the process that started servers ends', () => {
   test.each([
     ['by a signal, and stops them', '', 'SIGTERM'],
     ['by an error that nobody caught', 'setTimeout(() => { throw new Error("expected") }, 500);', undefined],
+    ['by SIGKILL', '', 'SIGKILL'],
     ['by process.exit', 'setTimeout(() => process.exit(3), 500);', undefined],
   ] as const)('%s', async (_, ending, signal) => {
     const parent = spawn(process.execPath, ['--input-type=module', '--eval', script(ending)], {
@@ -150,7 +161,9 @@ describe('the process that started servers ends', () => {
     if (signal) parent.kill(signal);
     await ended;
     await vi.waitFor(() => expect(families.filter(isAlive)).toEqual([]), { timeout: 5_000, interval: 50 });
-    for (const { logPath } of servers) expect(existsSync(dirname(logPath))).toBe(false);
+    const directories = servers.map(({ logPath }) => dirname(logPath));
+    await vi.waitFor(() => expect(directories.filter(existsSync)).toEqual([]), { timeout: 5_000, interval: 50 });
+    expect(sharedMemoryOf(directories)).toEqual([]);
   });
 });
 
