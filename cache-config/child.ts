@@ -7,7 +7,7 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CacheConfigError } from './parameters.ts';
+import { CacheConfigError } from './errors.ts';
 
 const POLL_MILLISECONDS = 20;
 const STOP_MILLISECONDS = 5_000;

@@ -5,29 +5,11 @@
 import { isIP } from 'node:net';
 import { posix } from 'node:path';
 import { z } from 'zod';
+import { isOrigin } from '../core/site/site.ts';
+import { CacheConfigError } from './errors.ts';
 
 export const CACHE_NAMES = ['nginx', 'varnish', 'squid'] as const;
 export type CacheName = (typeof CACHE_NAMES)[number];
-
-export type CacheConfigErrorCode =
-  | 'parameter-invalid'
-  | 'server-missing'
-  | 'server-not-started'
-  | 'server-not-stopped'
-  | 'state-directory-closed';
-
-/** Everything that goes wrong in this folder. `hint` says what to do about it. */
-export class CacheConfigError extends Error {
-  override readonly name = 'CacheConfigError';
-  readonly code: CacheConfigErrorCode;
-  readonly hint: string | undefined;
-
-  constructor(code: CacheConfigErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
-    this.code = code;
-    this.hint = options.hint;
-  }
-}
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 /** What a path of the operator's own choice needs; it stands unquoted in three syntaxes and on a command line. */
@@ -60,7 +42,9 @@ const seconds = z.int().min(0).max(31_536_000);
 const megabytes = (least: number) => z.int().min(least).max(1_048_576);
 const portRange = z.string().refine(isPortRange, 'must be a port or a range of ports, like 8000-8999');
 const network = z.string().refine(isNetwork, 'must be an IP address or network, like 10.0.0.0/8');
-const origin = z.string().refine(isOrigin, 'must be an origin: scheme, host and port, without a path');
+const origin = z
+  .string()
+  .refine(isPlainOrigin, 'must be an HTTPS origin without a path, like https://read.news.example');
 
 function isPortRange(text: string): boolean {
   const parts = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text);
@@ -76,9 +60,9 @@ function isNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
-function isOrigin(text: string): boolean {
-  const parts = /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/.exec(text);
-  return parts !== null && URL.canParse(text) && new URL(text).origin === text;
+/** An origin that browsers may be sent to, of characters that are plain in nginx too: a URL's host may contain `;` and `"`. */
+function isPlainOrigin(text: string): boolean {
+  return /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/.test(text) && isOrigin(text, { allowLoopback: true });
 }
 
 /** The parameters of each configuration, with the defaults that suit an operator. */

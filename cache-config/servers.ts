@@ -20,8 +20,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type LogLine, parseAccessLog, VARNISH_LOG_FORMAT } from './access-log.ts';
 import { accepts, type Child, freePort, startChild, until } from './child.ts';
+import { CacheConfigError } from './errors.ts';
 import { findServer, findUser, programOf, serverVersion, type User } from './find-server.ts';
-import { CacheConfigError, type CacheName, type CacheParameters } from './parameters.ts';
+import type { CacheName, CacheParameters } from './parameters.ts';
 import { configFileName, renderCacheConfig, serverCommand, squidServiceName } from './render.ts';
 
 export type { LogLine } from './access-log.ts';
@@ -83,7 +84,7 @@ export function startNginx({ stateDirectory, port, ...parameters }: NginxOptions
 
 /** Starts Varnish in front of a content host. @throws {CacheConfigError} like {@link startNginx} */
 export function startVarnish({ stateDirectory, port, ...parameters }: VarnishOptions): Promise<CacheServer> {
-  return start('varnish', { stateDirectory, port }, { memoryMegabytes: 64, ...parameters });
+  return start('varnish', { stateDirectory, port }, parameters);
 }
 
 /** Starts Squid as a forward proxy. @throws {CacheConfigError} like {@link startNginx} */
@@ -92,7 +93,7 @@ export function startSquid(options: SquidOptions = {}): Promise<CacheServer> {
   const user = isRoot() ? squidUser() : undefined;
   const anyPort = ['80', '443', '1024-65535'];
   const loopback = connectLoopback ? { allowLoopback: true, webPorts: anyPort, tunnelPorts: anyPort } : {};
-  const small = { memoryMegabytes: 64, diskMegabytes: 256 };
+  const small = { diskMegabytes: 1024 };
   return start(
     'squid',
     { stateDirectory, port },

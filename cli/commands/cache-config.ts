@@ -1,6 +1,8 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { CACHE_NAMES, CacheConfigError, type CacheName, type CacheParameters } from '../../cache-config/parameters.ts';
+import { CacheConfigError } from '../../cache-config/errors.ts';
+import { CACHE_NAMES, type CacheName, type CacheParameters } from '../../cache-config/parameters.ts';
 import { renderCacheConfig } from '../../cache-config/render.ts';
+import { UsageError } from '../voice.ts';
 
 /** What the command line gives; `undefined` stands for the configuration's own default. */
 export interface CacheConfigOptions {
@@ -37,7 +39,7 @@ const MEANING: Record<CacheName, Partial<Record<keyof CacheConfigOptions, string
 /**
  * The text that `wispr cache-config NAME` prints.
  *
- * @throws {CacheConfigError} `parameter-invalid`
+ * @throws {UsageError} a value, or an option that means nothing to this server
  */
 export function cacheConfigText(name: CacheName, options: CacheConfigOptions): string {
   const { listen, ...rest } = options;
@@ -46,16 +48,21 @@ export function cacheConfigText(name: CacheName, options: CacheConfigOptions): s
     if (value === undefined) continue;
     const parameter = MEANING[name][option as keyof CacheConfigOptions];
     if (parameter === undefined) {
-      throw new CacheConfigError('parameter-invalid', `${flagOf(option)} means nothing to ${name}`);
+      throw new UsageError(`${flagOf(option)} means nothing to ${name}`);
     }
     parameters[parameter] = value;
   }
   if (name === 'nginx' && options.readingOrigin === undefined) {
-    throw new CacheConfigError('parameter-invalid', 'the configuration for nginx needs --reading-origin', {
+    throw new UsageError('the configuration for nginx needs --reading-origin', {
       hint: 'add the origin of the reading site, like --reading-origin https://read.news.example',
     });
   }
-  return renderCacheConfig(name, parameters as CacheParameters[typeof name]);
+  try {
+    return renderCacheConfig(name, parameters as CacheParameters[typeof name]);
+  } catch (error) {
+    if (error instanceof CacheConfigError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
 }
 
 function flagOf(option: string): string {
@@ -80,13 +87,7 @@ export function addCacheConfigCommand(program: Command): void {
     .option('--disk <MB>', 'squid: disk for the cache, 0 for none', wholeNumber)
     .option('--largest <MB>', 'varnish, squid: the largest object that is kept', wholeNumber);
   command.action((name: CacheName, options: CacheConfigOptions) => {
-    try {
-      command.configureOutput().writeOut?.(cacheConfigText(name, options));
-    } catch (error) {
-      if (!(error instanceof CacheConfigError)) throw error;
-      const hint = error.hint === undefined ? '' : `\nhint: ${error.hint}`;
-      command.error(`error: ${error.message}${hint}`, { exitCode: 2, code: `wispr.${error.code}` });
-    }
+    command.configureOutput().writeOut?.(cacheConfigText(name, options));
   });
 }
 

@@ -81,7 +81,7 @@ describe('nginx as content host', () => {
     '/day/Gr%C3%BC%C3%9Fe%20aus%20K%C3%B6ln.png?x=%C3%A4',
     '/day/100%25.html',
     '/day/%70hoto.jpg',
-  ])('leads %s to the reading site, path and query as they were', async (path) => {
+  ])('attack 24: leads %s to the reading site, path and query as they were', async (path) => {
     const answer = await get(nginx.url, path);
     expect(answer.status).toBe(302);
     expect(answer.headers.location).toBe(`${READING_ORIGIN}${path}`);

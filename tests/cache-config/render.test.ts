@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { afterAll, describe, expect, test } from 'vitest';
+import { CacheConfigError } from '../../cache-config/errors.ts';
 import { findUser } from '../../cache-config/find-server.ts';
-import { CACHE_NAMES, CacheConfigError, type CacheName, completeParameters } from '../../cache-config/parameters.ts';
+import { CACHE_NAMES, type CacheName, completeParameters } from '../../cache-config/parameters.ts';
 import { configFileName, renderCacheConfig, serverCommand } from '../../cache-config/render.ts';
 import { findServer } from '../../cache-config/servers.ts';
 import { addCacheConfigCommand, cacheConfigText } from '../../cli/commands/cache-config.ts';
+import { UsageError } from '../../cli/voice.ts';
 import { READING_ORIGIN } from './site.ts';
 
 const OPERATOR = { nginx: { readingOrigin: READING_ORIGIN }, varnish: {}, squid: {} };
@@ -99,6 +101,8 @@ const INJECTIONS: [CacheName, string, unknown][] = [
   ['nginx', 'root', '/srv/'],
   ['nginx', 'readingOrigin', 'https://read.example/;'],
   ['nginx', 'readingOrigin', 'https://read.example/path'],
+  ['nginx', 'readingOrigin', 'https://read.example;'],
+  ['nginx', 'readingOrigin', 'http://read.example'],
   ['nginx', 'readingOrigin', 'https://read.example$host'],
   ['nginx', 'readingOrigin', 'https://user@read.example'],
   ['nginx', 'readingOrigin', 'https://read.example:443'],
@@ -150,13 +154,29 @@ test.each(INJECTIONS)('%s refuses %s: %j', (name, parameter, value) => {
   }
 });
 
+test('attack 24: browsers are sent to HTTPS only, or to this machine', () => {
+  for (const readingOrigin of [
+    'http://read.example',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    '//read.example',
+    '',
+  ]) {
+    expect(() => renderCacheConfig('nginx', { readingOrigin })).toThrow(CacheConfigError);
+  }
+  for (const readingOrigin of ['https://read.example', 'https://read.example:8443', 'http://127.0.0.1:8002']) {
+    const text = renderCacheConfig('nginx', { readingOrigin });
+    expect(text).toContain(`return 302 ${readingOrigin}$request_uri;`);
+  }
+});
+
 test('the reading origin has no default', () => {
   const given = {} as { readingOrigin: string };
   expect(() => completeParameters('nginx', given)).toThrow(expect.objectContaining({ code: 'parameter-invalid' }));
 });
 
 describe('wispr cache-config', () => {
-  function run(...args: string[]): { out: string; error?: CommanderError } {
+  function run(...args: string[]): { out: string; error?: CommanderError | UsageError } {
     let out = '';
     const program = new Command('wispr').exitOverride();
     program.configureOutput({ writeOut: (text) => (out += text), writeErr: () => {} });
@@ -165,7 +185,7 @@ describe('wispr cache-config', () => {
       program.parse(['cache-config', ...args], { from: 'user' });
       return { out };
     } catch (error) {
-      if (!(error instanceof CommanderError)) throw error;
+      if (!(error instanceof CommanderError || error instanceof UsageError)) throw error;
       return { out, error };
     }
   }
@@ -213,8 +233,7 @@ describe('wispr cache-config', () => {
   ])('refuses %j and prints nothing', (args) => {
     const { out, error } = run(...args);
     expect(out).toBe('');
-    expect(error).toBeDefined();
-    expect(error?.exitCode).not.toBe(0);
+    expect(error?.code).toMatch(/^(usage|commander\.invalidArgument)$/);
   });
 
   test('names an option as it is written on the command line', () => {

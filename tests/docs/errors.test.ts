@@ -4,7 +4,13 @@ import { describe, expect, it } from 'vitest';
 const documented = [...readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(
   (match) => match[1],
 );
-const sources = globSync(['core/*/errors.ts', 'publisher/errors.ts', 'keyserver/errors.ts', 'client-proxy/errors.ts']);
+const sources = globSync([
+  'core/*/errors.ts',
+  'publisher/errors.ts',
+  'keyserver/errors.ts',
+  'client-proxy/errors.ts',
+  'cache-config/errors.ts',
+]);
 const inCode = sources.flatMap((file) => {
   const [, union = ''] = /ErrorCode =([^;]+);/.exec(readFileSync(file, 'utf8')) ?? [];
   return [...union.matchAll(/'([a-z0-9-]+)'/g)].map((match) => match[1]);
