@@ -2,8 +2,8 @@
 // (20 or newer), because the pinned one arrives with the packages. Speaks on standard error only; fast when done already.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -17,31 +17,35 @@ const DEBIAN = {
     ['nginx-light', '/usr/sbin/nginx'],
     ['chromium', '/usr/bin/chromium'],
     ['openssl', '/usr/bin/openssl'],
-    ['python3-venv', '/usr/bin/python3'],
     ['python3.11-doc', '/usr/share/doc/python3.11/html/index.html'],
-    ['debian-handbook', '/usr/share/doc/debian-handbook'],
+    ['debian-handbook', '/usr/share/doc/debian-handbook/html/en-US/index.html'],
   ],
   '--bench': [['age', '/usr/bin/age']],
 };
 
+/**
+ * Run by root. Meanwhile a policy keeps packages from starting their services: no port is taken, and none that is taken matters.
+ * Documentation is unpacked also where the system leaves it out. A package that this system does not have stops no other, and
+ * none is removed for another.
+ */
+const APT_SCRIPT = `
+  export DEBIAN_FRONTEND=noninteractive
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e $policy ]; then
+    trap 'rm -f $policy' EXIT
+    trap 'exit 1' INT TERM
+    printf '#!/bin/sh\\nexit 101\\n' > $policy && chmod 755 $policy
+  fi
+  install() {
+    apt-get install -qq -y --no-install-recommends --no-remove --reinstall -o DPkg::Lock::Timeout=300 \\
+      -o DPkg::Options::=--path-include='/usr/share/doc/*' "$@"
+  }
+  apt-get update -qq -o DPkg::Lock::Timeout=300
+  install "$@" || for package in "$@"; do install "$package"; done
+`;
+
 function say(text) {
   process.stderr.write(`set-up: ${text}\n`);
-}
-
-function run(command, args, options = {}) {
-  const done = spawnSync(command, args, { cwd: ROOT, stdio: ['ignore', 2, 2], ...options });
-  return done.status === 0;
-}
-
-/** Runs `work` only when `inputs` changed since it last succeeded. */
-function once(name, inputs, work) {
-  const stamp = join(ROOT, 'node_modules', `.set-up-${name}`);
-  const digest = createHash('sha256');
-  for (const input of inputs) digest.update(readFileSync(join(ROOT, input)));
-  const wanted = digest.digest('hex');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  work();
-  writeFileSync(stamp, wanted);
 }
 
 function fail(text) {
@@ -49,45 +53,76 @@ function fail(text) {
   process.exit(1);
 }
 
-function installPackages() {
-  once('npm', ['package-lock.json'], () => {
+function run(command, args) {
+  // Without this folder's own programs: they are what is being installed.
+  const path = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== join(ROOT, 'node_modules', '.bin'));
+  const env = { ...process.env, PATH: path.join(delimiter) };
+  return spawnSync(command, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] }).status === 0;
+}
+
+/** Does `work`, which makes `product` in `folder`, unless it was done with the same `input` file. */
+function once(folder, product, input, work) {
+  const stamp = join(ROOT, folder, '.set-up');
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(ROOT, input)))
+    .digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(join(ROOT, folder, product))) return;
+  work();
+  writeFileSync(stamp, wanted);
+}
+
+function installNpmPackages() {
+  once('node_modules', '.bin/node', 'package-lock.json', () => {
     say('installing npm packages (npm ci)');
-    if (!run('npm', ['ci', '--no-audit', '--no-fund']))
-      fail('npm ci failed: see above; is the npm registry reachable?');
+    const done = run('npm', ['ci', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']);
+    if (!done) fail('npm ci failed: see above; is the npm registry reachable?');
   });
 }
 
 function installDebianPackages(packages) {
-  const missing = packages.filter(([, file]) => !existsSync(file)).map(([name]) => name);
-  if (missing.length === 0) return;
-  const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
-  const apt = (...args) => run(...split([...sudo, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...args]));
-  say(`installing Debian packages: ${missing.join(' ')}`);
-  // policy-rc.d is not touched: where packages start services, they listen on ports that no test uses.
-  if (apt('update', '-q') && apt('install', '-q', '-y', '--no-install-recommends', ...missing)) return;
-  say(`could not install ${missing.join(' ')}: the tests that need them will fail, and say so`);
-  say(`hint: sudo apt-get install ${missing.join(' ')}`);
+  const absent = () => packages.filter(([, file]) => !existsSync(file)).map(([name]) => name);
+  if (absent().length > 0) apt(absent());
+  const left = absent();
+  if (left.length === 0) return;
+  say(`could not install ${left.join(' ')}: the tests that need them will fail, and say so`);
+  say(`hint: sudo apt-get install ${left.join(' ')}`);
 }
 
-function split([command, ...args]) {
-  return [command, args];
+function apt(packages) {
+  if (!existsSync('/usr/bin/apt-get')) return;
+  say(`installing Debian packages: ${packages.join(' ')}`);
+  const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
+  const [command, ...args] = [...asRoot, 'sh', '-c', APT_SCRIPT, 'sh', ...packages];
+  run(command, args);
+  if (existsSync('/run/systemd/system'))
+    say('services that came along do not run now, but will when the machine starts');
 }
 
 /** The second implementation of the formats (tests/second-implementation) is Python, with its own libraries. */
 function installPythonPackages() {
   const requirements = 'tests/second-implementation/requirements.txt';
   if (!existsSync(join(ROOT, requirements))) return;
-  once('python', [requirements], () => {
-    const home = join(ROOT, '.cache', 'python');
-    mkdirSync(join(ROOT, '.cache'), { recursive: true });
+  once('.cache/python', 'bin/python3', requirements, () => {
     say('installing the Python packages of the second implementation');
-    const pip = join(home, 'bin', 'pip');
-    if (!run('python3', ['-m', 'venv', home])) fail('python3 -m venv failed: install python3 and python3-venv');
-    if (!run(pip, ['install', '--quiet', '--require-hashes', '--requirement', requirements]))
-      fail('pip install failed');
+    if (findPython() === undefined) apt(['python3-venv']);
+    const python = findPython();
+    if (python === undefined) fail('no python3 here can make virtual environments: install python3-venv');
+    if (!run(python, ['-m', 'venv', '--clear', '.cache/python'])) fail('python3 -m venv failed: see above');
+    const pip = ['-m', 'pip', 'install', '--quiet', '--require-hashes', '--requirement', requirements];
+    if (!run(join(ROOT, '.cache/python/bin/python3'), pip)) fail('pip install failed: see above; is PyPI reachable?');
   });
 }
 
-installPackages();
+/** A Python that has what `python -m venv` needs: Debian leaves it out of `python3`. */
+function findPython() {
+  return ['python3', '/usr/bin/python3'].find(
+    (python) => spawnSync(python, ['-c', 'import ensurepip, venv'], { stdio: 'ignore' }).status === 0,
+  );
+}
+
+if (Number(process.versions.node.split('.')[0]) < 20) fail(`needs Node.js 20 or newer, this is ${process.version}`);
+installNpmPackages();
 for (const [flag, packages] of Object.entries(DEBIAN)) if (wants.has(flag)) installDebianPackages(packages);
 if (wants.has('--tests')) installPythonPackages();

@@ -1,5 +1,5 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -30,13 +30,27 @@ const START: Record<CacheName, (options: StartOptions) => Promise<CacheServer>> 
   squid: (options) => startSquid({ connectLoopback: true, ...options }),
 };
 
-/** The process and what it started, as `ps` sees it. */
+/** Process ids with their parents', of all that run (and are not just waiting for their parent to notice their end). */
+function allProcesses(): [number, number][] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name): [number, number][] => {
+      try {
+        const status = readFileSync(`/proc/${name}/status`, 'utf8');
+        if (/^State:\s+[ZX]/m.test(status)) return [];
+        return [[Number(name), Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1])]];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** The process and what it started. */
 function processesOf(pid: number): number[] {
-  const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n');
-  const all = rows.map((row) => row.trim().split(/\s+/)).filter(([, , state]) => !state?.startsWith('Z'));
+  const all = allProcesses();
   const family = new Set([pid]);
-  for (const [child, parent] of [...all, ...all]) if (family.has(Number(parent))) family.add(Number(child));
-  return all.map(([child]) => Number(child)).filter((child) => family.has(child));
+  for (const [child, parent] of [...all, ...all]) if (family.has(parent)) family.add(child);
+  return all.map(([child]) => child).filter((child) => family.has(child));
 }
 
 function sharedMemoryOf(directories: string[]): string[] {
@@ -96,7 +110,7 @@ describe.each(CACHE_NAMES)('%s', (name) => {
 
   test('keeps its state below a given directory', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'wispr-state-'));
-    execFileSync('chmod', ['0755', parent]);
+    chmodSync(parent, 0o755);
     const server = await START[name]({ stateDirectory: join(parent, 'new') });
     expect(server.logPath.startsWith(`${parent}/new/`)).toBe(true);
     await server.stop();
@@ -107,7 +121,7 @@ describe.each(CACHE_NAMES)('%s', (name) => {
 
 test('a server that cannot start says why, with the last lines of its log, and leaves nothing', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'wispr-state-'));
-  execFileSync('chmod', ['0755', parent]);
+  chmodSync(parent, 0o755);
   const failing = startVarnish({ backend: { host: 'no-such-host.invalid', port: 80 }, stateDirectory: parent });
   await expect(failing).rejects.toMatchObject({ code: 'server-not-started' });
   await expect(failing).rejects.toThrow(/no-such-host\.invalid/);
