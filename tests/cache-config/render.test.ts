@@ -236,6 +236,15 @@ describe('wispr cache-config', () => {
     expect(error?.code).toMatch(/^(usage|commander\.invalidArgument)$/);
   });
 
+  const guide = readFileSync(new URL('../../docs/caches.md', import.meta.url), 'utf8');
+  const examples = [...guide.matchAll(/^wispr cache-config ([^|\n]+)/gm)].map(([, args = '']) => args.trim());
+  test.each(examples)('does what docs/caches.md shows: %s', (args) => {
+    expect(run(...args.split(' ')).out).not.toBe('');
+  });
+  test('docs/caches.md shows each server', () => {
+    expect(examples.map((args) => args.split(' ')[0]).sort()).toEqual([...CACHE_NAMES].sort());
+  });
+
   test('names an option as it is written on the command line', () => {
     expect(() => cacheConfigText('squid', { readingOrigin: READING_ORIGIN })).toThrow('--reading-origin');
   });
