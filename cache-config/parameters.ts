@@ -66,7 +66,7 @@ function isPlainOrigin(text: string): boolean {
 }
 
 /** The parameters of each configuration, with the defaults that suit an operator. */
-export const parameters = {
+const parameters = {
   nginx: z.strictObject({
     /** The directory that `wispr protect` writes. */
     root: quotablePath.default('/srv/wispr'),
