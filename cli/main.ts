@@ -1,6 +1,7 @@
 /** The `wispr` command. Each command lives in `commands/`; this file alone sets the exit code. */
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { addCacheConfigCommand } from './commands/cache-config.ts';
 import { EXIT, explain, say } from './voice.ts';
 
 function createProgram(): Command {
@@ -10,6 +11,7 @@ function createProgram(): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
+  addCacheConfigCommand(program);
   return program;
 }
 

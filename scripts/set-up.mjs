@@ -20,7 +20,11 @@ const DEBIAN = {
     ['python3.11-doc', '/usr/share/doc/python3.11/html/index.html'],
     ['debian-handbook', '/usr/share/doc/debian-handbook/html/en-US/index.html'],
   ],
-  '--bench': [['age', '/usr/bin/age']],
+  '--bench': [
+    ['age', '/usr/bin/age'],
+    ['nginx-light', '/usr/sbin/nginx'],
+    ['wrk', '/usr/bin/wrk'],
+  ],
 };
 
 /**
