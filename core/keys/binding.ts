@@ -133,8 +133,8 @@ export async function acceptBinding(
     throw new KeyError('binding-malformed', "the key server's answer is not of the form that the protocol allows");
   }
   const sharedSecret = xwingDecapsulate(ciphertext, device.xwing.secretKey);
-  const deviceKey = await deriveDeviceKey(sharedSecret, provider, request, ciphertext);
-  if (!equalSecrets(confirmation, await confirmationOf(deviceKey.key))) {
+  const deviceKey = sharedSecret && (await deriveDeviceKey(sharedSecret, provider, request, ciphertext));
+  if (!deviceKey || !equalSecrets(confirmation, await confirmationOf(deviceKey.key))) {
     throw new KeyError('binding-confirmation', "the key server's answer was not made for this device and this request");
   }
   return deviceKey;

@@ -9,7 +9,6 @@ import {
   type KeyPair,
   sha256,
   XWING_CIPHERTEXT_LENGTH,
-  XWING_PUBLIC_KEY_LENGTH,
   xwingDecapsulate,
   xwingEncapsulate,
 } from '#primitives';
@@ -25,6 +24,7 @@ import {
 } from '../encoding/canonical-json.ts';
 import { openMessage, sealMessage } from '../object/chunked-encryption.ts';
 import { isSite } from '../site/site.ts';
+import { checkDevicePublicKey } from './device.ts';
 import { KeyError } from './errors.ts';
 import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
@@ -81,15 +81,18 @@ export async function recipientIdOf(publicKey: Uint8Array): Promise<KeyId> {
   return toBase64url(await sha256(concat(utf8('wispr/1 recipient key id\n'), publicKey)));
 }
 
-/** Seals `bundle` to the key server that holds `recipient`, and signs it. */
+/**
+ * Seals `bundle` to the key server that holds `recipient`, and signs it.
+ *
+ * @throws KeyError `bundle-recipient` if `recipient` is not a sound X-Wing public key
+ */
 export async function encodeBundle(
   bundle: KeyBundle,
   about: { readonly issued: number; readonly serial: number; readonly workspace: string },
   recipient: Uint8Array,
   publisher: KeyPair,
 ): Promise<Uint8Array> {
-  if (recipient.length !== XWING_PUBLIC_KEY_LENGTH)
-    throw new KeyError('bundle-recipient', "the key server's public key is malformed");
+  checkRecipient(recipient);
   const { ciphertext, sharedSecret } = xwingEncapsulate(recipient);
   const recipientId = await recipientIdOf(recipient);
   const publisherId = await keyIdOf('publisher', publisher.publicKey);
@@ -111,6 +114,15 @@ export async function encodeBundle(
   return concat(MAGIC, u32(headerBytes.length), headerBytes, signature, payload);
 }
 
+/** The checks on a device's X-Wing public key hold for a key server's too. */
+function checkRecipient(publicKey: Uint8Array): void {
+  try {
+    checkDevicePublicKey(publicKey);
+  } catch (cause) {
+    throw new KeyError('bundle-recipient', "the key server's public key is malformed", { cause });
+  }
+}
+
 /**
  * Opens a bundle at the key server. The caller compares publisher, workspace and serial with what it knows.
  *
@@ -127,7 +139,7 @@ export async function openBundle(bytes: Uint8Array, recipient: KeyPair): Promise
     recipient.secretKey,
   );
   const context = bundleContext(recipientId, publisher);
-  const message = await openMessage(await bundleKey(sharedSecret, context), context, payload);
+  const message = sharedSecret && (await openMessage(await bundleKey(sharedSecret, context), context, payload));
   const bundle = message && parseCanonicalJson(message);
   if (!isKeyBundle(bundle)) throw unreadable('the bundle does not decrypt to a list of keys');
   for (const set of bundle.sets) await checkKeyOf(set);

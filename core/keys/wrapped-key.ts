@@ -48,11 +48,13 @@ export async function wrapKey(
  * Unwraps a key and takes every check of "Wrapped keys".
  *
  * @param now - seconds since 1970
- * @throws KeyError `wrapped-key-foreign`, `wrapped-key-tag`, `wrapped-key-id-mismatch`, `wrapped-key-not-valid-now`
+ * @throws KeyError `wrapped-key-malformed`, `wrapped-key-foreign`, `wrapped-key-tag`, `wrapped-key-id-mismatch`,
+ * `wrapped-key-not-valid-now`
  */
 export async function unwrapKey(outer: NamedKey, wrapped: WrappedKey, now: number): Promise<Uint8Array> {
+  const bytes = isWrappedKey({ ...wrapped }) ? fromBase64url(wrapped.wrapped, WRAPPED_LENGTH) : undefined;
+  if (bytes === undefined) throw new KeyError('wrapped-key-malformed', 'the wrapped key is not of the right form');
   if (wrapped.under !== outer.id) throw new KeyError('wrapped-key-foreign', 'the key is wrapped for another device');
-  const bytes = fromBase64url(wrapped.wrapped, WRAPPED_LENGTH) ?? new Uint8Array(WRAPPED_LENGTH);
   const [nonce, sealed] = [bytes.subarray(0, NONCE_LENGTH), bytes.subarray(NONCE_LENGTH)];
   const key = await aes256GcmOpen(await wrappingKey(outer.key), nonce, sealed, additionalData(wrapped));
   if (key === undefined)

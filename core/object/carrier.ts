@@ -54,8 +54,8 @@ async function* decodeLines(input: ByteReader): AsyncGenerator<Uint8Array> {
   let pieces: Uint8Array[] = [];
   let short = false;
   for (let line = await readLine(input); line !== CLOSING; line = await readLine(input)) {
-    if (short) throw malformed('a line follows a short one');
-    short = line.length < LINE_LENGTH + 1;
+    if (short) throw malformed('a line follows one that is short or padded');
+    short = line.length < LINE_LENGTH + 1 || line.endsWith('=\n'); // base64 pads its end only
     pieces.push(decodeLine(line.slice(0, -1)));
     if (pieces.length === LINES_PER_PIECE) {
       yield concat(...pieces);

@@ -98,12 +98,13 @@ export class DocumentReader {
   /**
    * A range of the content, from the bytes that {@link payloadRange} names.
    *
-   * @throws ObjectError steps 12 and 13
+   * @throws ObjectError steps 11, 12 and 14
    */
   async *contentRange(content: ByteRange, payload: ByteReader): AsyncGenerator<Uint8Array> {
     const { first, last } = this.#blocksOf(content);
+    const wanted = { start: content.start, end: Math.min(content.end, this.metadata.contentLength) };
     for (let index = first; index <= last; index++) {
-      yield* this.#slice(await this.#openBlock(payload, index), index, content);
+      yield* this.#slice(await this.#openBlock(payload, index), index, wanted);
     }
   }
 
@@ -118,7 +119,7 @@ export class DocumentReader {
   /** Steps 11 to 15 for one block; returns its part of the message. */
   async #openBlock(payload: ByteReader, index: number): Promise<Uint8Array> {
     const { start, end } = blockRange(this.#shape, index);
-    const block = await payload.read(end - start);
+    const block = await payload.read(end - start); // step 11
     if (block === undefined) throw new ObjectError('object-truncated', `the object ends inside block ${index}`);
     const last = index === blockCount(this.#shape) - 1;
     if (last && !(await payload.atEnd()))
@@ -135,7 +136,7 @@ export class DocumentReader {
     throw new ObjectError('block-digest', `block ${index} is not the one that the publisher signed`);
   }
 
-  /** Steps 11 (in block 0) and 13. */
+  /** Steps 13 (in block 0) and 14. */
   async #decrypt(block: Uint8Array, index: number, last: boolean): Promise<Uint8Array> {
     if (index === 0) await this.#deriveKeys(block.subarray(0, PREFIX_LENGTH));
     if (this.#messageKeys === undefined) throw new Error('block 0 comes first');
@@ -145,7 +146,7 @@ export class DocumentReader {
     return message;
   }
 
-  /** Step 11. */
+  /** Step 13. */
   async #deriveKeys(prefix: Uint8Array): Promise<void> {
     const { header } = this.head;
     if (!isEncrypted(header) || this.#setKey === undefined) throw new Error('only encrypted documents have keys');

@@ -21,7 +21,7 @@ export function encodeMessageFront(metadata: Metadata): Uint8Array {
 }
 
 /**
- * Verification step 14.
+ * Verification step 15.
  *
  * @param message - at least the first chunk of the message
  * @param messageLength - bytes of the whole message

@@ -1,6 +1,6 @@
 /**
- * What comes from libsodium, on both platforms: Ed25519 (node:crypto accepts low-order and non-canonical points, see tests/vectors),
- * X-Wing, randomness and constant-time comparison. The only module that imports it.
+ * What is the same on both platforms. From libsodium: Ed25519 (node:crypto accepts low-order and non-canonical points, see
+ * tests/vectors), X-Wing, X25519 and constant-time comparison. The only module that imports it.
  */
 import sodium from 'libsodium-wrappers';
 
@@ -15,9 +15,19 @@ export interface KeyPair {
   readonly secretKey: Uint8Array;
 }
 
-/** `length` bytes from the platform's cryptographically secure generator. */
+/** Bytes that WebCrypto gives at once. */
+const RANDOM_PIECE = 65_536;
+
+/**
+ * `length` bytes from the platform's cryptographically secure generator. Libsodium asks the same generator, but for four bytes at
+ * a time, which takes two seconds a megabyte.
+ */
 export function randomBytes(length: number): Uint8Array {
-  return sodium.randombytes_buf(length);
+  const bytes = new Uint8Array(length);
+  for (let offset = 0; offset < length; offset += RANDOM_PIECE) {
+    globalThis.crypto.getRandomValues(bytes.subarray(offset, offset + RANDOM_PIECE));
+  }
+  return bytes;
 }
 
 /** Compares two secrets in time that depends on their length only. */
@@ -54,9 +64,25 @@ export function xwingEncapsulate(publicKey: Uint8Array): { ciphertext: Uint8Arra
   return { ciphertext, sharedSecret };
 }
 
-/** The secret that `ciphertext` encapsulates; a wrong ciphertext gives another secret, not an error (implicit rejection). */
-export function xwingDecapsulate(ciphertext: Uint8Array, secretKey: Uint8Array): Uint8Array {
-  return sodium.crypto_kem_xwing_dec(ciphertext, secretKey);
+/** {@link xwingEncapsulate} from a 64-byte seed. For test vectors only: a secret that anybody can repeat is none. */
+export function xwingEncapsulateForVectors(
+  publicKey: Uint8Array,
+  seed: Uint8Array,
+): { ciphertext: Uint8Array; sharedSecret: Uint8Array } {
+  const { ciphertext, sharedSecret } = sodium.crypto_kem_xwing_enc_deterministic(publicKey, seed);
+  return { ciphertext, sharedSecret };
+}
+
+/**
+ * The secret that `ciphertext` encapsulates. A wrong ciphertext gives another secret, not an error (implicit rejection);
+ * `undefined` only where its X25519 part is of small order.
+ */
+export function xwingDecapsulate(ciphertext: Uint8Array, secretKey: Uint8Array): Uint8Array | undefined {
+  try {
+    return sodium.crypto_kem_xwing_dec(ciphertext, secretKey);
+  } catch {
+    return undefined;
+  }
 }
 
 /** X25519 (RFC 7748); `undefined` where the result is all zeros, which is so for points of small order and for no other. */

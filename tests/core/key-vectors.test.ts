@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import type { KeyErrorCode } from '../../core/keys/errors.ts';
+import type { KeyVectorFile } from '../vectors/format.ts';
+import keys from '../vectors/keys.json' with { type: 'json' };
+import { expectedKeyOutcome, runKeyVector } from '../vectors/run/keys.ts';
+
+const file = keys as unknown as KeyVectorFile;
+const CODES = {
+  'wrapped-key-malformed': true,
+  'wrapped-key-foreign': true,
+  'wrapped-key-tag': true,
+  'wrapped-key-not-valid-now': true,
+  'wrapped-key-id-mismatch': true,
+  'device-key-invalid': true,
+  'binding-malformed': true,
+  'binding-signature': true,
+  'binding-confirmation': true,
+  'request-malformed': true,
+  'request-mac': true,
+  'answer-unreadable': true,
+  'descriptor-malformed': true,
+  'descriptor-signature': true,
+  'descriptor-expired': true,
+  'host-proof': true,
+  'bundle-malformed': true,
+  'bundle-signature': true,
+  'bundle-recipient': true,
+  'bundle-unreadable': true,
+} satisfies Record<KeyErrorCode, true>;
+
+describe('the vectors of keys.json', () => {
+  it('cover success and every error code', () => {
+    const outcomes = new Set(file.vectors.map(({ outcome }) => outcome));
+    expect([...outcomes].sort()).toEqual(['success', ...Object.keys(CODES)].sort());
+  });
+
+  it('have names of their own', () => {
+    expect(new Set(file.vectors.map(({ name }) => name)).size).toBe(file.vectors.length);
+  });
+
+  it.each(file.vectors)('$operation: $name', async (vector) => {
+    expect(await runKeyVector(vector)).toEqual(expectedKeyOutcome(vector));
+  });
+});

@@ -1,0 +1,138 @@
+/** Vectors that our own writers make at test time, with random keys, salts and nonces. */
+import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import type { JsonObject } from '../../core/encoding/canonical-json.ts';
+import { answerBinding, encodeBindingRequest, verifyBindingRequest } from '../../core/keys/binding.ts';
+import { encodeBundle } from '../../core/keys/bundle.ts';
+import { encodeDescriptor } from '../../core/keys/descriptor.ts';
+import { deriveDeviceKeys } from '../../core/keys/device.ts';
+import { keyIdOf } from '../../core/keys/key-id.ts';
+import { encodeKeyAnswer, encodeKeyRequest } from '../../core/keys/key-request.ts';
+import { wrapKey } from '../../core/keys/wrapped-key.ts';
+import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
+import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
+import {
+  type KeyVector,
+  type KeyVectorFile,
+  type ObjectVector,
+  type ObjectVectorFile,
+  pack,
+  toBase64,
+} from '../vectors/format.ts';
+import { describeBytes } from '../vectors/run/objects.ts';
+
+const NOW = 1_800_000_000;
+const KEY_SERVER = 'https://keys.example';
+const SITE = 'news.example';
+const VALIDITY = { notBefore: NOW - 10, notAfter: NOW + 10 };
+const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
+const key = randomBytes(32);
+const set = { id: await keyIdOf('set', key), key };
+
+/** Objects of many sizes, in both carriers, encrypted and signed. */
+export async function freshObjectVectors(): Promise<ObjectVectorFile> {
+  const vectors: ObjectVector[] = [];
+  for (const size of [0, 1, 1000, 16_000, 16_384, 65_536, 70_000, 200_000]) {
+    for (const blockChunks of [1, 3, 4]) {
+      for (const encrypted of [true, false]) vectors.push(await freshObject(size, blockChunks, encrypted));
+    }
+  }
+  const keys = [{ id: set.id, key: toBase64(key), ...VALIDITY }];
+  return { reader: { site: SITE, publisherKey: toBase64(publisher.publicKey), keys, now: NOW }, vectors };
+}
+
+async function freshObject(size: number, blockChunks: number, encrypted: boolean): Promise<ObjectVector> {
+  const content = randomBytes(size);
+  const path = `/${size}/${blockChunks} ä.bin`;
+  const metadata = { contentLength: size, lastModified: NOW, mediaType: 'application/octet-stream' };
+  const common = { site: SITE, path, publisher, metadata, blockChunks };
+  const object = await encodeObject(encrypted ? { ...common, set, paddingLength: size % 777 } : common, content);
+  const carrier = size % 2 === 0 ? object : encodeHtmlCarrier(object, new Uint8Array(0));
+  return {
+    name: `${encrypted ? 'encrypted' : 'signed'}, ${size} bytes, blocks of ${blockChunks}`,
+    object: pack(carrier),
+    ...(!encrypted && { content: pack(content) }),
+    reader: { path },
+    outcome: 'success',
+    metadata: { ...metadata },
+    released: await describeBytes(content),
+  };
+}
+
+/** The whole way of a key, from the publisher's bundle to the device. */
+export async function freshKeyVectors(): Promise<KeyVectorFile> {
+  return { vectors: [...(await fromPublisher()), ...(await betweenDeviceAndServer())] };
+}
+
+async function fromPublisher(): Promise<KeyVector[]> {
+  const descriptor = encodeDescriptor(
+    {
+      expires: NOW + 1,
+      issued: NOW,
+      keyServer: KEY_SERVER,
+      name: 'Example',
+      publisherKey: toBase64url(publisher.publicKey),
+      sites: [{ content: ['https://cdn.example'], reading: 'https://read.example', site: SITE }],
+    },
+    publisher.secretKey,
+  );
+  const about = { issued: NOW, serial: 3, workspace: toBase64url(randomBytes(16)) };
+  const bundle = {
+    descriptor: toBase64url(descriptor),
+    sets: [{ id: set.id, key: toBase64url(key), name: 'subscribers', site: SITE }],
+  };
+  const seed = randomBytes(32);
+  const bytes = await encodeBundle(bundle, about, xwingKeyPair(seed).publicKey, publisher);
+  return [
+    success(
+      'verify-descriptor',
+      { descriptor: toBase64(descriptor), now: NOW },
+      { publisher: publisher.id, keyServer: KEY_SERVER, sites: [SITE] },
+    ),
+    success(
+      'open-bundle',
+      { bundle: toBase64(bytes), seed: toBase64(seed) },
+      { ...bundle, ...about, publisher: publisher.id },
+    ),
+  ];
+}
+
+async function betweenDeviceAndServer(): Promise<KeyVector[]> {
+  const seed = randomBytes(32);
+  const provider = { keyServer: KEY_SERVER, publisher: publisher.id };
+  const code = '0123456789ABCDEF';
+  const binding = encodeBindingRequest(await deriveDeviceKeys(seed, provider), publisher.id, code, NOW);
+  const { answer, deviceKey } = await answerBinding(binding, verifyBindingRequest(binding), KEY_SERVER);
+  const request = await encodeKeyRequest(deviceKey, KEY_SERVER, [set.id], NOW);
+  const wrapped = await wrapKey(deviceKey, { ...set, kind: 'set' }, VALIDITY);
+  const refused = [{ id: publisher.id, reason: 'not-entitled' }] as const;
+  const keyAnswer = await encodeKeyAnswer({ keys: [wrapped], refused, time: NOW }, request, deviceKey.key);
+  const [device, sent] = [toBase64(deviceKey.key), toBase64(request)];
+  return [
+    success('verify-binding-request', { request: toBase64(binding) }, { code, publisher: publisher.id, time: NOW }),
+    success(
+      'accept-binding',
+      { seed: toBase64(seed), ...provider, request: toBase64(binding), answer: toBase64(answer) },
+      { id: deviceKey.id, key: device },
+    ),
+    success(
+      'verify-key-request',
+      { request: sent, keyServer: KEY_SERVER, deviceKey: device },
+      { device: deviceKey.id, keys: [set.id], time: NOW },
+    ),
+    success(
+      'open-key-answer',
+      { answer: toBase64(keyAnswer), request: sent, deviceKey: device },
+      { keys: [set.id], refused: [`${publisher.id} not-entitled`], time: NOW },
+    ),
+    success(
+      'unwrap-key',
+      { outerKind: 'device', outerKey: device, wrapped: JSON.stringify(wrapped), now: NOW },
+      { key: toBase64(key) },
+    ),
+  ];
+}
+
+function success(operation: string, input: KeyVector['input'], result: JsonObject): KeyVector {
+  return { name: `fresh, ${operation}`, operation, input, outcome: 'success', result };
+}

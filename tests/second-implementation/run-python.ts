@@ -1,0 +1,60 @@
+/** Starts the Python program beside this file and gives it vectors: see run.py for what goes in and comes out. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { CanonicalJsonVectorFile, KeyVectorFile, ObjectVectorFile, PathVectorFile } from '../vectors/format.ts';
+import type { KeyOutcome } from '../vectors/run/keys.ts';
+import type { ObjectOutcome } from '../vectors/run/objects.ts';
+
+const PYTHON = fileURLToPath(new URL('../../.cache/python/bin/python', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('run.py', import.meta.url));
+
+/** A message for `cryptography` to encrypt with Cobblestone-256; base64. */
+export interface CobblestoneMessage {
+  readonly key: string;
+  readonly context: string;
+  readonly message: string;
+}
+
+export interface Given {
+  readonly objects?: ObjectVectorFile;
+  readonly keys?: KeyVectorFile;
+  readonly paths?: PathVectorFile;
+  readonly canonicalJson?: CanonicalJsonVectorFile;
+  readonly cobblestone?: readonly CobblestoneMessage[];
+}
+
+export interface Came {
+  readonly objects: readonly ({ name: string } & ObjectOutcome)[];
+  readonly keys: readonly ({ name: string } & KeyOutcome)[];
+  readonly paths: PathVectorFile;
+  readonly canonicalJson: CanonicalJsonVectorFile['vectors'];
+  /** base64 of the encrypted messages. */
+  readonly cobblestone: readonly string[];
+}
+
+export async function runPython(given: Given): Promise<Came> {
+  if (!existsSync(PYTHON)) throw new Error(`${PYTHON} is missing: \`node scripts/set-up.mjs --tests\` installs it`);
+  const child = spawn(PYTHON, ['-B', '-E', '-s', PROGRAM], { stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.on('error', () => {}); // a program that fails early says why on its standard error
+  child.stdin.end(JSON.stringify(withoutExpectations(given)));
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (output === '') throw new Error(`the second implementation failed: ${errors}`);
+  return JSON.parse(output) as Came;
+}
+
+/** What the vectors must come to stays here, so that nobody can read it off. */
+function withoutExpectations({ objects, keys, ...rest }: Given): object {
+  const without = ({ outcome: _, ...vector }: { outcome: string }) => ({
+    ...vector,
+    result: undefined,
+    metadata: undefined,
+    released: undefined,
+  });
+  return {
+    ...rest,
+    ...(objects && { objects: { ...objects, vectors: objects.vectors.map(without) } }),
+    ...(keys && { keys: { vectors: keys.vectors.map(without) } }),
+  };
+}

@@ -1,0 +1,130 @@
+"""Takes vectors through the second implementation.
+
+Standard input: one JSON object with any of the members `objects`, `keys`, `paths`, `canonicalJson` (the files of tests/vectors) and
+`cobblestone` (messages to encrypt). Standard output: what came of them, under the same names. Expected outcomes are not looked at.
+"""
+
+import base64
+import hashlib
+import json
+import sys
+
+from cryptography.cobblestone import Cobblestone256Encryptor
+from wispr import Refused, crypto, keys, names
+from wispr.encoding import parse_canonical
+from wispr.protected_object import read_document
+
+
+def encode(data):
+    return base64.b64encode(data).decode("ascii")
+
+
+def unpack(packed):
+    return b"".join(bytes(piece) if isinstance(piece, int) else base64.b64decode(piece) for piece in packed)
+
+
+def run_object(defaults, vector):
+    reader = {**defaults, **vector["reader"]}
+    reader["publisherKey"] = base64.b64decode(reader["publisherKey"])
+    reader["keys"] = [{**key, "key": base64.b64decode(key["key"])} for key in reader["keys"]]
+    released = []
+    outcome = {"name": vector["name"]}
+    try:
+        content = unpack(vector.get("content", []))
+        outcome["metadata"] = read_document(unpack(vector["object"]), content, reader, released)
+        outcome["outcome"] = "success"
+    except Refused as refusal:
+        outcome["outcome"] = refusal.code
+    data = b"".join(released)
+    outcome["released"] = {"length": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    return outcome
+
+
+def derive_device(seed, key_server, publisher):
+    xwing, ed25519 = keys.derive_device(seed, key_server, publisher)
+    return {"xwing": encode(xwing), "ed25519": encode(ed25519)}
+
+
+def accept_binding(seed, *rest):
+    key = keys.accept_binding(seed, *rest)
+    return {"id": crypto.key_id("device", key), "key": encode(key)}
+
+
+def decapsulate(seed, ciphertext):
+    secret = crypto.xwing_decapsulate(seed, ciphertext)
+    return {"publicKey": encode(crypto.xwing_keys(seed)[2]), "sharedSecret": encode(secret or b"")}
+
+
+OPERATIONS = {
+    "key-id": lambda i: {"id": crypto.key_id(i["kind"], data(i, "key"))},
+    "unwrap-key": lambda i: {
+        "key": encode(keys.unwrap(i["outerKind"], data(i, "outerKey"), json.loads(i["wrapped"]), i["now"]))
+    },
+    "verify-descriptor": lambda i: keys.verify_descriptor(data(i, "descriptor"), i["now"]),
+    "host-proof": lambda i: keys.check_host_proof(i["text"], i["publisher"]),
+    "derive-device": lambda i: derive_device(data(i, "seed"), i["keyServer"], i["publisher"]),
+    "check-device-key": lambda i: keys.check_device_key(data(i, "xwing")),
+    "xwing-decapsulate": lambda i: decapsulate(data(i, "seed"), data(i, "ciphertext")),
+    "verify-binding-request": lambda i: keys.verify_binding_request(data(i, "request")),
+    "accept-binding": lambda i: accept_binding(
+        data(i, "seed"), i["keyServer"], i["publisher"], data(i, "request"), data(i, "answer")
+    ),
+    "verify-key-request": lambda i: keys.verify_key_request(data(i, "request"), i["keyServer"], data(i, "deviceKey")),
+    "open-key-answer": lambda i: keys.open_key_answer(data(i, "answer"), data(i, "request"), data(i, "deviceKey")),
+    "open-bundle": lambda i: keys.open_bundle(data(i, "bundle"), data(i, "seed")),
+}
+
+
+def data(values, name):
+    return base64.b64decode(values[name])
+
+
+def run_key(vector):
+    outcome = {"name": vector["name"]}
+    try:
+        result = OPERATIONS[vector["operation"]](vector["input"])
+        outcome["outcome"] = "success"
+        if result:
+            outcome["result"] = result
+    except Refused as refusal:
+        outcome["outcome"] = refusal.code
+    return outcome
+
+
+def run_paths(file):
+    return {
+        "documentPathOf": [{"url": v["url"], "path": names.document_path_of(v["url"])} for v in file["documentPathOf"]],
+        "urlPathOf": [{"path": v["path"], "url": names.url_path_of(v["path"])} for v in file["urlPathOf"]],
+        "isDocumentPath": [
+            {"path": v["path"], "valid": names.is_document_path(v["path"])} for v in file["isDocumentPath"]
+        ],
+        "isSite": [{"site": v["site"], "valid": names.is_site(v["site"])} for v in file["isSite"]],
+    }
+
+
+def encrypt(message):
+    """With the salt that `cryptography` draws; the key, context and message are the caller's."""
+    encryptor = Cobblestone256Encryptor(data(message, "key"), data(message, "context"))
+    return encode(encryptor.update(data(message, "message")) + encryptor.finalize())
+
+
+def main():
+    given = json.load(sys.stdin)
+    came = {}
+    if "objects" in given:
+        came["objects"] = [run_object(given["objects"]["reader"], vector) for vector in given["objects"]["vectors"]]
+    if "keys" in given:
+        came["keys"] = [run_key(vector) for vector in given["keys"]["vectors"]]
+    if "paths" in given:
+        came["paths"] = run_paths(given["paths"])
+    if "canonicalJson" in given:
+        came["canonicalJson"] = [
+            {**vector, "canonical": parse_canonical(data(vector, "bytes"))[1]}
+            for vector in given["canonicalJson"]["vectors"]
+        ]
+    if "cobblestone" in given:
+        came["cobblestone"] = [encrypt(message) for message in given["cobblestone"]]
+    json.dump(came, sys.stdout)
+
+
+main()

@@ -1,0 +1,95 @@
+/** A second implementation, in Python and from the specifications alone, must come to the same as ours. */
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { openMessage } from '../../core/object/chunked-encryption.ts';
+import canonicalJson from '../vectors/canonical-json.json' with { type: 'json' };
+import {
+  type CanonicalJsonVectorFile,
+  fromBase64,
+  type KeyVectorFile,
+  type ObjectVectorFile,
+  type PathVectorFile,
+  toBase64,
+} from '../vectors/format.ts';
+import keys from '../vectors/keys.json' with { type: 'json' };
+import paths from '../vectors/paths.json' with { type: 'json' };
+import objects from '../vectors/protected-object.json' with { type: 'json' };
+import { expectedKeyOutcome } from '../vectors/run/keys.ts';
+import { expectedOutcome } from '../vectors/run/objects.ts';
+import { freshKeyVectors, freshObjectVectors } from './fresh.ts';
+import { runPython } from './run-python.ts';
+
+const objectFile = objects as unknown as ObjectVectorFile;
+const keyFile = keys as unknown as KeyVectorFile;
+const pathFile = paths as PathVectorFile;
+const jsonFile = canonicalJson as CanonicalJsonVectorFile;
+const count = (lists: PathVectorFile) => Object.values(lists).reduce((total, list) => total + list.length, 0);
+
+describe('the second implementation', async () => {
+  const came = await runPython({ objects: objectFile, keys: keyFile, paths: pathFile, canonicalJson: jsonFile });
+
+  it(`comes to the same on ${objectFile.vectors.length} vectors of protected-object.json`, () => {
+    expect(disagreements(objectFile.vectors, expectedOutcome, came.objects)).toEqual([]);
+  });
+
+  it(`comes to the same on ${keyFile.vectors.length} vectors of keys.json`, () => {
+    expect(disagreements(keyFile.vectors, expectedKeyOutcome, came.keys)).toEqual([]);
+  });
+
+  it(`comes to the same on ${count(pathFile)} vectors of paths.json`, () => {
+    expect(came.paths).toEqual(pathFile);
+  });
+
+  it(`comes to the same on ${jsonFile.vectors.length} vectors of canonical-json.json`, () => {
+    expect(came.canonicalJson).toEqual(jsonFile.vectors);
+  });
+});
+
+describe('the second implementation reads what ours writes', async () => {
+  const [objects, keys] = [await freshObjectVectors(), await freshKeyVectors()];
+  const came = await runPython({ objects, keys });
+
+  it(`opens ${objects.vectors.length} fresh objects`, () => {
+    expect(disagreements(objects.vectors, expectedOutcome, came.objects)).toEqual([]);
+  });
+
+  it(`takes ${keys.vectors.length} fresh key messages`, () => {
+    expect(disagreements(keys.vectors, expectedKeyOutcome, came.keys)).toEqual([]);
+  });
+});
+
+/** The vectors of which the other implementation says something else, by name. */
+function disagreements<Vector extends { name: string }>(
+  vectors: readonly Vector[],
+  expected: (vector: Vector) => object,
+  came: readonly { name: string }[],
+): object[] {
+  expect(came.length).toBe(vectors.length);
+  return vectors.flatMap((vector, index) => {
+    const ours = { name: vector.name, ...expected(vector) };
+    const theirs = came[index];
+    return isDeepStrictEqual(ours, theirs) ? [] : [{ vector: vector.name, ours, theirs }];
+  });
+}
+
+it('our Cobblestone-256 opens what the cryptography package encrypts', async () => {
+  const sizes = [0, 1, 16_383, 16_384, 16_385, 32_768, 100_000, 257 * 16_384];
+  const messages = sizes.map((size) => ({
+    key: randomBytes(32),
+    context: randomBytes(size % 100),
+    message: randomBytes(size),
+  }));
+  const { cobblestone } = await runPython({
+    cobblestone: messages.map(({ key, context, message }) => ({
+      key: toBase64(key),
+      context: toBase64(context),
+      message: toBase64(message),
+    })),
+  });
+  expect(cobblestone.length).toBe(sizes.length);
+  for (const [index, { key, context, message }] of messages.entries()) {
+    const opened = await openMessage(key, context, fromBase64(cobblestone[index] ?? ''));
+    expect(Buffer.compare(opened ?? Buffer.alloc(0), message), `${message.length} bytes`).toBe(0);
+  }
+});

@@ -1,0 +1,18 @@
+import type { KeyVectorFile } from '../format.ts';
+import { bindingVectors } from './keys-binding.ts';
+import { bundleVectors } from './keys-bundle.ts';
+import { descriptorVectors } from './keys-descriptor.ts';
+import { keyRequestVectors } from './keys-request.ts';
+import { wrappedKeyVectors } from './keys-wrapped.ts';
+
+/** keys.json */
+export async function makeKeyVectors(): Promise<KeyVectorFile> {
+  const vectors = [
+    ...(await wrappedKeyVectors()),
+    ...descriptorVectors(),
+    ...(await bindingVectors()),
+    ...(await keyRequestVectors()),
+    ...(await bundleVectors()),
+  ];
+  return { vectors };
+}

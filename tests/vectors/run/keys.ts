@@ -1,0 +1,138 @@
+/** Takes the vectors of keys.json through core; runs on Node and in a browser. README.md names the operations. */
+import { xwingDecapsulate, xwingKeyPair } from '#primitives';
+import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
+import { acceptBinding, verifyBindingRequest } from '../../../core/keys/binding.ts';
+import { openBundle } from '../../../core/keys/bundle.ts';
+import { isHostProof, verifyDescriptor } from '../../../core/keys/descriptor.ts';
+import { checkDevicePublicKey, deriveDeviceKeys } from '../../../core/keys/device.ts';
+import { KeyError } from '../../../core/keys/errors.ts';
+import { type KeyKind, keyIdOf } from '../../../core/keys/key-id.ts';
+import { isRequestBy, openKeyAnswer, parseKeyRequest } from '../../../core/keys/key-request.ts';
+import { unwrapKey, type WrappedKey } from '../../../core/keys/wrapped-key.ts';
+import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
+
+/** What came of a vector, in the form in which the vector says what must. */
+export type KeyOutcome = Pick<KeyVector, 'outcome' | 'result'>;
+
+type Operation = (input: Input) => Promise<JsonObject>;
+
+/** Reads the values of a vector's input. */
+class Input {
+  readonly #values: KeyVector['input'];
+
+  constructor(values: KeyVector['input']) {
+    this.#values = values;
+  }
+
+  text(name: string): string {
+    const value = this.#values[name];
+    if (typeof value !== 'string') throw new Error(`the vector has no ${name}`);
+    return value;
+  }
+
+  bytes(name: string): Uint8Array {
+    return fromBase64(this.text(name));
+  }
+
+  number(name: string): number {
+    const value = this.#values[name];
+    if (typeof value !== 'number') throw new Error(`the vector has no ${name}`);
+    return value;
+  }
+}
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'key-id': async (input) => ({ id: await keyIdOf(input.text('kind') as KeyKind, input.bytes('key')) }),
+
+  'unwrap-key': async (input) => {
+    const outer = input.bytes('outerKey');
+    const id = await keyIdOf(input.text('outerKind') as KeyKind, outer);
+    const wrapped = JSON.parse(input.text('wrapped')) as WrappedKey;
+    return { key: toBase64(await unwrapKey({ id, key: outer }, wrapped, input.number('now'))) };
+  },
+
+  'verify-descriptor': async (input) => {
+    const { publisher, keyServer, sites } = await verifyDescriptor(input.bytes('descriptor'), input.number('now'));
+    return { publisher, keyServer, sites: sites.map(({ site }) => site) };
+  },
+
+  'host-proof': async (input) => {
+    if (isHostProof(input.text('text'), input.text('publisher'))) return {};
+    throw new KeyError('host-proof', 'the text does not name the publisher');
+  },
+
+  'derive-device': async (input) => {
+    const { xwing, ed25519 } = await deriveDeviceKeys(input.bytes('seed'), providerOf(input));
+    return { xwing: toBase64(xwing.publicKey), ed25519: toBase64(ed25519.publicKey) };
+  },
+
+  'check-device-key': async (input) => {
+    checkDevicePublicKey(input.bytes('xwing'));
+    return {};
+  },
+
+  'verify-binding-request': async (input) => {
+    const { code, publisher, time } = verifyBindingRequest(input.bytes('request'));
+    return { code, publisher, time };
+  },
+
+  'accept-binding': async (input) => {
+    const provider = providerOf(input);
+    const device = await deriveDeviceKeys(input.bytes('seed'), provider);
+    const { id, key } = await acceptBinding(input.bytes('request'), input.bytes('answer'), device, provider);
+    return { id, key: toBase64(key) };
+  },
+
+  'verify-key-request': async (input) => {
+    const request = parseKeyRequest(input.bytes('request'));
+    if (!(await isRequestBy(request, input.text('keyServer'), input.bytes('deviceKey'))))
+      throw new KeyError('request-mac', 'the request was made by somebody else');
+    return { device: request.device, keys: [...request.keys], time: request.time };
+  },
+
+  'open-key-answer': async (input) => {
+    const { keys, refused, time } = await openKeyAnswer(
+      input.bytes('answer'),
+      input.bytes('request'),
+      input.bytes('deviceKey'),
+    );
+    return { keys: keys.map(({ id }) => id), refused: refused.map(({ id, reason }) => `${id} ${reason}`), time };
+  },
+
+  'open-bundle': async (input) => {
+    const recipient = xwingKeyPair(input.bytes('seed'));
+    const { descriptor, sets, issued, publisher, serial, workspace } = await openBundle(
+      input.bytes('bundle'),
+      recipient,
+    );
+    return { descriptor, sets: sets.map((set) => ({ ...set })), issued, publisher, serial, workspace };
+  },
+
+  'xwing-decapsulate': async (input) => {
+    const { publicKey, secretKey } = xwingKeyPair(input.bytes('seed'));
+    const sharedSecret = xwingDecapsulate(input.bytes('ciphertext'), secretKey);
+    return { publicKey: toBase64(publicKey), sharedSecret: sharedSecret ? toBase64(sharedSecret) : '' };
+  },
+};
+
+/** Anything but a KeyError is passed on: it is a bug. */
+export async function runKeyVector({ operation, input }: KeyVector): Promise<KeyOutcome> {
+  const run = OPERATIONS[operation];
+  if (run === undefined) throw new Error(`there is no operation ${operation}`);
+  try {
+    const result = await run(new Input(input));
+    return { outcome: 'success', ...(Object.keys(result).length > 0 && { result }) };
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    return { outcome: error.code };
+  }
+}
+
+/** The part of a vector that {@link runKeyVector} must return. */
+export function expectedKeyOutcome({ outcome, result }: KeyVector): KeyOutcome {
+  return { outcome, ...(result && { result }) };
+}
+
+function providerOf(input: Input): { keyServer: string; publisher: string } {
+  return { keyServer: input.text('keyServer'), publisher: input.text('publisher') };
+}
