@@ -1,6 +1,6 @@
 /**
  * What comes from libsodium, on both platforms: Ed25519 (node:crypto accepts low-order and non-canonical points, see tests/vectors),
- * X-Wing, randomness and constant-time comparison. The only module that imports it.
+ * X-Wing and constant-time comparison. The only module that imports it. Randomness is the platform's.
  */
 import sodium from 'libsodium-wrappers';
 
@@ -15,9 +15,17 @@ export interface KeyPair {
   readonly secretKey: Uint8Array;
 }
 
+/** The most that `getRandomValues` gives in one call (Web Cryptography API, section 10.1.1). */
+const MOST_AT_ONCE = 65_536;
+
 /** `length` bytes from the platform's cryptographically secure generator. */
 export function randomBytes(length: number): Uint8Array {
-  return sodium.randombytes_buf(length);
+  const bytes = new Uint8Array(length);
+  // libsodium's own asks this generator for four bytes at a time, which for a salt costs more than to encrypt a page.
+  for (let offset = 0; offset < length; offset += MOST_AT_ONCE) {
+    globalThis.crypto.getRandomValues(bytes.subarray(offset, offset + MOST_AT_ONCE));
+  }
+  return bytes;
 }
 
 /** Compares two secrets in time that depends on their length only. */

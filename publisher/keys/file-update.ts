@@ -1,7 +1,7 @@
 /** Replaces files that hold secrets: all or nothing, on the disk before anything is built on it, and undone if a later step fails. */
 import { randomBytes } from 'node:crypto';
-import { open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { systemCode } from '../errors.ts';
 
 /** A file that is written beside the one whose place it takes. */
@@ -10,6 +10,14 @@ export interface FileUpdate {
   commit(): Promise<void>;
   /** Undoes whatever was done. */
   undo(): Promise<void>;
+}
+
+/** Removes what an interrupted run left beside `file`. Nobody else may be at work on it. */
+export async function removeLeftovers(file: string): Promise<void> {
+  const prefix = `${basename(file)}.new-`;
+  const isLeft = (name: string) => name.startsWith(prefix) && /^[0-9a-f]{8}$/.test(name.slice(prefix.length));
+  const left = (await readdir(dirname(file))).filter(isLeft);
+  await Promise.all(left.map((name) => rm(join(dirname(file), name), { force: true })));
 }
 
 /** Writes `bytes` beside `file`, readable by its owner only, and waits for the disk. */
