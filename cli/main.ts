@@ -2,6 +2,8 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addCacheConfigCommand } from './commands/cache-config.ts';
+import { addInitCommand } from './commands/init.ts';
+import { addProtectCommand } from './commands/protect.ts';
 import { EXIT, explain, say } from './voice.ts';
 
 function createProgram(): Command {
@@ -12,6 +14,8 @@ function createProgram(): Command {
     .exitOverride()
     .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
   addCacheConfigCommand(program);
+  addInitCommand(program);
+  addProtectCommand(program);
   return program;
 }
 

@@ -2,10 +2,10 @@
  * Opens protected objects: verification steps 10 to 15 of docs/spec/protected-object.md, block by block. No byte of a block is
  * released before the block has passed; a check that fails throws out of the stream, which the caller must then end visibly incomplete.
  */
-import { openChunks, sha256 } from '#primitives';
+import { openChunks } from '#primitives';
 import { ByteReader } from '../encoding/byte-reader.ts';
-import { equalBytes } from '../encoding/bytes.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
+import { readBlock } from './blocks.ts';
 import { type MessageKeys, messageKeysFor } from './chunked-encryption.ts';
 import { ObjectError } from './errors.ts';
 import {
@@ -17,7 +17,7 @@ import {
   type PayloadShape,
   PREFIX_LENGTH,
 } from './geometry.ts';
-import { digestOfBlock, type Expectation, type Head, readHead } from './head.ts';
+import { type Expectation, type Head, readHead } from './head.ts';
 import { isEncrypted, payloadShape } from './header.ts';
 import { parseMessageFront, payloadContext } from './message.ts';
 import type { Metadata } from './metadata.ts';
@@ -118,22 +118,11 @@ export class DocumentReader {
 
   /** Steps 11 to 15 for one block; returns its part of the message. */
   async #openBlock(payload: ByteReader, index: number): Promise<Uint8Array> {
-    const { start, end } = blockRange(this.#shape, index);
-    const block = await payload.read(end - start); // step 11
-    if (block === undefined) throw new ObjectError('object-truncated', `the object ends inside block ${index}`);
-    const last = index === blockCount(this.#shape) - 1;
-    if (last && !(await payload.atEnd()))
-      throw new ObjectError('object-trailing', 'bytes follow the end of the object');
-    await this.#checkDigest(block, index);
-    const message = this.#shape.encrypted ? await this.#decrypt(block, index, last) : block;
-    if (index === 0 && this.#shape.encrypted) this.#readFront(message);
+    const block = await readBlock(this.head, index, payload);
+    if (!this.#shape.encrypted) return block;
+    const message = await this.#decrypt(block, index, index === blockCount(this.#shape) - 1);
+    if (index === 0) this.#readFront(message);
     return message;
-  }
-
-  /** Step 12. */
-  async #checkDigest(block: Uint8Array, index: number): Promise<void> {
-    if (equalBytes(await sha256(block), digestOfBlock(this.head, index))) return;
-    throw new ObjectError('block-digest', `block ${index} is not the one that the publisher signed`);
   }
 
   /** Steps 13 (in block 0) and 14. */

@@ -1,0 +1,62 @@
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { readConfiguration } from '../../publisher/configuration/read.ts';
+import { protectSite } from '../../publisher/protect/protect.ts';
+import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
+import { readPassphrase } from '../passphrase.ts';
+import { showProgress } from '../progress.ts';
+import { describeProtection, hintsAfterProtection } from '../protection-summary.ts';
+import { print, say, UsageError } from '../voice.ts';
+
+interface Options {
+  config?: string;
+  out?: string;
+  passphraseFile?: string;
+  quiet?: boolean;
+  json?: boolean;
+}
+
+/** `wispr protect [SITE]` */
+export function addProtectCommand(program: Command): void {
+  program
+    .command('protect')
+    .summary('encrypt and sign a site, ready for any web host')
+    .description('Makes the protected form of a site, as its wispr.json says. A failure leaves everything as it was.')
+    .argument('[site]', 'the directory of wispr.json (default: this one)')
+    .option('-c, --config <file>', 'the configuration, if it has another name')
+    .option('--out <dir>', 'where to write, instead of "out" in the configuration')
+    .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('--quiet', 'say nothing but errors')
+    .option('--json', 'print one JSON object at the end')
+    .action(protect);
+}
+
+async function protect(site: string | undefined, options: Options): Promise<void> {
+  const { passphraseFile, out, quiet, json } = options;
+  const configurationFile = locateConfiguration(site, options.config);
+  await readConfiguration(configurationFile); // before anybody types a passphrase
+  const passphrase = await readPassphrase(passphraseFile);
+  const progress = quiet ? undefined : showProgress('protecting', 'documents');
+  const summary = await protectSite({
+    configurationFile,
+    passphrase,
+    ...(out !== undefined && { out: resolve(out) }),
+    ...(progress && { onProgress: progress.update }),
+  }).finally(() => progress?.end());
+  if (json) print(JSON.stringify(summary));
+  else if (!quiet) print(describeProtection(summary));
+  if (!quiet) for (const hint of hintsAfterProtection(summary)) say(hint);
+}
+
+/** The configuration that SITE and `-c` name. */
+function locateConfiguration(site: string | undefined, config: string | undefined): string {
+  if (site !== undefined && config !== undefined) throw new UsageError('name either SITE or -c FILE, not both');
+  const named = config ?? site ?? '.';
+  if (!existsSync(named)) throw new UsageError(`there is no ${named}`);
+  const file = statSync(named).isDirectory() ? join(named, CONFIGURATION_FILE) : named;
+  if (existsSync(file)) return file;
+  throw new UsageError(`there is no ${file}`, {
+    hint: 'run "wispr init URL" to make one, or name the directory where it is',
+  });
+}

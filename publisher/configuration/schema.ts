@@ -1,0 +1,139 @@
+/** What `wispr.json` may say. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
+import { z } from 'zod';
+import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
+import { PLACEHOLDERS, placeholdersIn } from '../site/placeholders.ts';
+import { isSetName, SET_NAME_FORM } from '../site/set-name.ts';
+
+const pattern = z
+  .string()
+  .min(1)
+  .max(1024)
+  .meta({ description: 'Paths inside the source, such as "style.css", "front/**" or "*.svg".' });
+
+const secureOrigin = (example: string) =>
+  z
+    .string()
+    .refine((value) => isOrigin(value, { allowLoopback: true }), {
+      error: `must be an https origin without a path, such as ${example} (http only on loopback)`,
+    })
+    .meta({ format: 'uri' });
+
+const contentOrigin = z
+  .string()
+  .refine((value) => isOrigin(value, { allowHttp: true }), {
+    error: 'must be an http or https origin without a path, such as http://news.example',
+  })
+  .meta({ format: 'uri' });
+
+const setRule = z
+  .strictObject({
+    name: z.string().meta({ description: 'The set; {yyyy}, {mm} and {dd} are filled in from the path.' }),
+    path: pattern.meta({ description: 'Which paths; {yyyy}, {mm} and {dd} stand for a year, a month and a day.' }),
+  })
+  .superRefine(({ name, path }, context) => {
+    const known = placeholdersIn(path);
+    const unknown = placeholdersIn(name).filter((placeholder) => !known.includes(placeholder));
+    if (unknown.length > 0) {
+      context.addIssue({
+        code: 'custom',
+        path: ['name'],
+        message: `has {${unknown[0]}}, which its path does not have`,
+      });
+    } else if (!isSetName(fillForCheck(name))) {
+      context.addIssue({ code: 'custom', path: ['name'], message: SET_NAME_FORM });
+    }
+  });
+
+/** The document set of every document that nothing else decides about. */
+export const DEFAULT_SET = 'subscribers';
+
+export const configurationSchema = z
+  .strictObject({
+    $schema: z.string().optional().meta({ description: 'Where editors find the description of this file.' }),
+    site: z
+      .string()
+      .refine(isSite, { error: 'must be a host name in lower case, without port and path, such as news.example' })
+      .meta({ description: 'The host name that readers type.' }),
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: 'What you call yourself; the site if left out.' }),
+    source: z.string().min(1).meta({ description: 'The directory with your site, relative to this file.' }),
+    out: z
+      .string()
+      .min(1)
+      .meta({ description: 'The directory that the protected site is written to, relative to this file.' }),
+    content: z
+      .union([contentOrigin, z.array(contentOrigin).min(1).max(8)], {
+        error: 'must be one or up to eight http or https origins without a path, such as http://news.example',
+      })
+      .meta({ description: 'Where readers fetch the protected site: the origin of your web host, or of several.' }),
+    keyServer: secureOrigin('https://keys.news.example').meta({ description: 'Where your key server runs.' }),
+    reading: secureOrigin('https://read.news.example').meta({
+      description: 'The reading site, where people without a Reader are led. Another host than the site.',
+    }),
+    public: z
+      .array(pattern)
+      .default([])
+      .meta({ description: 'Documents that everybody may read: signed, not encrypted.' }),
+    sets: z
+      .array(setRule)
+      .default([])
+      .meta({ description: 'Which documents belong to which set; the first rule that fits wins.' }),
+    defaultSet: z
+      .string()
+      .refine(isSetName, { error: SET_NAME_FORM })
+      .default(DEFAULT_SET)
+      .meta({ description: 'The set of all other documents.' }),
+    ignore: z.array(pattern).default([]).meta({ description: 'Files of the source that are not published at all.' }),
+    carrier: z.enum(['beside', 'html']).default('beside').meta({
+      description: '"html" puts the protected object of a page into the page itself, for hosts with one file per URL.',
+    }),
+    fallback: z
+      .strictObject({
+        redirectAfter: z
+          .union([z.int().min(0).max(3600), z.literal('never')], { error: 'must be 0 to 3600 seconds, or "never"' })
+          .default(1)
+          .meta({ description: 'Seconds until a fallback page leads to the reading site by itself, or "never".' }),
+      })
+      .prefault({}),
+    recipient: z
+      .string()
+      .min(1)
+      .default('keyserver.pub')
+      .meta({ description: "The file with your key server's public key, relative to this file." }),
+  })
+  .superRefine(({ site, reading, content }, context) => {
+    const origins = typeof content === 'string' ? [content] : content;
+    const hostname = URL.canParse(reading) ? new URL(reading).hostname : undefined;
+    if (!origins.includes(reading) && (hostname !== site || isLoopback(site))) return;
+    const message = `must be on another host than the site: a fallback page on ${site} would lead to itself`;
+    context.addIssue({ code: 'custom', path: ['reading'], message });
+  });
+
+/** `wispr.json`, checked, with every default filled in. */
+export type Configuration = z.output<typeof configurationSchema>;
+
+/** `wispr.json` as a person may write it. */
+export type ConfigurationInput = z.input<typeof configurationSchema>;
+
+/** A rule of {@link Configuration.sets}. */
+export type SetRule = Configuration['sets'][number];
+
+/** The JSON Schema of `wispr.json`, for editors. */
+export function configurationJsonSchema(): unknown {
+  return {
+    ...z.toJSONSchema(configurationSchema, { io: 'input' }),
+    title: 'wispr.json',
+    description: 'How `wispr protect` protects a site.',
+    allowComments: true,
+    allowTrailingCommas: true,
+  };
+}
+
+function fillForCheck(name: string): string {
+  return PLACEHOLDERS.reduce((filled, placeholder) => filled.replaceAll(`{${placeholder}}`, '00'), name);
+}

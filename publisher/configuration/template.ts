@@ -1,0 +1,56 @@
+/** The `wispr.json` that `wispr init` writes: every setting there is, with what it means. */
+import { type ConfigurationInput, DEFAULT_SET } from './schema.ts';
+
+/**
+ * The text of a commented configuration.
+ *
+ * @param schema - where the JSON Schema lies, as an editor finds it from the file
+ */
+export function configurationTemplate(settings: ConfigurationInput, schema: string): string {
+  const value = (member: keyof ConfigurationInput, otherwise?: unknown) =>
+    JSON.stringify(settings[member] ?? otherwise, null, 2).replaceAll('\n', '\n  ');
+  return `// How "wispr protect" protects this site. Comments are allowed in this file.
+// What is secret lies in publisher.keys beside it, encrypted under your passphrase: keep that file offline, and a copy of it.
+{
+  "$schema": ${JSON.stringify(schema)},
+
+  // The host name that readers type, and what you call yourself.
+  "site": ${value('site')},
+  "name": ${value('name', settings.site)},
+
+  // The directory with your site, and the one that "wispr protect" writes: put that one on your web host, whole.
+  "source": ${value('source')},
+  "out": ${value('out')},
+
+  // Where readers fetch the protected site: your web host, or a cache in front of it. http is enough, every byte is signed.
+  "content": ${value('content')},
+  // Where your key server runs ("wispr keyserver").
+  "keyServer": ${value('keyServer')},
+  // Where people without a Reader are led, to sign in and read. It must be another host than the site.
+  "reading": ${value('reading')},
+
+  // For everybody to read: signed, not encrypted. Patterns such as "index.html", "front/**", "*.css".
+  // robots.txt, favicon.ico, .well-known and the like are public always.
+  "public": ${value('public', [])},
+
+  // Which documents belong to which set. A set is what one audience may read, and has one key. The first rule that fits wins:
+  //   { "name": "day-{yyyy}-{mm}-{dd}", "path": "{yyyy}/{mm}/{dd}/**" }
+  // A page can also say it itself: <meta name="wispr-set" content="…"> in its head; "public" makes it public.
+  "sets": ${value('sets', [])},
+  // The set of all other documents.
+  "defaultSet": ${value('defaultSet', DEFAULT_SET)},
+
+  // Not published at all. Hidden files are left out always.
+  "ignore": ${value('ignore', [])},
+
+  // "beside": a page's protected object lies beside its fallback page. "html": inside it, for hosts with one file per URL.
+  "carrier": ${value('carrier', 'beside')},
+
+  // Seconds until a fallback page leads to the reading site by itself, or "never".
+  "fallback": ${value('fallback', { redirectAfter: 1 })},
+
+  // Your key server's public key: it prints where it lies when it starts for the first time. Put a copy here.
+  "recipient": ${value('recipient', 'keyserver.pub')}
+}
+`;
+}

@@ -1,0 +1,58 @@
+import { CodedError } from '../core/errors.ts';
+
+/** What can go wrong at the publisher's. Unless a code says otherwise, nothing was changed. */
+export type PublishErrorCode =
+  /** There is no `wispr.json` where one was looked for. */
+  | 'configuration-missing'
+  /** `wispr.json` does not parse, or says something that it cannot say. */
+  | 'configuration-invalid'
+  /** `wispr init` found a configuration or keys, and overwrites nothing. */
+  | 'workspace-exists'
+  /** Secrets, or the output, would lie inside the site that is published, or the site inside the output. */
+  | 'workspace-overlap'
+  /** Another `wispr protect` is at work in this workspace. */
+  | 'workspace-busy'
+  /** The passphrase is too short to protect anything. */
+  | 'passphrase-too-short'
+  /** The passphrase does not open the key store. */
+  | 'passphrase-wrong'
+  /** There is no key store beside the configuration. */
+  | 'key-store-missing'
+  /** The key store was altered or cut. */
+  | 'key-store-damaged'
+  /** The key store asks for more work or memory than any that wispr makes; refused uncomputed. */
+  | 'key-store-parameters'
+  /** The key server's public key is not one. */
+  | 'recipient-invalid'
+  /** The source directory is missing or cannot be read. */
+  | 'source-unreadable'
+  /** Files whose names, links or kinds cannot be published. */
+  | 'source-refused'
+  /** Pages that name their set wrongly. */
+  | 'page-refused'
+  /** A file changed while it was being protected. */
+  | 'source-changed'
+  /** The output directory holds what wispr did not make. */
+  | 'output-foreign'
+  /** The output could not be written. */
+  | 'output-failed'
+  /** What was to be verified or inspected is not there, or cannot be read. */
+  | 'tree-unreadable';
+
+/** The publisher's program could not do what it was asked. */
+export class PublishError extends CodedError<PublishErrorCode> {
+  constructor(code: PublishErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+    super(code, message, options);
+  }
+}
+
+/** The few words of a system error, for people: `ENOSPC: no space left on device`. */
+export function systemReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'syscall' in error ? error.message.replace(/, \w+(?: '.*)?$/s, '') : error.message;
+}
+
+/** The code of a system error, such as `ENOENT`. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}

@@ -1,0 +1,123 @@
+/** `wispr init`: a commented configuration and an encrypted key store, made once and never overwritten. */
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { utf8 } from '../core/encoding/bytes.ts';
+import type { KeyId } from '../core/keys/key-id.ts';
+import { isLoopback, isSite } from '../core/site/site.ts';
+import { parseConfiguration } from './configuration/read.ts';
+import type { ConfigurationInput } from './configuration/schema.ts';
+import { configurationTemplate } from './configuration/template.ts';
+import { PublishError, systemReason } from './errors.ts';
+import { createFile } from './keys/file-update.ts';
+import { createKeyStore } from './keys/key-store.ts';
+import { CONFIGURATION_FILE, type Workspace, workspaceOf } from './workspace.ts';
+
+export interface InitOptions {
+  /** Where the workspace is made; must exist. */
+  readonly directory: string;
+  /** The site's URL; `https:` is assumed where it has no scheme. */
+  readonly url: string;
+  readonly passphrase: string;
+  /** Settings that take the place of what `wispr init` guesses from the URL. */
+  readonly settings?: Partial<ConfigurationInput>;
+}
+
+/** What was made. */
+export interface InitResult {
+  readonly workspace: Workspace;
+  /** The publisher key's id: the fingerprint that a host proof names. */
+  readonly publisher: KeyId;
+  readonly settings: ConfigurationInput;
+  /** Whether the source directory is there already. */
+  readonly sourceExists: boolean;
+}
+
+const SCHEMA_FILE = fileURLToPath(new URL('./wispr.schema.json', import.meta.url));
+
+/** Where a site commonly lies; the first that is there is taken. */
+const SOURCE_DIRECTORIES = ['site', 'public', '_site', 'dist', 'build', 'www', 'html'];
+
+/**
+ * Makes a workspace. Nothing that exists is overwritten; if anything fails, nothing is left behind.
+ *
+ * @throws PublishError `workspace-exists`, `workspace-overlap`, `passphrase-too-short`, `configuration-invalid`, `output-failed`
+ */
+export async function initWorkspace(options: InitOptions): Promise<InitResult> {
+  const { directory, passphrase } = options;
+  const workspace = workspaceOf(join(directory, CONFIGURATION_FILE));
+  checkNothingThere(workspace);
+  const settings = { ...guessSettings(options.url, directory), ...options.settings };
+  const text = configurationTemplate(settings, relative(directory, SCHEMA_FILE).replaceAll('\\', '/'));
+  parseConfiguration(text, CONFIGURATION_FILE);
+  const { bytes, publisher } = await createKeyStore(passphrase);
+  await createBoth(workspace, bytes, utf8(text));
+  const sourceExists = existsSync(join(directory, settings.source));
+  return { workspace, publisher: publisher.id, settings, sourceExists };
+}
+
+/**
+ * Says before a passphrase is asked for whether {@link initWorkspace} can do its work.
+ *
+ * @throws PublishError `workspace-exists`, `workspace-overlap`, `configuration-invalid`
+ */
+export function checkInit(directory: string, url: string): void {
+  checkNothingThere(workspaceOf(join(directory, CONFIGURATION_FILE)));
+  guessSettings(url, directory);
+}
+
+function checkNothingThere(workspace: Workspace): void {
+  for (const file of [workspace.configuration, workspace.keyStore]) {
+    if (!existsSync(file)) continue;
+    throw new PublishError('workspace-exists', `${file} exists, and nothing was changed`, {
+      hint: 'go on with "wispr protect", or make the new site in a directory of its own',
+    });
+  }
+  if (existsSync(join(workspace.directory, 'index.html'))) {
+    throw new PublishError(
+      'workspace-overlap',
+      'this directory is a site itself (it has an index.html): its keys must not lie inside it',
+      {
+        hint: 'run "wispr init" in the directory above, and name this one as "source" in wispr.json',
+      },
+    );
+  }
+}
+
+function guessSettings(text: string, directory: string): ConfigurationInput {
+  const url = parseSiteUrl(text);
+  const source = SOURCE_DIRECTORIES.find((name) => existsSync(join(directory, name))) ?? 'site';
+  const domain = url.hostname.replace(/^www\./, '');
+  return {
+    site: url.hostname,
+    source,
+    out: 'protected',
+    content: url.origin,
+    keyServer: isLoopback(url.hostname) ? 'http://127.0.0.1:8002' : `https://keys.${domain}`,
+    reading: isLoopback(url.hostname) ? 'http://127.0.0.1:8003' : `https://read.${domain}`,
+  };
+}
+
+function parseSiteUrl(text: string): URL {
+  const absolute = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
+  const url = URL.canParse(absolute) ? new URL(absolute) : undefined;
+  const whole = url && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
+  if (whole && isSite(url.hostname) && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
+  throw new PublishError('configuration-invalid', `${JSON.stringify(text)} is not the URL of a site`, {
+    hint: 'a site is a whole host, such as https://news.example',
+  });
+}
+
+/** The key store first: a configuration without keys would look finished. */
+async function createBoth({ keyStore, configuration }: Workspace, keys: Uint8Array, text: Uint8Array): Promise<void> {
+  const failed = (file: string, error: unknown) =>
+    new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+  await createFile(keyStore, keys).catch((error: unknown) => Promise.reject(failed(keyStore, error)));
+  try {
+    await createFile(configuration, text, 0o644);
+  } catch (error) {
+    await rm(keyStore, { force: true });
+    throw failed(configuration, error);
+  }
+}

@@ -1,0 +1,81 @@
+/** What leaves the workspace besides the site: the descriptor for everybody, and the key bundle for the key server. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { type BundledSet, encodeBundle } from '../../core/keys/bundle.ts';
+import { encodeDescriptor } from '../../core/keys/descriptor.ts';
+import { checkDevicePublicKey } from '../../core/keys/device.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import type { PublisherIdentity } from '../../core/object/writer.ts';
+import type { Configuration } from '../configuration/schema.ts';
+import { PublishError, systemCode, systemReason } from '../errors.ts';
+import type { Workspace } from '../workspace.ts';
+import type { KeyStoreContents } from './key-store.ts';
+
+/** A set key with its names. */
+export interface NamedSet {
+  readonly name: string;
+  readonly id: KeyId;
+  readonly key: Uint8Array;
+}
+
+/** How long a descriptor is good for, in seconds: more than a year, since each `wispr protect` makes a new one. */
+const DESCRIPTOR_VALIDITY = 400 * 24 * 60 * 60;
+
+/** Where the key server's public key is looked for. */
+export function recipientFileOf(workspace: Workspace, { recipient }: Configuration): string {
+  return resolve(workspace.directory, recipient);
+}
+
+/**
+ * The key server's X-Wing public key, a line of base64url in a text file; lines that begin with `#` are comments.
+ *
+ * @returns `undefined` if there is no such file
+ * @throws PublishError `recipient-invalid`
+ */
+export async function readRecipient(file: string): Promise<Uint8Array | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw new PublishError('recipient-invalid', `cannot read ${file}: ${systemReason(error)}`, { cause: error });
+  });
+  if (text === undefined) return undefined;
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  const key = lines.length === 1 ? fromBase64url(lines[0]?.trim(), XWING_PUBLIC_KEY_LENGTH) : undefined;
+  try {
+    checkDevicePublicKey(key ?? new Uint8Array(0));
+  } catch (error) {
+    throw new PublishError('recipient-invalid', `${file} is not the public key of a key server`, {
+      cause: error,
+      hint: 'copy the file that "wispr keyserver" names when it starts',
+    });
+  }
+  return key;
+}
+
+/** The signed provider descriptor. */
+export function makeDescriptor(configuration: Configuration, publisher: PublisherIdentity, now: number): Uint8Array {
+  const { site, name = site, content, reading, keyServer } = configuration;
+  const descriptor = {
+    expires: now + DESCRIPTOR_VALIDITY,
+    issued: now,
+    keyServer,
+    name,
+    publisherKey: toBase64url(publisher.publicKey),
+    sites: [{ content: typeof content === 'string' ? [content] : content, reading, site }],
+  };
+  return encodeDescriptor(descriptor, publisher.secretKey);
+}
+
+/** The key bundle with the serial that `contents` says, sealed to `recipient`. */
+export async function makeBundle(
+  { descriptor, sets, site }: { descriptor: Uint8Array; sets: readonly NamedSet[]; site: string },
+  contents: KeyStoreContents,
+  publisher: PublisherIdentity,
+  recipient: Uint8Array,
+  now: number,
+): Promise<Uint8Array> {
+  const bundled: BundledSet[] = sets.map(({ id, key, name }) => ({ id, key: toBase64url(key), name, site }));
+  const about = { issued: now, serial: contents.serial, workspace: toBase64url(contents.workspace) };
+  return encodeBundle({ descriptor: toBase64url(descriptor), sets: bundled }, about, recipient, publisher);
+}

@@ -1,0 +1,39 @@
+/** Media types by the endings of file names. */
+import { isUtf8 } from 'node:buffer';
+import mime from 'mime';
+
+const UNKNOWN = 'application/octet-stream';
+const TEXT =
+  /^(?:text\/.+|application\/(?:json|javascript|xml|manifest\+json|.+\+(?:json|xml)|.*xml)|image\/svg\+xml)$/;
+const COMPRESSIBLE =
+  /^(?:application\/(?:wasm|rtf|vnd\.ms-fontobject)|font\/(?:ttf|otf|collection)|image\/(?:bmp|x-icon|vnd\.microsoft\.icon))$/;
+const HTML = 'text/html';
+
+/** The media type of a document, without parameters. */
+export function mediaTypeOf(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return (name.includes('.') && mime.getType(name)) || UNKNOWN;
+}
+
+/** Whether a document is a page: what gets a fallback page, and can name its set. */
+export function isPage(mediaType: string): boolean {
+  return mediaType === HTML;
+}
+
+/** Whether gzip is worth trying. */
+export function isCompressible(mediaType: string): boolean {
+  return TEXT.test(mediaType) || COMPRESSIBLE.test(mediaType);
+}
+
+/** Whether the media type takes a `charset` if the text is UTF-8. */
+export function isText(mediaType: string): boolean {
+  return TEXT.test(mediaType);
+}
+
+/** The `Content-Type` of a text: it names UTF-8 only where the bytes are UTF-8, since it overrides what the text says itself. */
+export function withCharset(mediaType: string, utf8: boolean): string {
+  return isText(mediaType) && utf8 ? `${mediaType}; charset=utf-8` : mediaType;
+}
+
+/** Whether the whole of a text is UTF-8. */
+export const isUtf8Text: (bytes: Uint8Array) => boolean = isUtf8;

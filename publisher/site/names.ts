@@ -1,0 +1,37 @@
+/** Which names of files can stand in a published site. */
+import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
+import { isDocumentPath, OBJECT_SUFFIX } from '../../core/site/path.ts';
+
+/** The longest file name of common file systems, in bytes. */
+const MAXIMUM_NAME_BYTES = 255;
+
+/** The name that `bytes` spell, or how to show it where they are not valid UTF-8. */
+export function decodeName(bytes: Uint8Array): { name: string; valid: boolean } {
+  const name = fromUtf8(bytes);
+  return name === undefined ? { name: new TextDecoder().decode(bytes), valid: false } : { name, valid: true };
+}
+
+/** Why a directory with this path cannot be published; `undefined` if it can. */
+export function problemOfDirectory(path: string): string | undefined {
+  if (path.includes('\\')) return 'a backslash cannot stand in a path';
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  if (/[\u0000-\u001f\u007f]/.test(path)) return 'control characters cannot stand in a path';
+  return isDocumentPath(path) ? undefined : 'its path is longer than 2,048 bytes';
+}
+
+/** Why a file with this path cannot be published; `undefined` if it can. */
+export function problemOfFile(path: string): string | undefined {
+  if (path.endsWith(OBJECT_SUFFIX)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (utf8(name).length + OBJECT_SUFFIX.length > MAXIMUM_NAME_BYTES) {
+    return `its name leaves no room for ${OBJECT_SUFFIX} (${MAXIMUM_NAME_BYTES} bytes together)`;
+  }
+  return problemOfDirectory(path);
+}
+
+/** Files that nobody means to publish: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */
+export function isHidden(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (path === '/.well-known') return false;
+  return name.startsWith('.') || name === 'Thumbs.db' || name === 'desktop.ini';
+}

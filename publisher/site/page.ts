@@ -1,0 +1,173 @@
+/** What a page says about itself: its set, and what its author shows to people who cannot read it yet. */
+import { isUtf8 } from 'node:buffer';
+import { Parser } from 'htmlparser2';
+
+/** The part of a page that its fallback page shows. */
+export interface Teaser {
+  readonly title: string;
+  readonly description: string;
+  /** BCP 47, from `<html lang>`. */
+  readonly language: string;
+  /** `rtl` where the page is. */
+  readonly direction: string;
+  /** Absolute URL out of `<link rel="canonical">`, as written. */
+  readonly canonical: string;
+  /** Open Graph properties out of {@link OPEN_GRAPH}. */
+  readonly openGraph: ReadonlyMap<string, string>;
+  /** Paragraphs of the text inside elements with `data-wispr-excerpt`. */
+  readonly excerpt: readonly string[];
+}
+
+export interface Page {
+  readonly teaser: Teaser;
+  /** The content of `<meta name="wispr-set">` in the head. */
+  readonly set: string | undefined;
+  /** Why what it says about its set is refused. */
+  readonly problem: string | undefined;
+}
+
+/** The Open Graph properties that a fallback page repeats. */
+export const OPEN_GRAPH = ['og:title', 'og:description', 'og:image', 'og:type', 'og:site_name'] as const;
+
+/** Characters that are kept of each text; a fallback page shows fewer. */
+const KEPT = 2000;
+
+// Where one of these begins or ends inside an excerpt, a paragraph ends.
+const BLOCKS = new Set(
+  'address article aside blockquote br dd details div dl dt fieldset figcaption figure footer h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table td th tr ul'.split(
+    ' ',
+  ),
+);
+const UNSHOWN = new Set([
+  'script',
+  'style',
+  'template',
+  'noscript',
+  'svg',
+  'math',
+  'iframe',
+  'object',
+  'video',
+  'audio',
+]);
+/** What can stand in a head: anything else begins the body, whether or not its tag is written (WHATWG HTML, "after head"). */
+const IN_HEAD = new Set(['html', 'head', 'title', 'meta', 'link', 'script', 'style', 'base', 'noscript', 'template']);
+/** Elements without an end tag. */
+const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
+
+/** Reads a page. */
+export function readPage(bytes: Uint8Array): Page {
+  const handler = new PageHandler();
+  const parser = new Parser(handler, { decodeEntities: true, lowerCaseTags: true });
+  parser.end(decodePage(bytes));
+  return handler.page();
+}
+
+class PageHandler {
+  #inHead = true;
+  #sets: string[] = [];
+  #lateSet = false;
+  #title = '';
+  #titleDepth = 0;
+  readonly #facts = { description: '', language: '', direction: '', canonical: '' };
+  readonly #openGraph = new Map<string, string>();
+  readonly #excerpt: string[] = [''];
+  /** Open elements inside the marked one, which is the first; empty outside. */
+  readonly #inExcerpt: string[] = [];
+
+  onopentag(name: string, attributes: Record<string, string>): void {
+    if (name === 'meta') this.#meta(attributes);
+    else if (name === 'link') this.#link(attributes);
+    else if (name === 'html') this.#html(attributes);
+    else if (name === 'title' && this.#inHead && this.#title === '') this.#titleDepth = 1;
+    if (!IN_HEAD.has(name)) this.#inHead = false;
+    if (BLOCKS.has(name)) this.#endParagraph();
+    if (VOID.has(name)) return;
+    if (this.#inExcerpt.length > 0 || 'data-wispr-excerpt' in attributes) this.#inExcerpt.push(name);
+  }
+
+  ontext(text: string): void {
+    if (this.#titleDepth > 0) this.#title = keep(this.#title + text);
+    if (this.#inExcerpt.length === 0 || this.#inExcerpt.some((name) => UNSHOWN.has(name))) return;
+    const last = this.#excerpt.length - 1;
+    this.#excerpt[last] = keep(this.#excerpt[last] + text);
+  }
+
+  onclosetag(name: string): void {
+    if (name === 'title') this.#titleDepth = 0;
+    if (name === 'head') this.#inHead = false;
+    if (BLOCKS.has(name)) this.#endParagraph();
+    const opened = this.#inExcerpt.lastIndexOf(name);
+    if (opened >= 0) this.#inExcerpt.length = opened;
+    if (opened === 0) this.#endParagraph();
+  }
+
+  page(): Page {
+    const teaser = {
+      ...this.#facts,
+      title: collapse(this.#title),
+      openGraph: this.#openGraph,
+      excerpt: this.#excerpt.map(collapse).filter((paragraph) => paragraph !== ''),
+    };
+    return { teaser, set: this.#sets[0], problem: this.#problem() };
+  }
+
+  #problem(): string | undefined {
+    if (this.#lateSet) return '<meta name="wispr-set"> stands outside the head';
+    const different = new Set(this.#sets).size > 1;
+    return different ? `it names more than one set: ${this.#sets.join(', ')}` : undefined;
+  }
+
+  #html({ lang = '', dir = '' }: Record<string, string>): void {
+    if (/^[A-Za-z0-9-]{1,35}$/.test(lang)) this.#facts.language = lang;
+    if (dir.toLowerCase() === 'rtl') this.#facts.direction = 'rtl';
+  }
+
+  #meta({ name = '', property = '', content = '' }: Record<string, string>): void {
+    const key = name.trim().toLowerCase();
+    if (key === 'wispr-set') this.#set(content);
+    if (!this.#inHead) return;
+    if (key === 'description' && this.#facts.description === '') this.#facts.description = collapse(keep(content));
+    const graph = (property || name).trim().toLowerCase();
+    const known = OPEN_GRAPH.some((each) => each === graph);
+    if (known && !this.#openGraph.has(graph)) this.#openGraph.set(graph, collapse(keep(content)));
+  }
+
+  /** Outside the head it may be a reader's comment; ignoring it could publish what its author meant to protect. So it is refused. */
+  #set(content: string): void {
+    if (this.#inHead) this.#sets.push(collapse(keep(content)).normalize('NFC'));
+    else this.#lateSet = true;
+  }
+
+  #link({ rel = '', href = '' }: Record<string, string>): void {
+    const canonical = this.#inHead && rel.toLowerCase().split(/\s+/).includes('canonical');
+    if (canonical && this.#facts.canonical === '') this.#facts.canonical = keep(href.trim());
+  }
+
+  #endParagraph(): void {
+    const total = this.#excerpt.reduce((length, paragraph) => length + paragraph.length, 0);
+    if (this.#inExcerpt.length > 0 && this.#excerpt.at(-1) !== '' && total < KEPT) this.#excerpt.push('');
+  }
+}
+
+/** The text of a page: by its byte order mark, as UTF-8 where it is, else by what its first kilobyte says, else windows-1252. */
+function decodePage(bytes: Uint8Array): string {
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
+  const label = /<meta[^>]+charset\s*=\s*["']?([A-Za-z0-9_:.-]+)/i.exec(start)?.[1] ?? 'windows-1252';
+  try {
+    return new TextDecoder(label).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
+}
+
+function keep(text: string): string {
+  return text.length > KEPT ? text.slice(0, KEPT).toWellFormed() : text;
+}
+
+function collapse(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,42 @@
+/** Path patterns of `wispr.json`: globs over paths inside the source, written without a leading slash. */
+import picomatch from 'picomatch';
+import { PLACEHOLDER_FORMS, PLACEHOLDERS, type Placeholder } from './placeholders.ts';
+
+/** A compiled pattern. */
+export interface PathPattern {
+  /** As it was written. */
+  readonly text: string;
+  /** What the placeholders stand for in `path`, a path inside the source; `undefined` if it does not fit. */
+  match(path: string): Partial<Record<Placeholder, string>> | undefined;
+}
+
+/** Compiles `text`: picomatch's globs, `dir/` for everything below a directory, and `{yyyy}`, `{mm}`, `{dd}`. */
+export function compilePattern(text: string): PathPattern {
+  const glob = text.replace(/^\.?\/+/, '').replace(/\/$/, '/**');
+  // Without the flag u: picomatch escapes more characters than that flag allows.
+  const expression = new RegExp(putPlaceholders(picomatch.makeRe(hidePlaceholders(glob), { dot: true }).source));
+  return { text, match: (path) => matchGroups(expression, path) };
+}
+
+function matchGroups(expression: RegExp, path: string): Partial<Record<Placeholder, string>> | undefined {
+  const match = expression.exec(path);
+  return match === null ? undefined : (match.groups ?? {});
+}
+
+// To a glob, {yyyy} is a list of one alternative. So a word takes its place while picomatch makes the expression.
+const hidden = (placeholder: Placeholder) => `wisprPLACEHOLDER${placeholder}`;
+
+function hidePlaceholders(glob: string): string {
+  return PLACEHOLDERS.reduce((text, name) => text.replaceAll(`{${name}}`, hidden(name)), glob);
+}
+
+/** The first one captures; every further one must be the same. */
+function putPlaceholders(source: string): string {
+  return PLACEHOLDERS.reduce(
+    (text, name) =>
+      text
+        .replace(hidden(name), () => `(?<${name}>${PLACEHOLDER_FORMS[name]})`)
+        .replaceAll(hidden(name), `\\k<${name}>`),
+    source,
+  );
+}

@@ -1,0 +1,96 @@
+/** Which set each document belongs to, and why. */
+import type { Configuration } from '../configuration/schema.ts';
+import { compilePattern, type PathPattern } from './patterns.ts';
+import { PLACEHOLDERS } from './placeholders.ts';
+import { isSetName, PUBLIC, SET_NAME_FORM } from './set-name.ts';
+
+/** Where a document belongs. */
+export interface Decision {
+  /** The name of its set; `undefined` if it is public. */
+  readonly set: string | undefined;
+  /** What decided, in plain words. */
+  readonly reason: string;
+}
+
+/**
+ * Documents that stay public whatever the rules about paths say, because programs that never sign in ask for them by these names.
+ * Only the page itself can say otherwise.
+ */
+const ALWAYS_PUBLIC: readonly (readonly [pattern: string, reason: string])[] = [
+  ['robots.txt', 'crawlers read it'],
+  ['sitemap{,-*,_*}.{xml,xml.gz,txt}', 'crawlers read it'],
+  ['favicon.ico', 'browsers ask for it by themselves'],
+  ['apple-touch-icon*.png', 'devices ask for it by themselves'],
+  ['{manifest,site}.webmanifest', 'browsers ask for it by themselves'],
+  ['browserconfig.xml', 'browsers ask for it by themselves'],
+  ['.well-known/**', 'programs look there (RFC 8615)'],
+  ['{ads,app-ads,humans,security,llms}.txt', 'programs look there'],
+  ['404.html', 'web hosts show it for pages that do not exist'],
+  ['{CNAME,_headers,_redirects}', 'web hosts read it as configuration'],
+];
+
+/** Decides about documents by the rules of one configuration. */
+export class SetRules {
+  readonly #public: readonly PathPattern[];
+  readonly #always: readonly { pattern: PathPattern; reason: string }[];
+  readonly #sets: readonly { pattern: PathPattern; name: string }[];
+  readonly #defaultSet: string;
+  readonly #used = new Set<PathPattern>();
+
+  constructor({ public: publicPatterns, sets, defaultSet }: Configuration) {
+    this.#public = publicPatterns.map(compilePattern);
+    this.#always = ALWAYS_PUBLIC.map(([text, reason]) => ({ pattern: compilePattern(text), reason }));
+    this.#sets = sets.map(({ path, name }) => ({ pattern: compilePattern(path), name }));
+    this.#defaultSet = defaultSet;
+  }
+
+  /**
+   * The page's own word, then what is public, then the set rules in their order, then the default set.
+   *
+   * @param path - the document's path: `/a/b.html`
+   * @param pageSet - the content of its `<meta name="wispr-set">`; not checked yet
+   */
+  decide(path: string, pageSet: string | undefined): Decision {
+    const inside = path.slice(1);
+    const byPath = this.#byPath(inside); // also where the page decides, so that the rule counts as used
+    if (pageSet === undefined) return byPath;
+    return { set: pageSet === PUBLIC ? undefined : pageSet, reason: 'the page says so' };
+  }
+
+  /** The patterns that fitted no document: probably misspelt. */
+  unused(): string[] {
+    return [...this.#public, ...this.#sets.map(({ pattern }) => pattern)]
+      .filter((pattern) => !this.#used.has(pattern))
+      .map(({ text }) => text);
+  }
+
+  #byPath(inside: string): Decision {
+    const open = this.#public.find((pattern) => pattern.match(inside));
+    if (open) return this.#decideBy(open, { set: undefined, reason: `"public" names ${open.text}` });
+    const always = this.#always.find(({ pattern }) => pattern.match(inside));
+    if (always) return { set: undefined, reason: always.reason };
+    for (const { pattern, name } of this.#sets) {
+      const values = pattern.match(inside);
+      if (values) return this.#decideBy(pattern, { set: fill(name, values), reason: `"sets" names ${pattern.text}` });
+    }
+    return { set: this.#defaultSet, reason: 'no rule fits' };
+  }
+
+  #decideBy(pattern: PathPattern, decision: Decision): Decision {
+    this.#used.add(pattern);
+    return decision;
+  }
+}
+
+/** Why a page's own word about its set is refused; `undefined` if it is good. */
+export function problemOfPageSet(set: string | undefined): string | undefined {
+  if (set === undefined || set === PUBLIC || isSetName(set)) return undefined;
+  return `its <meta name="wispr-set"> says "${set}": a set's name ${SET_NAME_FORM}`;
+}
+
+function fill(name: string, values: Partial<Record<string, string>>): string {
+  return PLACEHOLDERS.reduce(
+    (text, placeholder) => text.replaceAll(`{${placeholder}}`, values[placeholder] ?? ''),
+    name,
+  );
+}

@@ -1,0 +1,105 @@
+/** Where a publisher's files lie: everything beside `wispr.json`. */
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { PublishError, systemCode, systemReason } from './errors.ts';
+import { MAXIMUM_KEY_STORE_LENGTH } from './keys/key-store.ts';
+
+/** The names of a workspace's files. */
+export const CONFIGURATION_FILE = 'wispr.json';
+export const KEY_STORE_FILE = 'publisher.keys';
+export const BUNDLE_FILE = 'keys.bundle';
+
+/** The locks that this process holds: another process with our id, long dead, may have left one. */
+const held = new Set<string>();
+
+/** The files of one workspace, absolute. */
+export interface Workspace {
+  readonly directory: string;
+  readonly configuration: string;
+  /** Encrypted under the passphrase; stays offline. */
+  readonly keyStore: string;
+  /** Sealed to the key server; handed to it, and never published. */
+  readonly bundle: string;
+}
+
+/** The workspace whose configuration is `configurationFile`. */
+export function workspaceOf(configurationFile: string): Workspace {
+  const configuration = resolve(configurationFile);
+  const directory = dirname(configuration);
+  return { directory, configuration, keyStore: join(directory, KEY_STORE_FILE), bundle: join(directory, BUNDLE_FILE) };
+}
+
+/**
+ * The bytes of the workspace's key store.
+ *
+ * @throws PublishError `key-store-missing`
+ */
+export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array> {
+  try {
+    const bytes = await readFile(keyStore);
+    return bytes.subarray(0, MAXIMUM_KEY_STORE_LENGTH + 1);
+  } catch (error) {
+    throw new PublishError('key-store-missing', `cannot read ${keyStore}: ${systemReason(error)}`, {
+      cause: error,
+      hint: 'restore it from your backup; without it, nobody can sign for this site again',
+    });
+  }
+}
+
+/**
+ * Keeps a second `wispr protect` out while `work` runs. A lock that a process left behind when it was killed is taken over.
+ *
+ * @throws PublishError `workspace-busy`
+ */
+export async function withLock<Result>({ keyStore }: Workspace, work: () => Promise<Result>): Promise<Result> {
+  const lock = `${keyStore}.lock`;
+  await takeLock(lock);
+  try {
+    return await work();
+  } finally {
+    held.delete(lock);
+    await rm(lock, { force: true });
+  }
+}
+
+async function takeLock(lock: string): Promise<void> {
+  for (let attempt = 0; attempt < 2; attempt++) {
+    if (await linkLock(lock)) {
+      held.add(lock);
+      return;
+    }
+    if (await isHeld(lock)) break;
+    await rm(lock, { force: true });
+  }
+  throw new PublishError('workspace-busy', 'another wispr is at work on this site', {
+    hint: `wait for it; if there is none, remove ${lock}`,
+  });
+}
+
+/** Makes the lock in one step, with our process id in it; `false` if there is one. */
+async function linkLock(lock: string): Promise<boolean> {
+  const beside = `${lock}-${process.pid}`;
+  try {
+    await writeFile(beside, String(process.pid), { mode: 0o600 });
+    await link(beside, lock);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false;
+    throw new PublishError('output-failed', `cannot make ${lock}: ${systemReason(error)}`, { cause: error });
+  } finally {
+    await rm(beside, { force: true });
+  }
+}
+
+/** Whether the process that a lock names is alive. */
+async function isHeld(lock: string): Promise<boolean> {
+  const holder = Number(await readFile(lock, 'utf8').catch(() => '0'));
+  if (!Number.isSafeInteger(holder) || holder <= 0) return false;
+  if (holder === process.pid) return held.has(lock);
+  try {
+    process.kill(holder, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
+}
