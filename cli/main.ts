@@ -1,6 +1,9 @@
 /** The `wispr` command. Each command lives in `commands/`; this file alone sets the exit code. */
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { addAdminCommand } from './commands/admin.ts';
+import { addInviteCommand } from './commands/invite.ts';
+import { addKeyServerCommand } from './commands/keyserver.ts';
 import { EXIT, explain, say } from './voice.ts';
 
 function createProgram(): Command {
@@ -10,6 +13,9 @@ function createProgram(): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
+  addKeyServerCommand(program);
+  addInviteCommand(program);
+  addAdminCommand(program);
   return program;
 }
 

@@ -37,7 +37,13 @@ export type KeyServerErrorCode =
   | 'stale-request'
   | 'request-refused'
   | 'password-parameters'
-  | 'busy';
+  | 'busy'
+  | 'not-signed-in'
+  | 'not-entitled'
+  | 'lapsed'
+  | 'revoked'
+  | 'foreign-request'
+  | 'too-many-requests';
 
 /** The key server refuses: its message is for the operator; over the network only the code is told. */
 export class KeyServerError extends CodedError<KeyServerErrorCode> {

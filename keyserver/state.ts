@@ -6,6 +6,7 @@ import { utf8 } from '../core/encoding/bytes.ts';
 import { recipientIdOf } from '../core/keys/bundle.ts';
 import type { KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
+import { createFile } from './files.ts';
 import { createMasterKey, readMasterKeys } from './master-key.ts';
 import {
   asDatabaseError,
@@ -44,7 +45,13 @@ export function systemTime(): number {
 export async function openState(config: KeyServerConfig, now: () => number = systemTime): Promise<KeyServerState> {
   if (databaseExists(config.data)) return openExisting(config, now);
   if (!existsSync(config.masterKey)) createMasterKey(config.masterKey);
+  createFile(config.data, '', 0o600); // SQLite gives its other files the same rights
   return prepare(config, await Vault.create(readMasterKeys(config.masterKey)), now);
+}
+
+/** Makes the state of a new key server, and leaves it closed. */
+export async function createState(config: KeyServerConfig): Promise<void> {
+  (await openState(config)).database.close();
 }
 
 /**
