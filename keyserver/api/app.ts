@@ -80,7 +80,10 @@ function bytesOf(received: unknown): Uint8Array {
 }
 
 function send(response: Response, type: string, bytes: Uint8Array): void {
-  response.set({ 'Content-Type': type, 'Content-Length': String(bytes.length) }).end(bytes);
+  // Not `set`, which adds a charset.
+  response.setHeader('Content-Type', type);
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
 }
 
 function sendError(response: Response, status: number, error: string): void {

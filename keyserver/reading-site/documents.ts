@@ -85,7 +85,9 @@ async function sendOpened(document: OpenedDocument, request: Request, response: 
   const headers = await signedResponseHeaders(reader.head, metadata);
   const undo = contentCoding !== undefined && !acceptsCoding(request.headers['accept-encoding'], contentCoding);
   response.status(200).removeHeader('Content-Security-Policy');
-  response.set({ ...documentDefaults(undo), ...headers });
+  // Not `set`, which adds a charset to what the publisher signed.
+  for (const [name, value] of Object.entries({ ...documentDefaults(undo), ...headers }))
+    response.setHeader(name, value);
   response.append('Content-Security-Policy', "frame-ancestors 'self'");
   if (undo) undoCoding(response);
   else response.set('Accept-Ranges', 'bytes');
