@@ -1,8 +1,11 @@
 /** The `wispr` command. Each command lives in `commands/`; this file alone sets the exit code. */
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { addAdminCommand } from './commands/admin.ts';
 import { addCacheConfigCommand } from './commands/cache-config.ts';
 import { addInitCommand } from './commands/init.ts';
+import { addInviteCommand } from './commands/invite.ts';
+import { addKeyServerCommand } from './commands/keyserver.ts';
 import { addProtectCommand } from './commands/protect.ts';
 import { EXIT, explain, say } from './voice.ts';
 
@@ -16,6 +19,9 @@ function createProgram(): Command {
   addCacheConfigCommand(program);
   addInitCommand(program);
   addProtectCommand(program);
+  addKeyServerCommand(program);
+  addInviteCommand(program);
+  addAdminCommand(program);
   return program;
 }
 

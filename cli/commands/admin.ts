@@ -1,0 +1,113 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { MAXIMUM_BUNDLE_LENGTH } from '../../core/keys/bundle.ts';
+import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
+import { KeyServerError } from '../../keyserver/errors.ts';
+import { type ImportResult, importBundle } from '../../keyserver/import-bundle.ts';
+import { knownOrigins } from '../../keyserver/origins.ts';
+import { type DeviceOverview, type Overview, overview, type SubscriberOverview } from '../../keyserver/overview.ts';
+import { withState } from '../../keyserver/state.ts';
+import { revokeSubscriber } from '../../keyserver/subscribers.ts';
+import { print, say } from '../voice.ts';
+import { describeGrant, isoDay } from './describe.ts';
+
+interface Options {
+  readonly config: string;
+  readonly json?: boolean;
+}
+
+/** `wispr admin`: what the operator does beside the running key server. */
+export function addAdminCommand(program: Command): void {
+  const admin = program.command('admin').description("look after a key server's publisher, sets and subscribers");
+  addSubcommand(admin, 'import <FILE>', "import the publisher's sealed key bundle").action(runImport);
+  addSubcommand(admin, 'list', 'show sets, subscribers, devices and accounts').action(runList);
+  addSubcommand(admin, 'revoke <NAME>', 'end a subscription: devices are refused, sessions end').action(runRevoke);
+}
+
+function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {
+  return admin
+    .command(nameAndArguments)
+    .description(description)
+    .option('-c, --config <FILE>', "the key server's configuration", DEFAULT_CONFIG_FILE)
+    .option('--json', 'print JSON');
+}
+
+async function runImport(file: string, { config: configFile, json }: Options): Promise<void> {
+  const config = readConfig(configFile);
+  const bytes = readBundle(file);
+  const result = await withState(config, (state) => importBundle(state, bytes, knownOrigins(state.database, config)));
+  if (json) print(JSON.stringify(result));
+  else sayImport(result);
+}
+
+function sayImport({ outcome, publisher, name, sites, serial, sets, newSets }: ImportResult): void {
+  if (outcome === 'unchanged') {
+    say(`this bundle (serial ${serial}) is here already; nothing was changed`);
+    return;
+  }
+  if (outcome === 'pinned') {
+    say(`this key server now serves "${name}", and no other publisher: ${sites.join(', ')}`);
+    say(`compare the publisher's fingerprint with what the publisher tells you: ${publisher}`);
+  }
+  say(`imported serial ${serial}: ${sets} sets, ${newSets} of them new`);
+}
+
+async function runList({ config: configFile, json }: Options): Promise<void> {
+  const shown = await withState(readConfig(configFile), async (state) => overview(state));
+  print(json ? JSON.stringify(shown) : describeOverview(shown));
+}
+
+async function runRevoke(name: string, { config: configFile, json }: Options): Promise<void> {
+  const result = await withState(readConfig(configFile), async (state) => revokeSubscriber(state, name));
+  if (json) return print(JSON.stringify(result));
+  say(
+    `${result.name} is revoked: ${count(result.devices, 'device')} refused, ${count(result.sessions, 'session')} ended`,
+  );
+  say('keys that a device holds already stay good until they expire, after 30 days at the latest');
+}
+
+function describeOverview({ publisher, sets, subscribers }: Overview): string {
+  const lines = [
+    publisher
+      ? `Publisher ${publisher.id}, bundle serial ${publisher.serial}`
+      : 'No publisher yet: wispr admin import FILE',
+    '',
+    `Sets (${sets.length})`,
+    ...sets.map(({ site, name, id, imported }) => `  ${site}  ${name}  ${id.slice(0, 8)}…  since ${isoDay(imported)}`),
+    '',
+    `Subscribers (${subscribers.length})`,
+    ...subscribers.flatMap(describeSubscriber),
+  ];
+  return lines.join('\n');
+}
+
+function describeSubscriber(subscriber: SubscriberOverview): string[] {
+  const { name, revoked, grants, devices, account, sessions, openInvitations } = subscriber;
+  const access = revoked === null ? grants.map(describeGrant).join(', ') || 'no sets' : `revoked on ${isoDay(revoked)}`;
+  const reading = account ? `, password set, ${count(sessions, 'session')}` : '';
+  const open = openInvitations > 0 ? `, ${count(openInvitations, 'open invitation')}` : '';
+  return [`  ${name}: ${access}${reading}${open}`, ...devices.map(describeDevice)];
+}
+
+function describeDevice({ id, created, lastSeen, revoked }: DeviceOverview): string {
+  const seen = lastSeen === null ? 'not seen yet' : `last seen ${isoDay(lastSeen)}`;
+  return `    device ${id}…, connected ${isoDay(created)}, ${revoked === null ? seen : `revoked on ${isoDay(revoked)}`}`;
+}
+
+function readBundle(file: string): Uint8Array {
+  try {
+    if (statSync(file).size > MAXIMUM_BUNDLE_LENGTH)
+      throw new Error(`it is longer than ${MAXIMUM_BUNDLE_LENGTH} bytes, which no key bundle is`);
+    return readFileSync(file);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new KeyServerError('bundle-missing', `no key bundle can be read at ${file}: ${reason}`, {
+      cause,
+      hint: 'the publisher makes it with "wispr protect"',
+    });
+  }
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}

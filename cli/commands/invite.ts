@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
+import { type Invitation, invitationLinks, inviteSubscriber } from '../../keyserver/invitations.ts';
+import { knownOrigins } from '../../keyserver/origins.ts';
+import { withState } from '../../keyserver/state.ts';
+import { print, say, UsageError } from '../voice.ts';
+import { describeGrant, isoDay } from './describe.ts';
+
+interface Options {
+  readonly config: string;
+  readonly sets?: string;
+  readonly until?: string;
+  readonly valid?: string;
+  readonly json?: boolean;
+}
+
+type Links = ReturnType<typeof invitationLinks>;
+
+/** `wispr invite NAME`: two one-time links, one for the Reader and one for a browser. */
+export function addInviteCommand(program: Command): void {
+  program
+    .command('invite')
+    .description('create or extend a subscriber, and print two one-time links')
+    .argument('NAME', 'the name of the subscriber, by which they also sign in')
+    .option('-c, --config <FILE>', "the key server's configuration", DEFAULT_CONFIG_FILE)
+    .option(
+      '--sets <PATTERN,…>',
+      'which sets, * standing for any characters (default: all, or what was granted before)',
+    )
+    .option('--until <DATE>', 'last day of the subscription, like 2027-06-30 (default: no end)')
+    .option('--valid <DAYS>', 'how long the links can be used (default: 7)')
+    .option('--json', 'print JSON')
+    .action(run);
+}
+
+async function run(name: string, options: Options): Promise<void> {
+  const config = readConfig(options.config);
+  const request = {
+    name,
+    sets: options.sets?.split(',').filter((pattern) => pattern.trim() !== ''),
+    until: options.until === undefined ? undefined : endOfDay(options.until),
+    validDays: options.valid === undefined ? undefined : Number(options.valid),
+  };
+  await withState(config, async (state) => {
+    const origins = knownOrigins(state.database, config);
+    const invitation = inviteSubscriber(state, request);
+    const links = invitationLinks(invitation, origins);
+    if (options.json) print(JSON.stringify(asJson(invitation, links)));
+    else sayInvitation(invitation, links);
+  });
+}
+
+function sayInvitation({ subscriber, created, grants, expires }: Invitation, links: Links): void {
+  say(
+    `${subscriber} ${created ? 'is a new subscriber' : 'was a subscriber already'}: ${grants.map(describeGrant).join(', ')}`,
+  );
+  say(`send one of these links; each works once, until ${isoDay(expires)}`);
+  print(`For the Reader:   wispr bind ${links.device}`);
+  print(`For a browser:    ${links.browser}`);
+}
+
+function asJson({ subscriber, created, grants, expires, deviceCode, accountCode }: Invitation, links: Links) {
+  return {
+    subscriber,
+    created,
+    grants,
+    expires,
+    reader: { link: links.device, code: deviceCode },
+    browser: { link: links.browser, code: accountCode },
+  };
+}
+
+/** The last second of a day, in UTC. */
+function endOfDay(text: string): number {
+  const end = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T23:59:59Z`) : Number.NaN;
+  // Date.parse turns 31 February into 3 March in some engines; the round trip does not.
+  if (Number.isNaN(end) || new Date(end).toISOString().slice(0, 10) !== text) {
+    throw new UsageError(`"${text.slice(0, 40)}" is not a date`, { hint: 'write it like 2027-06-30' });
+  }
+  return end / 1000;
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { DEFAULT_CONFIG_FILE, forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { writeConfig } from '../../keyserver/set-up.ts';
+import { createState } from '../../keyserver/state.ts';
+import { print, say } from '../voice.ts';
+
+interface Options {
+  readonly config: string;
+  readonly dev?: boolean;
+  readonly json?: boolean;
+}
+
+/** `wispr keyserver`: keys for readers' devices, and the reading site for browsers. */
+export function addKeyServerCommand(program: Command): void {
+  program
+    .command('keyserver')
+    .description('run the key server and its reading site; the first run writes a configuration and makes the keys')
+    .option('-c, --config <FILE>', 'configuration', DEFAULT_CONFIG_FILE)
+    .option('--dev', 'plain HTTP on loopback, for trying things out')
+    .option('--json', 'print one line of JSON when ready')
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const file = resolve(options.config);
+  const written = writeConfig(file, { dev: options.dev === true });
+  const configured = readConfig(file);
+  const config = options.dev ? forDevelopment(configured) : configured;
+  if (written) await introduce(file, config, options);
+  if (written && !options.dev) return sayNextSteps(file);
+  const server = await startKeyServer(config);
+  sayRunning(server, config, options);
+  await untilStopped(server);
+}
+
+/** The first run: what was made, where it lies, and what must be kept safe. */
+async function introduce(file: string, config: KeyServerConfig, { json }: Options): Promise<void> {
+  await createState(config);
+  if (!json) print(readFileSync(file, 'utf8').trimEnd());
+  say(`this configuration was written to ${file}`);
+  say(
+    `the master key is ${config.masterKey}: without it the database ${config.data} cannot be read; keep a copy in another place`,
+  );
+  say(`the public key is ${config.publicKey}: give it to the publisher, who seals key bundles to it`);
+}
+
+function sayNextSteps(file: string): void {
+  say(`next: set "origin", "reading.origin" and the certificates in ${file}, then run "wispr keyserver" again`);
+  say(
+    'after that: import the publisher\'s bundle with "wispr admin import FILE", invite readers with "wispr invite NAME"',
+  );
+}
+
+function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }: Options): void {
+  const { url, readingUrl } = server;
+  if (config.dev) say('development: plain HTTP, on this machine only');
+  say(`key server: ${url}`);
+  say(`reading site: ${readingUrl}`);
+  if (json) {
+    const { masterKey, publicKey } = config;
+    print(JSON.stringify({ keyserver: url, reading: readingUrl, publicKey, masterKey }));
+  }
+}
+
+/** SIGTERM and Ctrl-C stop the server when running requests have ended; SIGHUP reads renewed certificates. */
+async function untilStopped(server: RunningKeyServer): Promise<void> {
+  const reload = () => reloadCertificates(server);
+  process.on('SIGHUP', reload);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+  process.off('SIGHUP', reload);
+  await server.close();
+}
+
+function reloadCertificates(server: RunningKeyServer): void {
+  try {
+    server.reload();
+    say('certificates were read again');
+  } catch (error) {
+    say(`the certificates stay as they were: ${error instanceof Error ? error.message : error}`);
+  }
+}

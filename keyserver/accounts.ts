@@ -1,0 +1,92 @@
+/** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
+import { randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
+import { digest } from './digest.ts';
+import { findInvitation, markUsed } from './invitations.ts';
+import { hashPassword, verifyPassword } from './passwords.ts';
+import type { KeyServerState } from './state.ts';
+import { type Database, first, run, transaction } from './storage/database.ts';
+import { findSubscriber, type Subscriber } from './subscribers.ts';
+
+/** Seconds for which a session lasts. */
+export const SESSION_LIFETIME = 30 * 86_400;
+const TOKEN_LENGTH = 32;
+const ACCOUNT_USER = 'account';
+
+/** A new session: always a new token, whatever the browser brought along. */
+export interface NewSession {
+  readonly token: string;
+  readonly subscriber: Subscriber;
+}
+
+/**
+ * Uses an invitation to set a password, and signs in. An account that there was gets the new password, and its other sessions end.
+ *
+ * @param code - as `normaliseCode` returned it
+ * @param password - one that `isAcceptablePassword`
+ * @throws KeyServerError `code-refused`, `busy`
+ */
+export async function joinWithCode(state: KeyServerState, code: string, password: string): Promise<NewSession> {
+  findInvitation(state, code, 'account', ''); // before the costly part
+  const stored = await hashPassword(password);
+  const { database, now } = state;
+  return transaction(database, () => {
+    const invitation = findInvitation(state, code, 'account', '');
+    markUsed(database, invitation, ACCOUNT_USER);
+    run(database, 'DELETE FROM sessions WHERE subscriber = ?', invitation.subscriber);
+    const sql = 'INSERT OR REPLACE INTO accounts (subscriber, password, changed) VALUES (?, ?, ?)';
+    run(database, sql, invitation.subscriber, stored, now());
+    return createSession(state, invitation.subscriber);
+  });
+}
+
+/**
+ * Signs in by name and password. An unknown name, one without an account and a wrong password cost the same and say the same.
+ *
+ * @returns `undefined` if the two do not fit
+ * @throws KeyServerError `busy`
+ */
+export async function signIn(state: KeyServerState, name: string, password: string): Promise<NewSession | undefined> {
+  const { database } = state;
+  const account = findAccount(database, name);
+  if (!(await verifyPassword(account?.password, password)) || !account) return undefined;
+  return transaction(database, () => createSession(state, account.subscriber));
+}
+
+/** Who a session's token belongs to; `undefined` if there is no such session any more. */
+export function findSession({ database, now }: KeyServerState, token: string): Subscriber | undefined {
+  const tokenHash = hashOf(token);
+  if (!tokenHash) return undefined;
+  return first<Subscriber>(
+    database,
+    `SELECT id, name, revoked FROM sessions JOIN subscribers ON subscribers.id = subscriber WHERE token_hash = ? AND expires >= ?`,
+    tokenHash,
+    now(),
+  );
+}
+
+/** Ends a session, if there is one of this token. */
+export function endSession({ database }: KeyServerState, token: string): void {
+  const tokenHash = hashOf(token);
+  if (tokenHash) run(database, 'DELETE FROM sessions WHERE token_hash = ?', tokenHash);
+}
+
+function findAccount(database: Database, name: string): { subscriber: number; password: string } | undefined {
+  const subscriber = findSubscriber(database, name);
+  return first(database, 'SELECT subscriber, password FROM accounts WHERE subscriber = ?', subscriber?.id ?? -1);
+}
+
+function createSession({ database, now }: KeyServerState, subscriber: number): NewSession {
+  const secret = randomBytes(TOKEN_LENGTH);
+  run(database, 'DELETE FROM sessions WHERE expires < ?', now());
+  const sql = 'INSERT INTO sessions (token_hash, subscriber, expires) VALUES (?, ?, ?)';
+  run(database, sql, digest('session token', secret), subscriber, now() + SESSION_LIFETIME);
+  const found = first<Subscriber>(database, 'SELECT id, name, revoked FROM subscribers WHERE id = ?', subscriber);
+  if (!found) throw new Error('a session without a subscriber');
+  return { token: toBase64url(secret), subscriber: found };
+}
+
+function hashOf(token: string): Uint8Array | undefined {
+  const bytes = fromBase64url(token, TOKEN_LENGTH);
+  return bytes && digest('session token', bytes);
+}

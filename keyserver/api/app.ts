@@ -1,0 +1,105 @@
+/** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import { BINDING_PATH } from '../../core/keys/binding.ts';
+import { KeyError } from '../../core/keys/errors.ts';
+import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import { bindDevice } from '../bindings.ts';
+import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
+import { createDoor, type DoorOptions } from '../http/door.ts';
+import { BODY_LIMITS, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { answerKeyRequest } from '../key-requests.ts';
+import { DESCRIPTOR_PATH, type ProviderReader } from '../provider.ts';
+import type { KeyServerState } from '../state.ts';
+
+export interface ApiOptions extends DoorOptions {
+  readonly state: KeyServerState;
+  readonly provider: ProviderReader;
+  readonly limits: RequestLimits;
+}
+
+const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
+  'code-refused': 403,
+  'request-refused': 403,
+  'stale-request': 400,
+  'publisher-unknown': 409,
+  'no-provider': 503,
+  busy: 503,
+};
+
+/** The API as an Express app, not listening. */
+export function createApiApp(options: ApiOptions): Express {
+  const { state, provider, origin, limits } = options;
+  const app = createDoor(options, (_request, response) => sendError(response, 421, 'misdirected-request'));
+  app.get(DESCRIPTOR_PATH, async (_request, response) => {
+    const known = await provider.read();
+    if (!known) sendError(response, 404, 'no-provider');
+    else send(response.set('Cache-Control', 'no-cache'), 'application/json', known.descriptorBytes);
+  });
+  app.post(BINDING_PATH, noStore, ...bindingLimits(limits), body(BODY_LIMITS.binding), async (request, response) => {
+    send(response, 'application/json', await bindDevice(state, provider, origin, bytesOf(request.body)));
+  });
+  app.post(
+    KEY_REQUEST_PATH,
+    noStore,
+    keyRequestLimit(limits),
+    body(BODY_LIMITS.keyRequest),
+    async (request, response) => {
+      send(response, 'application/octet-stream', await answerKeyRequest(state, origin, bytesOf(request.body)));
+    },
+  );
+  app.use((_request, response) => sendError(response, 404, 'not-found'));
+  app.use(handleError(options));
+  return app;
+}
+
+function bindingLimits({ bindingsPerAddress, bindingsTotal }: RequestLimits): RequestHandler[] {
+  return [
+    limitRequests(bindingsPerAddress, 'address', refuseTooMany),
+    limitRequests(bindingsTotal, 'all', refuseTooMany),
+  ];
+}
+
+function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandler {
+  return limitRequests(keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+}
+
+const refuseTooMany: RequestHandler = (_request, response) => sendError(response, 429, 'too-many-requests');
+
+const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};
+
+/** Takes the body as it is, whatever its type claims; a compressed one is refused. */
+function body(limit: number): RequestHandler {
+  return express.raw({ type: () => true, limit, inflate: false });
+}
+
+function bytesOf(received: unknown): Uint8Array {
+  return received instanceof Uint8Array ? received : new Uint8Array(0);
+}
+
+function send(response: Response, type: string, bytes: Uint8Array): void {
+  // Not `set`, which adds a charset.
+  response.setHeader('Content-Type', type);
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
+}
+
+function sendError(response: Response, status: number, error: string): void {
+  response.status(status).json({ error });
+}
+
+/** What is not foreseen is logged by its kind and where it happened, and told to nobody. */
+function handleError({ log }: DoorOptions): ErrorRequestHandler {
+  return (error, _request, response, next) => {
+    if (response.headersSent) return next(error);
+    if (error instanceof KeyError) return sendError(response, 400, error.code);
+    if (error instanceof KeyServerError && STATUS[error.code])
+      return sendError(response, STATUS[error.code] ?? 500, error.code);
+    if (error?.type === 'entity.too.large') return sendError(response, 413, 'too-large');
+    if (error?.status >= 400 && error.status < 500) return sendError(response, error.status, 'bad-request');
+    log.error({ err: error }, 'unforeseen error');
+    sendError(response, 500, 'internal');
+  };
+}

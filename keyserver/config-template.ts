@@ -1,0 +1,55 @@
+/** What the first run writes. The comments are for the operator who opens the file next. */
+
+/** The configuration of a new key server. */
+export function configTemplate({ dev }: { dev: boolean }): string {
+  return dev ? DEVELOPMENT : PRODUCTION;
+}
+
+const PRODUCTION = `// The key server of wispr. Paths are relative to this file. docs/keyserver.md describes every member.
+{
+  // The origin that readers' devices use. The publisher signs it into the provider descriptor.
+  "origin": "https://keys.news.example",
+  "listen": { "host": "0.0.0.0", "port": 8443 },
+  // Certificate chain and private key (PEM). After a renewal: kill -HUP.
+  "tls": { "certificate": "keys.crt", "key": "keys.key" },
+
+  // The reading site, for browsers without the Reader. It needs a host name of its own.
+  "reading": {
+    "origin": "https://read.news.example",
+    "listen": { "host": "0.0.0.0", "port": 8444 },
+    "tls": { "certificate": "read.crt", "key": "read.key" },
+  },
+
+  // Instead of "tls": a proxy in front that ends TLS, passes Host on and sets X-Forwarded-For.
+  // "behindProxy": true,
+
+  // The database, and the key under which the keys in it are encrypted. Keep a copy of the key somewhere else.
+  "data": "keyserver.db",
+  "masterKey": "master.key",
+  // The publisher seals key bundles to this public key.
+  "publicKey": "keyserver.pub",
+
+  // Where the reading site connects to for a site's content, if not to the content hosts that the publisher names.
+  "fetchFrom": {
+    // "news.example": "http://127.0.0.1:8080",
+  },
+}
+`;
+
+const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyserver --dev": plain HTTP, on this machine only.
+{
+  "listen": { "host": "127.0.0.1", "port": 8002 },
+  "reading": { "listen": { "host": "127.0.0.1", "port": 8003 } },
+
+  // The database, and the key under which the keys in it are encrypted.
+  "data": "keyserver.db",
+  "masterKey": "master.key",
+  // The publisher seals key bundles to this public key.
+  "publicKey": "keyserver.pub",
+
+  // Where the reading site connects to for a site's content, if not to the content hosts that the publisher names.
+  "fetchFrom": {
+    // "news.example": "http://127.0.0.1:8080",
+  },
+}
+`;

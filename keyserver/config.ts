@@ -1,0 +1,140 @@
+/**
+ * The key server's configuration: a JSONC file, read strictly. Paths in it are relative to the folder of the file.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
+import { z } from 'zod';
+import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
+import { KeyServerError } from './errors.ts';
+
+/** Where the configuration stands if the command line does not say. */
+export const DEFAULT_CONFIG_FILE = 'keyserver.json';
+
+const httpsOrigin = z
+  .string()
+  .refine((text) => isOrigin(text, { allowLoopback: true }), 'must be an https origin, like https://keys.news.example');
+
+const listen = z.strictObject({ host: z.string().min(1), port: z.int().min(0).max(65_535) });
+const tls = z.strictObject({ certificate: z.string().min(1), key: z.string().min(1) });
+
+const fetchFrom = z.record(
+  z.string().refine(isSite, 'must be a site, like news.example'),
+  z.string().refine((text) => isOrigin(text, { allowHttp: true }), 'must be an origin, like http://127.0.0.1:8080'),
+);
+
+const configuration = z.strictObject({
+  origin: httpsOrigin.optional(),
+  listen,
+  tls: tls.optional(),
+  behindProxy: z.boolean().optional(),
+  reading: z.strictObject({ origin: httpsOrigin.optional(), listen, tls: tls.optional() }),
+  data: z.string().min(1),
+  masterKey: z.string().min(1),
+  publicKey: z.string().min(1),
+  fetchFrom: fetchFrom.optional(),
+});
+
+/** An address to listen on. Port 0 takes a free one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Certificate chain and private key, both PEM files. */
+export interface TlsFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** One of the two doors of the key server: the API, and the reading site. */
+export interface DoorConfig {
+  /** The origin that readers use. With `dev` it may be left out: it is then `http://` and the address listened on. */
+  readonly origin?: string | undefined;
+  readonly listen: ListenAddress;
+  readonly tls?: TlsFiles | undefined;
+}
+
+/** A configuration whose paths are absolute, or relative to the working directory. */
+export interface KeyServerConfig extends DoorConfig {
+  /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
+  readonly dev?: boolean;
+  /** A proxy in front ends TLS and sets `X-Forwarded-For`; it must pass `Host` on. */
+  readonly behindProxy?: boolean | undefined;
+  readonly reading: DoorConfig;
+  /** The SQLite database. */
+  readonly data: string;
+  /** The file of the master key, under which the keys in the database are encrypted. */
+  readonly masterKey: string;
+  /** Where the key server's public key is written, for the publisher to seal bundles to. */
+  readonly publicKey: string;
+  /**
+   * Where the reading site connects to for the content of a site, instead of the descriptor's content hosts. The meaning is that of
+   * curl's `--connect-to`: the request still names the site as its host.
+   */
+  readonly fetchFrom?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Reads a configuration file.
+ *
+ * @throws KeyServerError `config-missing`, `config-invalid`
+ */
+export function readConfig(file: string): KeyServerConfig {
+  const config = parseConfig(readText(file), file);
+  const from = (path: string) => resolve(dirname(file), path);
+  return {
+    ...config,
+    ...(config.tls && { tls: tlsFrom(config.tls, from) }),
+    reading: { ...config.reading, ...(config.reading.tls && { tls: tlsFrom(config.reading.tls, from) }) },
+    data: from(config.data),
+    masterKey: from(config.masterKey),
+    publicKey: from(config.publicKey),
+  };
+}
+
+/** What `--dev` makes of a configuration: loopback without certificates, whatever stands in the file for the public. */
+export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
+  return { ...config, ...devDoor(config), dev: true, behindProxy: false, reading: devDoor(config.reading) };
+}
+
+function devDoor({ origin, listen }: DoorConfig): DoorConfig {
+  const keep = origin?.startsWith('http:') && isLoopback(new URL(origin).hostname);
+  return { listen, tls: undefined, origin: keep ? origin : undefined };
+}
+
+function tlsFrom(files: TlsFiles, from: (path: string) => string): TlsFiles {
+  return { certificate: from(files.certificate), key: from(files.key) };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new KeyServerError('config-missing', `no configuration can be read at ${file}`, {
+      cause,
+      hint: 'name it with -c FILE, or let "wispr keyserver" write one',
+    });
+  }
+}
+
+function parseConfig(text: string, file: string): z.infer<typeof configuration> {
+  const errors: ParseError[] = [];
+  const value: unknown = parse(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first) {
+    const line = text.slice(0, first.offset).split('\n').length;
+    throw invalid(`${file}, line ${line}: ${printParseErrorCode(first.error)}`);
+  }
+  const result = configuration.safeParse(value);
+  if (!result.success) throw invalid(`${file}: ${result.error.issues.map(describeIssue).join('; ')}`);
+  return result.data;
+}
+
+function describeIssue({ path, message }: z.core.$ZodIssue): string {
+  return path.length > 0 ? `${path.join('.')}: ${message}` : message;
+}
+
+function invalid(message: string): KeyServerError {
+  return new KeyServerError('config-invalid', message, { hint: 'docs/keyserver.md describes every member' });
+}

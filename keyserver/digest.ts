@@ -1,0 +1,10 @@
+import { createHash } from 'node:crypto';
+import { concat, lengthPrefixed, utf8 } from '../core/encoding/bytes.ts';
+
+/** SHA-256 of `parts`, each behind its length, under a label: what stands in the database for codes, tokens and device keys. */
+export function digest(label: string, ...parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const bytes = parts.map((part) => (typeof part === 'string' ? utf8(part) : part));
+  return createHash('sha256')
+    .update(concat(utf8(`wispr/1 ${label}\n`), lengthPrefixed(...bytes)))
+    .digest();
+}

@@ -1,0 +1,97 @@
+/** Decides whether a subscriber may have the key of a set, and gets it. */
+
+import { type KeyId, keyIdOf } from '../core/keys/key-id.ts';
+import type { SetKey } from '../core/object/document-reader.ts';
+import { KeyServerError } from './errors.ts';
+import type { KeyServerState } from './state.ts';
+import { first } from './storage/database.ts';
+import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
+
+/** Seconds for which a key is handed out at most: what a revoked device keeps at the longest. */
+const MAXIMUM_VALIDITY = 30 * 86_400;
+
+export type Denial = 'not-entitled' | 'lapsed' | 'revoked';
+
+/** The key of a set, or why there is none. */
+export type KeyDecision =
+  | { readonly denied: Denial }
+  | { readonly denied: undefined; readonly key: Uint8Array; readonly notAfter: number };
+
+interface SetRow {
+  readonly id: KeyId;
+  readonly name: string;
+  readonly site: string;
+  readonly sealed: Uint8Array;
+}
+
+/**
+ * The decision for one set.
+ *
+ * @throws KeyServerError `row-unreadable` where the database was tampered with
+ */
+export async function decideKey(state: KeyServerState, subscriber: Subscriber, setKeyId: KeyId): Promise<KeyDecision> {
+  if (subscriber.revoked !== null) return { denied: 'revoked' };
+  const set = findSet(state, setKeyId);
+  if (!set) return { denied: 'not-entitled' };
+  const entitled = decideGrant(grantsOf(state.database, subscriber.id), set.name, state.now());
+  if (typeof entitled === 'string') return { denied: entitled };
+  return { denied: undefined, key: await openSetKey(state, set), notAfter: entitled.notAfter };
+}
+
+/** The same for the reading site, in the form that `openDocument` asks for; a set of another site is none. */
+export async function findKeyForReading(
+  state: KeyServerState,
+  subscriber: Subscriber,
+  site: string,
+  setKeyId: KeyId,
+): Promise<SetKey | Denial | undefined> {
+  if (findSet(state, setKeyId)?.site !== site) return undefined;
+  const decision = await decideKey(state, subscriber, setKeyId);
+  if (decision.denied) return decision.denied;
+  return { key: decision.key, notBefore: 0, notAfter: decision.notAfter };
+}
+
+/** Whether, and until when, grants cover a set. Of several, the one that lasts longest counts. */
+export function decideGrant(
+  grants: readonly Grant[],
+  setName: string,
+  now: number,
+): 'not-entitled' | 'lapsed' | { readonly notAfter: number } {
+  const matching = grants.filter(({ pattern }) => matchesPattern(pattern, setName));
+  const current = matching.filter(({ from, until }) => from <= now && (until === null || now <= until));
+  if (current.length > 0) {
+    const end = Math.max(...current.map(({ until }) => until ?? Number.POSITIVE_INFINITY));
+    return { notAfter: Math.min(end, now + MAXIMUM_VALIDITY) };
+  }
+  return matching.some(({ until }) => until !== null && until < now) ? 'lapsed' : 'not-entitled';
+}
+
+/** Whether `pattern`, in which `*` stands for any characters, matches the whole of `name`. In time linear in both. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  const [start = '', ...rest] = pattern.split('*');
+  const end = rest.pop();
+  if (end === undefined) return pattern === name;
+  if (!name.startsWith(start) || !name.endsWith(end) || name.length < start.length + end.length) return false;
+  let position = start.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, position);
+    if (found < 0 || found + part.length > name.length - end.length) return false;
+    position = found + part.length;
+  }
+  return true;
+}
+
+/** Where a set key stands in the database. */
+export function setPlace(id: KeyId) {
+  return { table: 'sets', row: id, keyId: id };
+}
+
+function findSet({ database }: KeyServerState, id: KeyId): SetRow | undefined {
+  return first<SetRow>(database, 'SELECT id, name, site, sealed FROM sets WHERE id = ?', id);
+}
+
+async function openSetKey({ vault }: KeyServerState, { id, sealed }: SetRow): Promise<Uint8Array> {
+  const key = await vault.open(setPlace(id), sealed);
+  if ((await keyIdOf('set', key)) === id) return key;
+  throw new KeyServerError('row-unreadable', 'a set key in the database is not the key that it is named');
+}

@@ -1,0 +1,53 @@
+import { CodedError } from '../core/errors.ts';
+
+/** What can go wrong at the key server, for its operator or for whoever asks it. */
+export type KeyServerErrorCode =
+  | 'config-missing'
+  | 'config-invalid'
+  | 'config-unwritable'
+  | 'origin-missing'
+  | 'plain-http-refused'
+  | 'certificate-missing'
+  | 'certificate-mismatch'
+  | 'certificate-expired'
+  | 'port-in-use'
+  | 'listen-failed'
+  | 'master-key-missing'
+  | 'master-key-malformed'
+  | 'master-key-exposed'
+  | 'master-key-wrong'
+  | 'database-damaged'
+  | 'database-foreign'
+  | 'database-newer'
+  | 'database-unavailable'
+  | 'row-unreadable'
+  | 'bundle-missing'
+  | 'bundle-set-key'
+  | 'bundle-foreign'
+  | 'bundle-older'
+  | 'bundle-conflict'
+  | 'bundle-elsewhere'
+  | 'no-provider'
+  | 'subscriber-name'
+  | 'subscriber-unknown'
+  | 'set-pattern'
+  | 'validity'
+  | 'publisher-unknown'
+  | 'code-refused'
+  | 'stale-request'
+  | 'request-refused'
+  | 'password-parameters'
+  | 'busy'
+  | 'not-signed-in'
+  | 'not-entitled'
+  | 'lapsed'
+  | 'revoked'
+  | 'foreign-request'
+  | 'too-many-requests';
+
+/** The key server refuses: its message is for the operator; over the network only the code is told. */
+export class KeyServerError extends CodedError<KeyServerErrorCode> {
+  constructor(code: KeyServerErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+    super(code, message, options);
+  }
+}

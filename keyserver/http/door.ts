@@ -1,0 +1,76 @@
+/** What the two doors of the key server, the API and the reading site, have in common. */
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import helmet from 'helmet';
+import type { Logger } from 'pino';
+
+export interface DoorOptions {
+  /** The origin that readers use. */
+  readonly origin: string;
+  readonly log: Logger;
+  /** Plain HTTP on loopback. */
+  readonly dev: boolean;
+  /** A proxy in front sets `X-Forwarded-For`. */
+  readonly behindProxy: boolean;
+}
+
+/**
+ * An app that logs each request by its route, never by its URL, and answers only under its own origin: a foreign `Host` is DNS rebinding,
+ * or another site's traffic.
+ *
+ * @param misdirected - answers requests for another host
+ */
+export function createDoor(options: DoorOptions, misdirected: (request: Request, response: Response) => void): Express {
+  const app = express();
+  app
+    .disable('x-powered-by')
+    .disable('etag')
+    .set('query parser', false)
+    .set('trust proxy', options.behindProxy ? 1 : false);
+  const { host } = new URL(options.origin);
+  app.use(logRequest(options.log), securityHeaders(options.dev), (request, response, next) => {
+    if (request.headers.host?.toLowerCase() === host) next();
+    else misdirected(request, response);
+  });
+  return app;
+}
+
+/** One line a request: what was asked for by its pattern, how it ended, and how long it took. */
+function logRequest(log: Logger) {
+  return (request: Request, response: Response, next: NextFunction) => {
+    const start = performance.now();
+    response.once('close', () => {
+      const route: string = response.locals.route ?? request.route?.path ?? 'none';
+      const ms = Math.round(performance.now() - start);
+      const cut = response.writableFinished ? {} : { cut: true };
+      log.info({ method: request.method, route, status: response.statusCode, ms, ...cut }, 'request');
+    });
+    next();
+  };
+}
+
+/**
+ * Strict defaults for everything that is not a document. `same-origin` and not `no-referrer`, because under the latter browsers send
+ * `Origin: null` with forms.
+ */
+function securityHeaders(dev: boolean) {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'style-src': ["'self'"],
+        'script-src': ["'self'"],
+        'img-src': ["'self'"],
+        'form-action': ["'self'"],
+        'base-uri': ["'none'"],
+        'frame-ancestors': ["'none'"],
+      },
+    },
+    crossOriginEmbedderPolicy: false,
+    crossOriginOpenerPolicy: { policy: 'same-origin' },
+    crossOriginResourcePolicy: { policy: 'same-origin' },
+    referrerPolicy: { policy: 'same-origin' },
+    xFrameOptions: { action: 'deny' },
+    strictTransportSecurity: dev ? false : { maxAge: 31_536_000 },
+  });
+}

@@ -1,0 +1,66 @@
+/** Every limit on requests, in one place. Failed attempts are counted where guessing is the danger, all of them where load is. */
+import type { Request, RequestHandler } from 'express';
+import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
+import { nameKey } from '../subscribers.ts';
+
+const QUARTER_OF_AN_HOUR = 15 * 60_000;
+const MINUTE = 60_000;
+
+export interface RequestLimits {
+  /** Failed bindings in 15 minutes, of one address and of all together. */
+  readonly bindingsPerAddress: number;
+  readonly bindingsTotal: number;
+  /** Key requests a minute of one address. */
+  readonly keyRequestsPerAddress: number;
+  /** Failed sign-ins in 15 minutes, of one address and for one name. */
+  readonly signInsPerAddress: number;
+  readonly signInsPerName: number;
+  /** Invitation codes refused at the reading site in 15 minutes, of one address and of all together. */
+  readonly joinsPerAddress: number;
+  readonly joinsTotal: number;
+}
+
+export const DEFAULT_LIMITS: RequestLimits = {
+  bindingsPerAddress: 20,
+  bindingsTotal: 1000,
+  keyRequestsPerAddress: 1200,
+  signInsPerAddress: 30,
+  signInsPerName: 10,
+  joinsPerAddress: 20,
+  joinsTotal: 1000,
+};
+
+/** Bytes of a request's body. */
+export const BODY_LIMITS = { binding: 8192, keyRequest: 16_384, form: 8192 } as const;
+
+/** What a limit counts. */
+export type CountedBy = 'address' | 'all' | 'name';
+
+/**
+ * Refuses with 429 whatever exceeds `limit`, after which `refuse` writes the body.
+ *
+ * @param options - `failuresOnly`: counts answers of 400 and above, in 15 minutes; otherwise all of a minute
+ */
+export function limitRequests(
+  limit: number,
+  countedBy: CountedBy,
+  refuse: RequestHandler,
+  { failuresOnly }: { readonly failuresOnly: boolean } = { failuresOnly: true },
+): RequestHandler {
+  return rateLimit({
+    windowMs: failuresOnly ? QUARTER_OF_AN_HOUR : MINUTE,
+    limit,
+    skipSuccessfulRequests: failuresOnly,
+    keyGenerator: (request) => keyOf(request, countedBy),
+    handler: refuse,
+    legacyHeaders: false,
+    standardHeaders: false,
+  });
+}
+
+function keyOf(request: Request, countedBy: CountedBy): string {
+  if (countedBy === 'address') return ipKeyGenerator(request.ip ?? 'unknown');
+  if (countedBy === 'all') return 'all';
+  const name: unknown = request.body?.name;
+  return typeof name === 'string' ? nameKey(name).slice(0, 100) : '';
+}

@@ -1,0 +1,111 @@
+/** Opens and closes the sockets of the two doors. */
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { isLoopback } from '../../core/site/site.ts';
+import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
+import { KeyServerError } from '../errors.ts';
+import { readTls } from './tls.ts';
+
+/** Milliseconds within which a request must have arrived whole. */
+const REQUEST_TIMEOUT = 30_000;
+/** Milliseconds that running requests get when the server stops. */
+const CLOSE_TIMEOUT = 5000;
+
+/** A door that listens; it answers 503 until it is given an app. */
+export interface Listener {
+  readonly origin: string;
+  readonly serve: (app: RequestListener) => void;
+  /** Reads a renewed certificate. */
+  readonly reload: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Listens for one door.
+ *
+ * @throws KeyServerError `plain-http-refused`, `origin-missing`, `certificate-…`, `port-in-use`, `listen-failed`
+ */
+export async function listenFor(door: DoorConfig, { dev, behindProxy }: KeyServerConfig): Promise<Listener> {
+  checkPlainHttp(door, dev === true, behindProxy === true);
+  let app: RequestListener = (_request, response) => void response.writeHead(503).end();
+  const listener: RequestListener = (request, response) => app(request, response);
+  const server = door.tls ? createHttpsServer(readTls(door.tls, originOf(door)), listener) : createHttpServer(listener);
+  server.requestTimeout = REQUEST_TIMEOUT;
+  await listen(server, door.listen);
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: door.origin ?? `http://${bracketed(door.listen.host)}:${port}`,
+    serve: (handler) => {
+      app = handler;
+    },
+    reload: () => {
+      if (door.tls) (server as HttpsServer).setSecureContext(readTls(door.tls, originOf(door)));
+    },
+    close: () => close(server),
+  };
+}
+
+/** Plain HTTP is for loopback with `--dev`, or behind a proxy that ends TLS. */
+function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, behindProxy: boolean): void {
+  const { host, port } = listen;
+  if (dev && !isLoopback(bracketed(host))) {
+    throw new KeyServerError('plain-http-refused', `--dev listens on loopback only, not on ${host}`, {
+      hint: 'set "listen" to 127.0.0.1, or leave --dev out and give a certificate',
+    });
+  }
+  if (!dev && !tls && !behindProxy) {
+    throw new KeyServerError(
+      'plain-http-refused',
+      `no certificate is configured for ${host}:${port}, and plain HTTP is refused`,
+      {
+        hint: 'set "tls", or "behindProxy" if a proxy in front ends TLS; to try things out on this machine: --dev',
+      },
+    );
+  }
+  if (!dev && !origin?.startsWith('https:')) {
+    throw new KeyServerError('origin-missing', `no https origin is configured for ${host}:${port}`, {
+      hint: 'set "origin" to the address that readers use, like https://keys.news.example',
+    });
+  }
+}
+
+function originOf({ origin }: DoorConfig): string {
+  return origin ?? 'https://localhost';
+}
+
+function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(describeListenError(cause, host, port)));
+    server.listen({ host, port }, resolve);
+  });
+}
+
+function describeListenError(cause: NodeJS.ErrnoException, host: string, port: number): KeyServerError {
+  if (cause.code === 'EADDRINUSE') {
+    return new KeyServerError('port-in-use', `port ${port} on ${host} is in use`, {
+      cause,
+      hint: 'does a key server run already? otherwise set another "listen.port" in the configuration',
+    });
+  }
+  return new KeyServerError('listen-failed', `cannot listen on ${host}:${port}: ${cause.message}`, {
+    cause,
+    hint: 'set "listen" in the configuration',
+  });
+}
+
+/** Lets running requests end, for a while. */
+function close(server: Server): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT);
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

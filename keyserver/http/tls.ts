@@ -1,0 +1,81 @@
+/** Certificates: read, checked, and turned into the options of an HTTPS server. */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { TlsFiles } from '../config.ts';
+import { KeyServerError } from '../errors.ts';
+
+/** Post-quantum key agreement first, so that what is recorded today stays closed. */
+const GROUPS = 'X25519MLKEM768:X25519:P-256';
+const GROUPS_WITHOUT_ML_KEM = 'X25519:P-256';
+
+/**
+ * Reads a certificate and its key, and checks that they belong together, are for this origin, and have not expired.
+ *
+ * @throws KeyServerError `certificate-missing`, `certificate-mismatch`, `certificate-expired`
+ */
+export function readTls(files: TlsFiles, origin: string): SecureContextOptions {
+  const cert = readPem(files.certificate, 'certificate');
+  const key = readPem(files.key, 'private key');
+  checkCertificate(parseCertificate(cert, files), parseKey(key, files), files, new URL(origin).hostname);
+  return { cert, key, minVersion: 'TLSv1.3', ecdhCurve: supportedGroups() };
+}
+
+function checkCertificate(certificate: X509Certificate, key: KeyObject, files: TlsFiles, host: string): void {
+  if (!certificate.checkPrivateKey(key))
+    throw mismatch(`the certificate ${files.certificate} does not belong to the private key ${files.key}`);
+  if (certificate.checkHost(host) === undefined)
+    throw mismatch(`the certificate ${files.certificate} is not for the host ${host}`);
+  if (certificate.validToDate.getTime() < Date.now()) {
+    throw new KeyServerError(
+      'certificate-expired',
+      `the certificate ${files.certificate} expired on ${certificate.validTo}`,
+      {
+        hint: 'renew it, then start again',
+      },
+    );
+  }
+}
+
+function parseCertificate(pem: Buffer, { certificate }: TlsFiles): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (cause) {
+    throw mismatch(`${certificate} is not a certificate in PEM form`, cause);
+  }
+}
+
+function parseKey(pem: Buffer, { key }: TlsFiles): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw mismatch(`${key} is not a private key in PEM form without a passphrase`);
+  }
+}
+
+function readPem(path: string, what: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new KeyServerError('certificate-missing', `the ${what} cannot be read at ${path}`, {
+      cause,
+      hint: 'set "tls" in the configuration to your PEM files, or "behindProxy" if a proxy ends TLS; to try things out: --dev',
+    });
+  }
+}
+
+function supportedGroups(): string {
+  try {
+    createSecureContext({ ecdhCurve: GROUPS });
+    return GROUPS;
+  } catch {
+    return GROUPS_WITHOUT_ML_KEM;
+  }
+}
+
+function mismatch(message: string, cause?: unknown): KeyServerError {
+  return new KeyServerError('certificate-mismatch', message, {
+    cause,
+    hint: 'check "tls" and "origin" in the configuration',
+  });
+}

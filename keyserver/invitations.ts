@@ -1,0 +1,172 @@
+/** Invitations: one-time codes that connect a device, or make an account on the reading site. Only their digests are stored. */
+import { randomBytes } from '#primitives';
+import { digest } from './digest.ts';
+import { KeyServerError } from './errors.ts';
+import type { KeyServerState } from './state.ts';
+import { type Database, first, run, transaction } from './storage/database.ts';
+import {
+  findSubscriber,
+  type Grant,
+  grantsOf,
+  nameKey,
+  parseSetPattern,
+  parseSubscriberName,
+  type Subscriber,
+} from './subscribers.ts';
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const CODE_LENGTH = 16;
+const DAY = 86_400;
+const DEFAULT_VALID_DAYS = 7;
+const MAXIMUM_VALID_DAYS = 90;
+/** Every set. */
+const ALL_SETS = '*';
+
+export type Purpose = 'account' | 'device';
+
+export interface InvitationRequest {
+  readonly name: string;
+  /** Patterns of set names. Left out: all sets for a new subscriber, what was granted before for others. */
+  readonly sets?: readonly string[] | undefined;
+  /** Seconds since 1970, inclusive. Left out: without end for new grants, unchanged for the others. */
+  readonly until?: number | undefined;
+  /** Days for which the codes can be used; 7 if left out. */
+  readonly validDays?: number | undefined;
+}
+
+export interface Invitation {
+  readonly subscriber: string;
+  /** Whether the subscriber is new. */
+  readonly created: boolean;
+  readonly grants: readonly Grant[];
+  /** When the codes expire: seconds since 1970. */
+  readonly expires: number;
+  readonly deviceCode: string;
+  readonly accountCode: string;
+}
+
+/** An invitation whose code was found good. */
+export interface UsableInvitation {
+  readonly subscriber: number;
+  readonly codeHash: Uint8Array;
+}
+
+/**
+ * Creates or extends a subscriber, and makes two one-time codes.
+ *
+ * @throws KeyServerError `subscriber-name`, `set-pattern`, `validity`
+ */
+export function inviteSubscriber(state: KeyServerState, request: InvitationRequest): Invitation {
+  const { database, now } = state;
+  const name = parseSubscriberName(request.name);
+  const patterns = request.sets?.map(parseSetPattern);
+  const expires = now() + checkedDays(request.validDays) * DAY;
+  checkUntil(request.until, now());
+  return transaction(database, () => {
+    const known = findSubscriber(database, name);
+    const id = known ? readmit(database, known) : createSubscriber(database, name, now());
+    grant(database, id, patterns ?? (known ? undefined : [ALL_SETS]), request.until, now());
+    run(database, 'DELETE FROM invitations WHERE expires < ?', now());
+    return {
+      subscriber: known?.name ?? name,
+      created: !known,
+      grants: grantsOf(database, id),
+      expires,
+      deviceCode: createCode(database, 'device', id, expires),
+      accountCode: createCode(database, 'account', id, expires),
+    };
+  });
+}
+
+/** The two links of an invitation. The codes stand behind `#`, which browsers and devices do not send. */
+export function invitationLinks(
+  { deviceCode, accountCode }: Pick<Invitation, 'deviceCode' | 'accountCode'>,
+  origins: { readonly keyServer: string; readonly reading: string },
+): { device: string; browser: string } {
+  return { device: `${origins.keyServer}#${deviceCode}`, browser: `${origins.reading}/-/join#${accountCode}` };
+}
+
+/**
+ * Looks a code up.
+ *
+ * @param code - as `normaliseCode` returned it
+ * @param user - who uses it: a code that the same user has used before is still good
+ * @throws KeyServerError `code-refused`: unknown, of the other purpose, expired, or used; which of them is not told
+ */
+export function findInvitation(
+  { database, now }: KeyServerState,
+  code: string,
+  purpose: Purpose,
+  user: string,
+): UsableInvitation {
+  const codeHash = hashOf(code);
+  const row = first<{ subscriber: number }>(
+    database,
+    `SELECT subscriber FROM invitations JOIN subscribers ON subscribers.id = subscriber
+     WHERE code_hash = ? AND purpose = ? AND expires >= ? AND (used_by IS NULL OR used_by = ?) AND revoked IS NULL`,
+    codeHash,
+    purpose,
+    now(),
+    user,
+  );
+  if (row) return { subscriber: row.subscriber, codeHash };
+  throw new KeyServerError('code-refused', 'the invitation code is not good: mistyped, used, or expired');
+}
+
+/** Notes who used an invitation. */
+export function markUsed(database: Database, { codeHash }: UsableInvitation, user: string): void {
+  run(database, 'UPDATE invitations SET used_by = ? WHERE code_hash = ?', user, codeHash);
+}
+
+function createCode(database: Database, purpose: Purpose, subscriber: number, expires: number): string {
+  // 32 divides 256, so each character is uniform.
+  const code = Array.from(randomBytes(CODE_LENGTH), (byte) => CROCKFORD[byte % CROCKFORD.length]).join('');
+  const sql = 'INSERT INTO invitations (code_hash, purpose, subscriber, expires) VALUES (?, ?, ?, ?)';
+  run(database, sql, hashOf(code), purpose, subscriber, expires);
+  return code.replace(/(.{4})(?=.)/g, '$1-');
+}
+
+function hashOf(code: string): Uint8Array {
+  return digest('invitation code', code);
+}
+
+function createSubscriber(database: Database, name: string, now: number): number {
+  const sql = 'INSERT INTO subscribers (name, name_key, created) VALUES (?, ?, ?)';
+  return run(database, sql, name, nameKey(name), now).id;
+}
+
+/** Whoever was revoked starts anew: their old devices stay revoked, their old password is forgotten. */
+function readmit(database: Database, { id, revoked }: Subscriber): number {
+  if (revoked !== null) {
+    run(database, 'UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
+    run(database, 'DELETE FROM accounts WHERE subscriber = ?', id);
+  }
+  return id;
+}
+
+function grant(
+  database: Database,
+  subscriber: number,
+  patterns: readonly string[] | undefined,
+  until: number | undefined,
+  now: number,
+): void {
+  if (!patterns) {
+    if (until !== undefined)
+      run(database, 'UPDATE grants SET granted_until = ? WHERE subscriber = ?', until, subscriber);
+    return;
+  }
+  const sql = `INSERT INTO grants (subscriber, pattern, granted_from, granted_until) VALUES (?, ?, ?, ?)
+    ON CONFLICT (subscriber, pattern) DO UPDATE SET granted_until = excluded.granted_until`;
+  for (const pattern of patterns) run(database, sql, subscriber, pattern, now, until ?? null);
+}
+
+function checkedDays(days: number = DEFAULT_VALID_DAYS): number {
+  if (Number.isInteger(days) && days >= 1 && days <= MAXIMUM_VALID_DAYS) return days;
+  throw new KeyServerError('validity', `an invitation is valid for 1 to ${MAXIMUM_VALID_DAYS} whole days`);
+}
+
+function checkUntil(until: number | undefined, now: number): void {
+  if (until === undefined || (Number.isSafeInteger(until) && until > now)) return;
+  throw new KeyServerError('validity', 'the end of the subscription is not in the future');
+}

@@ -1,0 +1,124 @@
+/** Answering key requests: docs/spec/keys.md, "Key requests", the server's side. */
+
+import type { KeyId } from '../core/keys/key-id.ts';
+import {
+  encodeKeyAnswer,
+  isRequestBy,
+  type KeyAnswer,
+  type KeyRequest,
+  parseKeyRequest,
+  REQUEST_TIME_TOLERANCE,
+  type RefusalReason,
+} from '../core/keys/key-request.ts';
+import { type NamedKey, type WrappedKey, wrapKey } from '../core/keys/wrapped-key.ts';
+import { devicePlace } from './bindings.ts';
+import { decideKey } from './entitlement.ts';
+import { KeyServerError } from './errors.ts';
+import type { KeyServerState } from './state.ts';
+import { first, run, transaction } from './storage/database.ts';
+import type { Subscriber } from './subscribers.ts';
+
+/** Seconds between two notes of when a device was last seen. */
+const LAST_SEEN_INTERVAL = 3600;
+const DECOY_PLACE = { table: 'devices', row: 'decoy', keyId: 'decoy' };
+
+interface DeviceRow {
+  readonly id: number;
+  readonly keys_digest: string;
+  readonly sealed: Uint8Array;
+  readonly last_seen: number | null;
+  readonly revoked: number | null;
+  readonly subscriber: number;
+  readonly name: string;
+  readonly subscriber_revoked: number | null;
+}
+
+interface Device {
+  readonly row: DeviceRow;
+  readonly key: NamedKey;
+}
+
+/**
+ * Answers a key request.
+ *
+ * @param keyServer - the origin that readers use
+ * @returns the encrypted answer; refusals of single keys stand inside
+ * @throws KeyError `request-malformed`; KeyServerError `request-refused` for an unknown device and for a wrong MAC alike
+ */
+export async function answerKeyRequest(
+  state: KeyServerState,
+  keyServer: string,
+  bytes: Uint8Array,
+): Promise<Uint8Array> {
+  const request = parseKeyRequest(bytes);
+  const device = await authenticate(state, keyServer, request);
+  const answer = await decide(state, device, request);
+  return encodeKeyAnswer(answer, bytes, device.key.key);
+}
+
+/** Known or not, a device costs the same: one look-up, one decoy, one sealed row opened, one MAC. */
+async function authenticate(state: KeyServerState, keyServer: string, request: KeyRequest): Promise<Device> {
+  const { vault } = state;
+  const row = findDevice(state, request.device);
+  const decoy = await vault.seal(DECOY_PLACE, await vault.decoyKey(request.device));
+  const place = row ? devicePlace(row.keys_digest, request.device) : DECOY_PLACE;
+  const key = await vault.open(place, row?.sealed ?? decoy);
+  const proved = await isRequestBy(request, keyServer, key);
+  if (row && proved) return { row, key: { id: request.device, key } };
+  throw new KeyServerError('request-refused', 'the request does not prove possession of a device key');
+}
+
+async function decide(state: KeyServerState, { row, key }: Device, request: KeyRequest): Promise<KeyAnswer> {
+  const time = state.now();
+  const refusal = row.revoked !== null ? 'revoked' : checkFreshness(state, row, request);
+  if (refusal) return { keys: [], refused: request.keys.map((id) => ({ id, reason: refusal })), time };
+  const subscriber = { id: row.subscriber, name: row.name, revoked: row.subscriber_revoked };
+  const decisions = await Promise.all(request.keys.map((id) => decideOne(state, subscriber, key, id, time)));
+  return {
+    keys: decisions.filter((decision) => 'wrapped' in decision),
+    refused: decisions.filter((decision) => 'reason' in decision),
+    time,
+  };
+}
+
+async function decideOne(
+  state: KeyServerState,
+  subscriber: Subscriber,
+  device: NamedKey,
+  id: KeyId,
+  time: number,
+): Promise<WrappedKey | { id: KeyId; reason: RefusalReason }> {
+  const decision = await decideKey(state, subscriber, id);
+  if (decision.denied) return { id, reason: decision.denied };
+  // The device's clock may be behind by as much as its request may be.
+  const validity = { notBefore: time - REQUEST_TIME_TOLERANCE, notAfter: decision.notAfter };
+  return wrapKey(device, { id, key: decision.key, kind: 'set' }, validity);
+}
+
+/** Refuses what is too old, from the future, or here already; remembers the nonce for as long as its time would be accepted. */
+function checkFreshness(
+  state: KeyServerState,
+  device: DeviceRow,
+  { nonce, time }: KeyRequest,
+): RefusalReason | undefined {
+  const { database } = state;
+  const now = state.now();
+  if (Math.abs(time - now) > REQUEST_TIME_TOLERANCE) return 'stale-request';
+  return transaction(database, () => {
+    run(database, 'DELETE FROM nonces WHERE expires < ?', now);
+    const sql = 'INSERT OR IGNORE INTO nonces (device, nonce, expires) VALUES (?, ?, ?)';
+    if (run(database, sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE).changes === 0) return 'replayed-request';
+    if (now - (device.last_seen ?? 0) >= LAST_SEEN_INTERVAL)
+      run(database, 'UPDATE devices SET last_seen = ? WHERE id = ?', now, device.id);
+    return undefined;
+  });
+}
+
+function findDevice({ database }: KeyServerState, keyId: KeyId): DeviceRow | undefined {
+  return first<DeviceRow>(
+    database,
+    `SELECT devices.id, keys_digest, sealed, last_seen, devices.revoked, subscriber, name, subscribers.revoked AS subscriber_revoked
+     FROM devices JOIN subscribers ON subscribers.id = subscriber WHERE key_id = ?`,
+    keyId,
+  );
+}

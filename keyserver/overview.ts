@@ -1,0 +1,73 @@
+/** What `wispr admin list` shows: everything but secrets. */
+import { readProviderRow } from './provider.ts';
+import type { KeyServerState } from './state.ts';
+import { all } from './storage/database.ts';
+import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
+
+export interface Overview {
+  readonly publisher: { readonly id: string; readonly serial: number } | null;
+  readonly sets: readonly {
+    readonly name: string;
+    readonly site: string;
+    readonly id: string;
+    readonly imported: number;
+  }[];
+  readonly subscribers: readonly SubscriberOverview[];
+}
+
+export interface SubscriberOverview {
+  readonly name: string;
+  /** Seconds since 1970, or `null`. */
+  readonly revoked: number | null;
+  readonly grants: readonly Grant[];
+  readonly devices: readonly DeviceOverview[];
+  /** Whether a password was set on the reading site. */
+  readonly account: boolean;
+  readonly sessions: number;
+  /** Invitations that were not used and can still be. */
+  readonly openInvitations: number;
+}
+
+export interface DeviceOverview {
+  /** The first characters of the device key's id. */
+  readonly id: string;
+  readonly created: number;
+  readonly lastSeen: number | null;
+  readonly revoked: number | null;
+}
+
+type SubscriberRow = Subscriber & {
+  readonly account: number;
+  readonly sessions: number;
+  readonly openInvitations: number;
+};
+
+export function overview(state: KeyServerState): Overview {
+  const { database, now } = state;
+  const provider = readProviderRow(database);
+  const subscribers = all<SubscriberRow>(
+    database,
+    `SELECT id, name, revoked,
+       EXISTS (SELECT 1 FROM accounts WHERE subscriber = subscribers.id) AS account,
+       (SELECT count(*) FROM sessions WHERE subscriber = subscribers.id AND expires >= ?) AS sessions,
+       (SELECT count(*) FROM invitations WHERE subscriber = subscribers.id AND used_by IS NULL AND expires >= ?) AS openInvitations
+     FROM subscribers ORDER BY name_key`,
+    now(),
+    now(),
+  );
+  return {
+    publisher: provider ? { id: provider.publisher, serial: provider.serial } : null,
+    sets: all(database, 'SELECT name, site, id, imported FROM sets ORDER BY site, name, imported'),
+    subscribers: subscribers.map((row) => describeSubscriber(state, row)),
+  };
+}
+
+function describeSubscriber({ database }: KeyServerState, row: SubscriberRow): SubscriberOverview {
+  const { id, name, revoked, account, sessions, openInvitations } = row;
+  const devices = all<DeviceOverview>(
+    database,
+    `SELECT substr(key_id, 1, 8) AS id, created, last_seen AS lastSeen, revoked FROM devices WHERE subscriber = ? ORDER BY created, id`,
+    id,
+  );
+  return { name, revoked, grants: grantsOf(database, id), devices, account: account === 1, sessions, openInvitations };
+}

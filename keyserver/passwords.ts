@@ -1,0 +1,112 @@
+/** Password hashing: Argon2id (RFC 9106) from node:crypto, a bounded number at a time. Stored as `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
+import { argon2 } from 'node:crypto';
+import { equalSecrets, randomBytes } from '#primitives';
+import { utf8 } from '../core/encoding/bytes.ts';
+import { KeyServerError } from './errors.ts';
+
+interface Cost {
+  /** KiB. */
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+}
+
+interface StoredPassword extends Cost {
+  readonly salt: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
+/** RFC 9106, section 4, the second recommended choice, on one lane because Node gives each hash one thread. */
+const COST: Cost = { memory: 65_536, passes: 3, parallelism: 1 };
+/** What a stored hash may ask of this machine. */
+const LOWEST: Cost = { memory: 8192, passes: 1, parallelism: 1 };
+const HIGHEST: Cost = { memory: 262_144, passes: 10, parallelism: 4 };
+const SALT_LENGTH = 16;
+const HASH_LENGTH = 32;
+const STORED = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+
+/** Characters of the shortest password that is accepted. */
+export const MINIMUM_PASSWORD_LENGTH = 10;
+/** UTF-8 bytes of the longest. */
+export const MAXIMUM_PASSWORD_BYTES = 1024;
+
+/** Whether a new password is within bounds. */
+export function isAcceptablePassword(password: string): boolean {
+  return [...password].length >= MINIMUM_PASSWORD_LENGTH && utf8(password).length <= MAXIMUM_PASSWORD_BYTES;
+}
+
+/** At most so many hashes at a time; a few more wait; the rest are turned away, so that signing in cannot exhaust the machine. */
+const CONCURRENT = 2;
+const WAITING = 64;
+let running = 0;
+const queue: (() => void)[] = [];
+
+/**
+ * Hashes a new password.
+ *
+ * @throws KeyServerError `busy`
+ */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_LENGTH);
+  const hash = await derive(password, { ...COST, salt });
+  const { memory, passes, parallelism } = COST;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
+}
+
+/**
+ * Whether `password` is the one that was hashed.
+ *
+ * @param stored - `undefined` where there is no account: costs the same, and is never right
+ * @throws KeyServerError `password-parameters` for a stored hash outside the bounds, uncomputed; `busy`
+ */
+export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
+  const expected = stored === undefined ? nobody() : parseStored(stored);
+  const hash = await derive(password, expected);
+  return equalSecrets(hash, expected.hash) && stored !== undefined;
+}
+
+function parseStored(text: string): StoredPassword {
+  const [, memory, passes, parallelism, salt = '', hash = ''] = STORED.exec(text) ?? [];
+  const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+  const names = ['memory', 'passes', 'parallelism'] as const;
+  if (!names.every((name) => cost[name] >= LOWEST[name] && cost[name] <= HIGHEST[name])) {
+    throw new KeyServerError('password-parameters', 'a stored password hash has parameters outside the bounds');
+  }
+  return { ...cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
+}
+
+function nobody(): StoredPassword {
+  return { ...COST, salt: new Uint8Array(SALT_LENGTH), hash: new Uint8Array(HASH_LENGTH) };
+}
+
+async function derive(
+  password: string,
+  { memory, passes, parallelism, salt }: Cost & { salt: Uint8Array },
+): Promise<Uint8Array> {
+  await takeTurn();
+  try {
+    return await new Promise((resolve, reject) => {
+      // NFC: the same password typed on two keyboards may arrive in two forms.
+      const message = utf8(password.normalize('NFC'));
+      const parameters = { message, nonce: salt, parallelism, tagLength: HASH_LENGTH, memory, passes };
+      argon2('argon2id', parameters, (error, hash) => (error ? reject(error) : resolve(hash)));
+    });
+  } finally {
+    const next = queue.shift();
+    if (next) next();
+    else running--;
+  }
+}
+
+async function takeTurn(): Promise<void> {
+  if (running < CONCURRENT) {
+    running++;
+    return;
+  }
+  if (queue.length >= WAITING) throw new KeyServerError('busy', 'too many people are signing in at this moment');
+  await new Promise<void>((resolve) => queue.push(resolve)); // whoever ends hands their turn on
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64').replace(/=+$/, '');
+}

@@ -1,0 +1,58 @@
+/** The publisher that this key server serves: its pinned identity, and its descriptor. */
+import {
+  DESCRIPTOR_PATH,
+  type SiteDescription,
+  type VerifiedDescriptor,
+  verifyDescriptor,
+} from '../core/keys/descriptor.ts';
+import type { KeyId } from '../core/keys/key-id.ts';
+import { type Database, first } from './storage/database.ts';
+
+export { DESCRIPTOR_PATH };
+
+export interface Provider {
+  readonly publisher: KeyId;
+  /** The descriptor, byte for byte as the publisher signed it. */
+  readonly descriptorBytes: Uint8Array;
+  readonly descriptor: VerifiedDescriptor;
+}
+
+/** The provider's row, as the last import left it. */
+export interface ProviderRow {
+  readonly publisher: KeyId;
+  readonly workspace: string;
+  readonly serial: number;
+  readonly bundle_digest: string;
+  readonly descriptor: Uint8Array;
+}
+
+export function readProviderRow(database: Database): ProviderRow | undefined {
+  return first<ProviderRow>(database, 'SELECT publisher, workspace, serial, bundle_digest, descriptor FROM provider');
+}
+
+/** Reads the provider, and verifies the descriptor's signature once for every import. */
+export class ProviderReader {
+  readonly #database: Database;
+  #digest: string | undefined;
+  #provider: Provider | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** `undefined` before the first import. Whether the descriptor has expired is not looked at: readers do that. */
+  async read(): Promise<Provider | undefined> {
+    const row = readProviderRow(this.#database);
+    if (row && row.bundle_digest !== this.#digest) {
+      const descriptor = await verifyDescriptor(row.descriptor, 0);
+      this.#provider = { publisher: row.publisher, descriptorBytes: row.descriptor, descriptor };
+      this.#digest = row.bundle_digest;
+    }
+    return this.#provider;
+  }
+}
+
+/** The site that is read at `origin`, if the publisher names one. */
+export function siteReadAt(descriptor: VerifiedDescriptor, origin: string): SiteDescription | undefined {
+  return descriptor.sites.find(({ reading }) => reading === origin);
+}

@@ -1,0 +1,159 @@
+/** The pages below `/-/`: signing in and out, joining with an invitation, the account. */
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { normaliseCode } from '../../core/keys/binding.ts';
+import { endSession, findSession, joinWithCode, type NewSession, signIn } from '../accounts.ts';
+import { KeyServerError } from '../errors.ts';
+import { BODY_LIMITS, type CountedBy, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../passwords.ts';
+import type { KeyServerState } from '../state.ts';
+import { grantsOf, type Subscriber } from '../subscribers.ts';
+import { ASSETS, accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
+import { type SessionCookie, sameOriginOnly } from './session-cookie.ts';
+
+export interface AccountPages {
+  readonly state: KeyServerState;
+  readonly origin: string;
+  readonly limits: RequestLimits;
+  readonly cookie: SessionCookie;
+  readonly masthead: () => Promise<Masthead>;
+}
+
+const form = express.urlencoded({ extended: false, limit: BODY_LIMITS.form, parameterLimit: 10, inflate: false });
+
+/** Adds the routes below `/-/` to the reading site. */
+export function addAccountPages(app: Express, pages: AccountPages): void {
+  const { origin, limits } = pages;
+  const ownForm = [noStore, sameOriginOnly(origin)];
+  for (const [path, { type, content }] of ASSETS) {
+    app.get(
+      path,
+      (_request, response) => void response.set({ 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content),
+    );
+  }
+  app.get('/-/', (_request, response) => response.redirect(303, '/-/account'));
+  app.get('/-/sign-in', noStore, async (_request, response) =>
+    sendSignIn(pages, response, 200, { to: '/', name: '', failed: false }),
+  );
+  app.get('/-/join', noStore, async (_request, response) =>
+    sendJoin(pages, response, 200, { code: '', problem: undefined }),
+  );
+  app.get('/-/account', noStore, async (request, response) => showAccount(pages, request, response));
+  const signInLimits = [limit(limits.signInsPerAddress, 'address'), form, limit(limits.signInsPerName, 'name')];
+  app.post('/-/sign-in', ...ownForm, ...signInLimits, async (request, response) =>
+    takeSignIn(pages, request, response),
+  );
+  const joinLimits = [limit(limits.joinsPerAddress, 'address'), limit(limits.joinsTotal, 'all'), form];
+  app.post('/-/join', ...ownForm, ...joinLimits, async (request, response) => takeJoin(pages, request, response));
+  app.post('/-/sign-out', ...ownForm, (request, response) => takeSignOut(pages, request, response));
+}
+
+/** The sign-in page in the place of a document, which it leads back to. */
+export async function sendSignIn(
+  pages: AccountPages,
+  response: Response,
+  status: number,
+  page: SignInPage,
+): Promise<void> {
+  response
+    .status(status)
+    .type('html')
+    .send(signInPage(await pages.masthead(), page));
+}
+
+/** Who is signed in, by the cookie. */
+export function subscriberOf(
+  { state, cookie }: Pick<AccountPages, 'cookie' | 'state'>,
+  request: Request,
+): Subscriber | undefined {
+  const token = cookie.read(request);
+  return token === undefined ? undefined : findSession(state, token);
+}
+
+async function sendJoin(
+  pages: AccountPages,
+  response: Response,
+  status: number,
+  page: Pick<JoinPage, 'code' | 'problem'>,
+): Promise<void> {
+  const html = joinPage(await pages.masthead(), { ...page, minimumLength: MINIMUM_PASSWORD_LENGTH });
+  response.status(status).type('html').send(html);
+}
+
+async function showAccount(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const subscriber = subscriberOf(pages, request);
+  if (!subscriber) return sendSignIn(pages, response, 401, { to: '/-/account', name: '', failed: false });
+  const { database, now } = pages.state;
+  const { id, name, revoked } = subscriber;
+  const page = { name, revoked: revoked !== null, grants: grantsOf(database, id), now: now() };
+  response.type('html').send(accountPage(await pages.masthead(), page));
+}
+
+async function takeSignIn(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const [name, password] = [field(request, 'name'), field(request, 'password')];
+  const to = localTarget(field(request, 'to'), pages.origin);
+  const session = await signIn(pages.state, name, password);
+  if (!session) return sendSignIn(pages, response, 403, { to, name, failed: true });
+  beginSession(pages, request, response, session);
+  response.redirect(303, to);
+}
+
+async function takeJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
+  const [text, password] = [field(request, 'code'), field(request, 'password')];
+  if (!isAcceptablePassword(password)) return sendJoin(pages, response, 400, { code: text, problem: 'password' });
+  const session = await join(pages.state, text, password);
+  if (!session) return sendJoin(pages, response, 403, { code: text, problem: 'code' });
+  beginSession(pages, request, response, session);
+  response.redirect(303, '/-/account');
+}
+
+async function join(state: KeyServerState, text: string, password: string): Promise<NewSession | undefined> {
+  const code = normaliseCode(text);
+  try {
+    return code === undefined ? undefined : await joinWithCode(state, code, password);
+  } catch (error) {
+    if (error instanceof KeyServerError && error.code === 'code-refused') return undefined;
+    throw error;
+  }
+}
+
+function takeSignOut(pages: AccountPages, request: Request, response: Response): void {
+  endSessionOf(pages, request);
+  pages.cookie.clear(response);
+  // Decrypted pages must not come back out of the browser's cache for whoever sits there next.
+  response.set('Clear-Site-Data', '"cache"').redirect(303, '/-/sign-in');
+}
+
+/** The token is new, whatever the browser brought along; what it brought along ends. */
+function beginSession(pages: AccountPages, request: Request, response: Response, { token }: NewSession): void {
+  endSessionOf(pages, request);
+  pages.cookie.set(response, token);
+}
+
+function endSessionOf({ state, cookie }: AccountPages, request: Request): void {
+  const token = cookie.read(request);
+  if (token !== undefined) endSession(state, token);
+}
+
+/** Where to go after signing in: a path and query of this origin, or the front page. */
+function localTarget(text: string, origin: string): string {
+  if (!text.startsWith('/') || !URL.canParse(text, origin)) return '/';
+  const url = new URL(text, origin);
+  return url.origin === origin ? url.pathname + url.search : '/';
+}
+
+/** A field of a form; one that is missing or repeated is empty. */
+function field(request: Request, name: string): string {
+  const value: unknown = request.body?.[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function limit(requests: number, countedBy: CountedBy): RequestHandler {
+  return limitRequests(requests, countedBy, (_request, _response, next) =>
+    next(new KeyServerError('too-many-requests', 'too many attempts')),
+  );
+}
+
+const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};

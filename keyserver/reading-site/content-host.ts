@@ -1,0 +1,109 @@
+/** Fetches from a site's content hosts. They are not trusted: no redirect is followed, no header looked at, everything is bounded. */
+import type { Readable } from 'node:stream';
+import { Agent, type Dispatcher, request } from 'undici';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import type { ContentAnswer, FetchContent } from '../../core/reading/open-at.ts';
+
+/** Milliseconds. */
+const CONNECT_TIMEOUT = 5000;
+const HEADERS_TIMEOUT = 15_000;
+/** Milliseconds between two pieces of a body. */
+const BODY_TIMEOUT = 15_000;
+/** Connections to one content host. */
+const CONNECTIONS = 64;
+/** Bytes read of a body that nobody wants, to keep its connection. */
+const UNWANTED = 16_384;
+
+export interface ContentHosts {
+  /** How one document is fetched; `signal` ends every transfer for it. */
+  readonly fetchFor: (site: SiteDescription, signal: AbortSignal) => FetchContent;
+  readonly close: () => Promise<void>;
+}
+
+/** An address to connect to, and the host to name there. */
+interface Target {
+  readonly origin: string;
+  readonly host: string;
+}
+
+/** @param fetchFrom - by site: where to connect to instead of the descriptor's content hosts */
+export function createContentHosts(fetchFrom: Readonly<Record<string, string>>): ContentHosts {
+  const agent = new Agent({
+    connections: CONNECTIONS,
+    connect: { timeout: CONNECT_TIMEOUT },
+    headersTimeout: HEADERS_TIMEOUT,
+    bodyTimeout: BODY_TIMEOUT,
+  });
+  return {
+    fetchFor: (site, signal) => {
+      const targets = targetsOf(site, fetchFrom);
+      return (urlPath) => fetchFromAny(agent, targets, urlPath, signal);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function targetsOf({ site, content }: SiteDescription, fetchFrom: Readonly<Record<string, string>>): Target[] {
+  const instead = Object.hasOwn(fetchFrom, site) ? fetchFrom[site] : undefined;
+  if (instead !== undefined) return [{ origin: instead, host: site }];
+  return content.map((origin) => ({ origin, host: new URL(origin).host }));
+}
+
+/** Takes the first content host that answers with anything but an error of its own. */
+async function fetchFromAny(
+  agent: Agent,
+  targets: readonly Target[],
+  urlPath: string,
+  signal: AbortSignal,
+): Promise<ContentAnswer> {
+  let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no content host');
+  for (const [index, target] of targets.entries()) {
+    try {
+      const { statusCode, body } = await ask(agent, target, urlPath, signal);
+      const answer = { status: statusCode, body: contentOf(body) };
+      if (statusCode < 500 || index === targets.length - 1) return answer;
+      await answer.body[Symbol.asyncIterator]().return?.();
+    } catch (error) {
+      failure = unreachable(error);
+      if (signal.aborted) break;
+    }
+  }
+  throw failure;
+}
+
+function ask(
+  agent: Agent,
+  { origin, host }: Target,
+  path: string,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  return request(new URL(path, origin), {
+    dispatcher: agent,
+    signal,
+    headers: { host, 'accept-encoding': 'identity', 'user-agent': 'wispr-reading-site' },
+  });
+}
+
+/** A body whose errors are ours, and whose `return()` gives the connection back even before the first `next()`. */
+function contentOf(body: Dispatcher.ResponseData['body']): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const pieces = (body as Readable)[Symbol.asyncIterator]();
+      return {
+        next: () =>
+          pieces.next().catch((error) => {
+            throw unreachable(error);
+          }),
+        return: async () => {
+          await body.dump({ limit: UNWANTED }).catch(() => undefined);
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+function unreachable(cause: unknown): ReadingError {
+  return new ReadingError('content-host-unreachable', 'the content host did not answer, or not to the end', { cause });
+}

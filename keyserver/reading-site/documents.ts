@@ -1,0 +1,156 @@
+/**
+ * Shows documents: fetched from the content host, verified and decrypted here, with the signed headers and no others. Nothing of a document
+ * leaves before its head, its key and its first block have passed; a check that fails later cuts the connection.
+ */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliDecompress, createGunzip } from 'node:zlib';
+import type { Request, Response } from 'express';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { OpenedDocument, SetKey } from '../../core/object/document-reader.ts';
+import type { ContentCoding } from '../../core/object/metadata.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { openAt } from '../../core/reading/open-at.ts';
+import { signedResponseHeaders } from '../../core/reading/response-headers.ts';
+import { documentPathOf } from '../../core/site/path.ts';
+import { findKeyForReading } from '../entitlement.ts';
+import { KeyServerError } from '../errors.ts';
+import { type Provider, siteReadAt } from '../provider.ts';
+import type { KeyServerState } from '../state.ts';
+import type { Subscriber } from '../subscribers.ts';
+import { acceptsCoding, parseRange, sliceStream } from './byte-range.ts';
+import type { ContentHosts } from './content-host.ts';
+
+/** Milliseconds until head, key and first block must be there. */
+const OPENING_TIMEOUT = 60_000;
+
+export interface DocumentService {
+  readonly state: KeyServerState;
+  readonly hosts: ContentHosts;
+  /** Origin of the reading site. */
+  readonly origin: string;
+}
+
+/** Who asks for what. */
+export interface DocumentRequest {
+  readonly provider: Provider | undefined;
+  /** `undefined`: nobody is signed in. */
+  readonly subscriber: Subscriber | undefined;
+}
+
+/**
+ * Answers a GET or HEAD for a document.
+ *
+ * @throws ReadingError, ObjectError, KeyServerError `no-provider`, `not-signed-in`, `not-entitled`, `lapsed`, `revoked`; nothing was sent then
+ */
+export async function sendDocument(
+  service: DocumentService,
+  { provider, subscriber }: DocumentRequest,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const site = provider && siteReadAt(provider.descriptor, service.origin);
+  if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
+  const path = documentPathOf(request.originalUrl);
+  if (path === undefined) throw new ReadingError('path-refused', 'the path is not one that a document can have');
+  const transfer = new AbortController();
+  response.once('close', () => transfer.abort());
+  const timer = setTimeout(() => transfer.abort(), OPENING_TIMEOUT);
+  try {
+    const expected = { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes };
+    const findKey = keyFinder(service.state, subscriber, site);
+    const fetchContent = service.hosts.fetchFor(site, transfer.signal);
+    const document = await openAt(fetchContent, expected, { findKey, now: service.state.now() });
+    clearTimeout(timer);
+    await sendOpened(document, request, response);
+  } catch (error) {
+    clearTimeout(timer);
+    transfer.abort();
+    throw error;
+  }
+}
+
+function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { site }: SiteDescription) {
+  return async (id: string): Promise<SetKey | undefined> => {
+    if (!subscriber) throw new KeyServerError('not-signed-in', 'nobody is signed in');
+    const found = await findKeyForReading(state, subscriber, site, id);
+    if (typeof found === 'string') throw new KeyServerError(found, 'the subscriber may not have the key of this set');
+    return found;
+  };
+}
+
+async function sendOpened(document: OpenedDocument, request: Request, response: Response): Promise<void> {
+  const { reader, metadata, content } = document;
+  const { contentCoding, contentLength } = metadata;
+  const headers = await signedResponseHeaders(reader.head, metadata);
+  const undo = contentCoding !== undefined && !acceptsCoding(request.headers['accept-encoding'], contentCoding);
+  response.status(200).removeHeader('Content-Security-Policy');
+  // Not `set`, which adds a charset to what the publisher signed.
+  for (const [name, value] of Object.entries({ ...documentDefaults(undo), ...headers }))
+    response.setHeader(name, value);
+  response.append('Content-Security-Policy', "frame-ancestors 'self'");
+  if (undo) undoCoding(response);
+  else response.set('Accept-Ranges', 'bytes');
+  if (isFresh(request, response)) return endWithout(content, response.status(304));
+  if (request.method === 'HEAD') return endWithout(content, response);
+  const range = undo || !rangeApplies(request, response) ? undefined : parseRange(request.headers.range, contentLength);
+  if (range === 'unsatisfiable') {
+    response.removeHeader('Content-Length');
+    return endWithout(content, response.status(416).set('Content-Range', `bytes */${contentLength}`));
+  }
+  if (!range) return stream(content, undo ? contentCoding : undefined, response);
+  const { start, end } = range;
+  response
+    .status(206)
+    .set({ 'Content-Range': `bytes ${start}-${end - 1}/${contentLength}`, 'Content-Length': String(end - start) });
+  return stream(sliceStream(content, range), undefined, response);
+}
+
+/** What holds for documents if the publisher has signed nothing else. They are the reader's own: no cache may share them. */
+function documentDefaults(varies: boolean): Record<string, string> {
+  return {
+    'Cache-Control': 'private, no-cache',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Referrer-Policy': 'same-origin',
+    'X-Frame-Options': 'SAMEORIGIN',
+    ...(varies && { Vary: 'accept-encoding' }),
+  };
+}
+
+/** The length is not known before the end, and other bytes need another validator. */
+function undoCoding(response: Response): void {
+  const tag = String(response.getHeader('ETag'));
+  response.removeHeader('Content-Length');
+  response.removeHeader('Content-Encoding');
+  response.set('ETag', tag.replace(/"$/, '-identity"'));
+}
+
+async function stream(
+  content: AsyncIterable<Uint8Array>,
+  coded: ContentCoding | undefined,
+  response: Response,
+): Promise<void> {
+  const source = Readable.from(content, { objectMode: false });
+  if (coded === undefined) return pipeline(source, response);
+  return pipeline(source, coded === 'gzip' ? createGunzip() : createBrotliDecompress(), response);
+}
+
+async function endWithout(content: AsyncGenerator<Uint8Array>, response: Response): Promise<void> {
+  await content.return(undefined);
+  response.end();
+}
+
+/** RFC 9110, section 13.1.2. */
+function isFresh({ headers }: Request, response: Response): boolean {
+  const asked = headers['if-none-match'];
+  if (asked === undefined) return false;
+  const tags = asked.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(String(response.getHeader('ETag')));
+}
+
+/** RFC 9110, section 13.1.5: a range of what the reader has a part of already. */
+function rangeApplies({ method, headers }: Request, response: Response): boolean {
+  const condition = headers['if-range'];
+  return method === 'GET' && (condition === undefined || condition === response.getHeader('ETag'));
+}

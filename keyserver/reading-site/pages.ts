@@ -1,0 +1,79 @@
+/** The reading site's own pages: eta templates, which escape whatever is put into them. */
+import { readFileSync } from 'node:fs';
+import { Eta } from 'eta';
+import type { Grant } from '../subscribers.ts';
+import type { Refusal } from './refusals.ts';
+
+const eta = new Eta({ autoEscape: true });
+for (const name of ['layout', 'sign-in', 'join', 'account', 'refusal']) {
+  eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
+}
+
+/** Files that the pages load, by their path. */
+export const ASSETS: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }> = new Map(
+  Object.entries({
+    '/-/style.css': asset('text/css; charset=utf-8', 'style.css'),
+    '/-/join.js': asset('text/javascript; charset=utf-8', 'join.js'),
+    '/-/sign-in.js': asset('text/javascript; charset=utf-8', 'sign-in.js'),
+  }),
+);
+
+/** What every page shows at its head. */
+export interface Masthead {
+  /** What the publisher calls itself. */
+  readonly publisher: string;
+  readonly site: string;
+}
+
+export interface SignInPage {
+  /** Path and query to go to afterwards. */
+  readonly to: string;
+  readonly name: string;
+  /** Whether name and password were tried, and did not fit. */
+  readonly failed: boolean;
+}
+
+export interface JoinPage {
+  readonly code: string;
+  readonly problem: 'code' | 'password' | undefined;
+  readonly minimumLength: number;
+}
+
+export interface AccountPage {
+  readonly name: string;
+  readonly grants: readonly Grant[];
+  readonly revoked: boolean;
+  readonly now: number;
+}
+
+export function signInPage(masthead: Masthead, page: SignInPage): string {
+  return eta.render('@sign-in', { masthead, page });
+}
+
+export function joinPage(masthead: Masthead, page: JoinPage): string {
+  return eta.render('@join', { masthead, page });
+}
+
+export function accountPage(masthead: Masthead, page: AccountPage): string {
+  const grants = page.grants.map((grant) => ({ ...grant, state: stateOf(grant, page.now) }));
+  return eta.render('@account', { masthead, page: { ...page, grants } });
+}
+
+export function refusalPage(masthead: Masthead, refusal: Refusal, signedIn: boolean): string {
+  return eta.render('@refusal', { masthead, page: { ...refusal, signedIn } });
+}
+
+/** When a grant begins or ends, in words. */
+function stateOf({ from, until }: Grant, now: number): string {
+  if (until !== null && until < now) return `ended on ${day(until)}`;
+  if (from > now) return `from ${day(from)}`;
+  return until === null ? 'without end' : `until ${day(until)}`;
+}
+
+function day(time: number): string {
+  return new Date(time * 1000).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+}
+
+function asset(type: string, file: string) {
+  return { type, content: readFileSync(new URL(`assets/${file}`, import.meta.url)) };
+}

@@ -1,0 +1,42 @@
+/** The session cookie, and the check that a form was sent by a page of this origin. */
+import type { CookieOptions, Request, RequestHandler, Response } from 'express';
+import { SESSION_LIFETIME } from '../accounts.ts';
+import { KeyServerError } from '../errors.ts';
+
+export interface SessionCookie {
+  readonly read: (request: Request) => string | undefined;
+  readonly set: (response: Response, token: string) => void;
+  readonly clear: (response: Response) => void;
+}
+
+/**
+ * `__Host-` keeps other hosts from setting it. Over the plain HTTP of `--dev` browsers refuse that prefix; there the port is in the
+ * name, because cookies do not tell ports apart.
+ */
+export function sessionCookie(origin: string, dev: boolean): SessionCookie {
+  const name = dev ? `wispr-${new URL(origin).port}` : '__Host-wispr';
+  const options: CookieOptions = { path: '/', httpOnly: true, secure: !dev, sameSite: 'lax' };
+  return {
+    read: (request) => readCookie(request.headers.cookie, name),
+    set: (response, token) => void response.cookie(name, token, { ...options, maxAge: SESSION_LIFETIME * 1000 }),
+    clear: (response) => void response.clearCookie(name, options),
+  };
+}
+
+/**
+ * Lets a changing request pass only if a page of this origin sent it: `Origin` says so, or, where there is none, `Sec-Fetch-Site`. One of
+ * the two comes with every form that a browser sends.
+ *
+ * @throws KeyServerError `foreign-request`, to the error handler
+ */
+export function sameOriginOnly(origin: string): RequestHandler {
+  return ({ headers }, _response, next) => {
+    const own = headers.origin === undefined ? headers['sec-fetch-site'] === 'same-origin' : headers.origin === origin;
+    next(own ? undefined : new KeyServerError('foreign-request', 'the form was not sent by a page of this site'));
+  };
+}
+
+function readCookie(header: string | undefined, name: string): string | undefined {
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}

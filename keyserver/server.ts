@@ -1,0 +1,131 @@
+/** The key server: its two apps, and the running thing. */
+import type { Express } from 'express';
+import { destination, type Logger, pino } from 'pino';
+import { createApiApp } from './api/app.ts';
+import type { KeyServerConfig } from './config.ts';
+import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
+import { type Listener, listenFor } from './http/listen.ts';
+import type { Origins } from './import-bundle.ts';
+import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
+import { ProviderReader, siteReadAt } from './provider.ts';
+import { createReadingSite } from './reading-site/app.ts';
+import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
+import { type KeyServerState, openState } from './state.ts';
+
+/** What the apps work with. */
+export interface KeyServerDependencies {
+  readonly state: KeyServerState;
+  readonly origins: Origins;
+  readonly log: Logger;
+  readonly hosts: ContentHosts;
+  readonly limits?: Partial<RequestLimits>;
+}
+
+export interface KeyServerApps {
+  readonly api: Express;
+  readonly reading: Express;
+}
+
+/** What tests and programs that embed the key server may replace. */
+export interface StartOptions {
+  readonly log?: Logger;
+  readonly limits?: Partial<RequestLimits>;
+  /** Seconds since 1970. */
+  readonly now?: () => number;
+}
+
+export interface RunningKeyServer {
+  /** Origin of the API. */
+  readonly url: string;
+  /** Origin of the reading site. */
+  readonly readingUrl: string;
+  readonly origins: Origins;
+  readonly state: KeyServerState;
+  /** Reads renewed certificates. */
+  readonly reload: () => void;
+  /** Lets running requests end, then closes sockets and database. */
+  readonly close: () => Promise<void>;
+}
+
+/** The two apps, not listening. */
+export function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
+  const { state, origins, log, hosts } = dependencies;
+  const common = {
+    state,
+    log,
+    provider: new ProviderReader(state.database),
+    limits: { ...DEFAULT_LIMITS, ...dependencies.limits },
+    dev: config.dev === true,
+    behindProxy: config.behindProxy === true,
+  };
+  return {
+    api: createApiApp({ ...common, origin: origins.keyServer }),
+    reading: createReadingSite({ ...common, origin: origins.reading, hosts }),
+  };
+}
+
+/** The log of a running key server: JSON lines on standard error. */
+export function createLog(): Logger {
+  return pino({ base: null }, destination(2));
+}
+
+/**
+ * Starts the key server: state, sockets, apps, in this order; whatever fails leaves nothing open.
+ *
+ * @throws KeyServerError `master-key-…`, `database-…`, `plain-http-refused`, `origin-missing`, `certificate-…`, `port-in-use`, `listen-failed`
+ */
+export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
+  const state = await openState(config, options.now);
+  const listeners: Listener[] = [];
+  try {
+    listeners.push(await listenFor(config, config));
+    listeners.push(await listenFor(config.reading, config));
+    return await serve(config, state, listeners, options);
+  } catch (error) {
+    await Promise.all(listeners.map(({ close }) => close()));
+    state.database.close();
+    throw error;
+  }
+}
+
+async function serve(
+  config: KeyServerConfig,
+  state: KeyServerState,
+  listeners: readonly Listener[],
+  { log = createLog(), limits = {} }: StartOptions,
+): Promise<RunningKeyServer> {
+  const [api, reading] = listeners as [Listener, Listener];
+  const origins = { keyServer: api.origin, reading: reading.origin };
+  const hosts = createContentHosts(config.fetchFrom ?? {});
+  const apps = createKeyServer(config, { state, origins, log, hosts, limits });
+  await warnOfDescriptor(state, origins, log);
+  if (config.dev) rememberDevOrigins(state.database, origins);
+  else forgetDevOrigins(state.database);
+  api.serve(apps.api);
+  reading.serve(apps.reading);
+  log.info({ ...origins, dev: config.dev === true }, 'started');
+  return {
+    url: origins.keyServer,
+    readingUrl: origins.reading,
+    origins,
+    state,
+    reload: () => listeners.forEach(({ reload }) => void reload()),
+    close: async () => {
+      await Promise.all(listeners.map(({ close }) => close()));
+      await hosts.close();
+      state.database.close();
+      log.info('stopped');
+    },
+  };
+}
+
+/** The descriptor is the publisher's to renew; until then the key server works, and says what readers will meet. */
+async function warnOfDescriptor({ database, now }: KeyServerState, origins: Origins, log: Logger): Promise<void> {
+  const provider = await new ProviderReader(database).read();
+  if (!provider) return;
+  const { descriptor } = provider;
+  if (descriptor.expires < now())
+    log.warn('the descriptor has expired: new readers cannot connect until a newer bundle is imported');
+  if (descriptor.keyServer !== origins.keyServer || !siteReadAt(descriptor, origins.reading))
+    log.warn({ descriptor: descriptor.keyServer }, 'the descriptor names other origins than this key server has');
+}

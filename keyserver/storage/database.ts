@@ -1,0 +1,144 @@
+/** Opens the key server's SQLite database. Nothing is written before every check has passed. */
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { KeyServerError } from '../errors.ts';
+import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
+
+/** Milliseconds to wait for another process (`wispr invite` beside the running server) to end its transaction. */
+const BUSY_TIMEOUT = 10_000;
+/** Result codes of SQLite, https://sqlite.org/rescode.html: SQLITE_CORRUPT and SQLITE_NOTADB. */
+const DAMAGED = [11, 26];
+
+export type Database = DatabaseSync;
+
+/** Whether a database with anything in it stands at `path`. */
+export function databaseExists(path: string): boolean {
+  return existsSync(path) && statSync(path).size > 0;
+}
+
+/**
+ * Checks an existing database through a connection that cannot write.
+ *
+ * @param check - further checks; whatever it throws ends the start
+ * @throws KeyServerError `database-damaged`, `database-foreign`, `database-newer`, `database-unavailable`
+ */
+export async function inspectDatabase(path: string, check: (database: Database) => Promise<void>): Promise<void> {
+  const database = connect(path, true);
+  try {
+    checkIntegrity(database, path);
+    await check(database);
+  } catch (error) {
+    throw asDatabaseError(error, path);
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Opens the database for work, brings its schema up to date, and runs `prepare` in the same transaction.
+ *
+ * @throws KeyServerError `database-unavailable`, `database-damaged`
+ */
+export function openDatabase(path: string, prepare: (database: Database) => void): Database {
+  const database = connect(path, false);
+  try {
+    database.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF',
+    );
+    transaction(database, () => {
+      migrate(database);
+      prepare(database);
+    });
+    return database;
+  } catch (error) {
+    database.close();
+    throw asDatabaseError(error, path);
+  }
+}
+
+/** Runs `work` as one transaction that nobody else's writing can interleave with. `work` must not wait for anything. */
+export function transaction<Result>(database: Database, work: () => Result): Result {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // SQLite ends the transaction itself on some errors, a full disk for one.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The first row of a query, or `undefined`. `Row` is what the SQL says; STRICT tables hold it to that. */
+export function first<Row>(database: Database, sql: string, ...values: SQLInputValue[]): Row | undefined {
+  return database.prepare(sql).get(...values) as Row | undefined;
+}
+
+/** All rows of a query. */
+export function all<Row>(database: Database, sql: string, ...values: SQLInputValue[]): Row[] {
+  return database.prepare(sql).all(...values) as Row[];
+}
+
+/** Changes rows; returns how many, and the id of the row that an INSERT made. */
+export function run(database: Database, sql: string, ...values: SQLInputValue[]): { changes: number; id: number } {
+  const { changes, lastInsertRowid } = database.prepare(sql).run(...values);
+  return { changes: Number(changes), id: Number(lastInsertRowid) };
+}
+
+function connect(path: string, readOnly: boolean): Database {
+  try {
+    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT, readOnly, enableForeignKeyConstraints: true });
+  } catch (error) {
+    throw asDatabaseError(error, path);
+  }
+}
+
+function checkIntegrity(database: Database, path: string): void {
+  const problems = all<{ quick_check: string }>(database, 'PRAGMA quick_check');
+  if (problems[0]?.quick_check !== 'ok') throw damaged(path, problems[0]?.quick_check);
+  if (isBlank(database)) return;
+  if (pragma(database, 'application_id') !== APPLICATION_ID) {
+    throw new KeyServerError('database-foreign', `${path} is a database of another program`, {
+      hint: 'set "data" in the configuration to a file of its own',
+    });
+  }
+  const version = pragma(database, 'user_version');
+  if (version > MIGRATIONS.length) {
+    throw new KeyServerError(
+      'database-newer',
+      `the database ${path} has schema version ${version}; this program knows versions up to ${MIGRATIONS.length}`,
+      { hint: 'install the newer version of wispr again; nothing was changed' },
+    );
+  }
+}
+
+/** Whether nothing was ever stored: a first start was cut short. */
+export function isBlank(database: Database): boolean {
+  return first(database, 'SELECT 1 FROM sqlite_schema') === undefined;
+}
+
+function migrate(database: Database): void {
+  const version = pragma(database, 'user_version');
+  for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
+  if (version < MIGRATIONS.length)
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; PRAGMA application_id = ${APPLICATION_ID}`);
+}
+
+function pragma(database: Database, name: 'application_id' | 'user_version'): number {
+  return first<Record<string, number>>(database, `PRAGMA ${name}`)?.[name] ?? 0;
+}
+
+/** Turns SQLite's errors into ours; others pass. */
+export function asDatabaseError(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !('errcode' in error)) return error;
+  if (DAMAGED.includes(Number(error.errcode) & 0xff)) return damaged(path, error.message, error);
+  return new KeyServerError('database-unavailable', `the database ${path} cannot be used: ${error.message}`, {
+    cause: error,
+  });
+}
+
+function damaged(path: string, what = 'no reason given', cause?: Error): KeyServerError {
+  const hint = 'put back a backup, or move the file away to start anew; nothing was changed';
+  return new KeyServerError('database-damaged', `the database ${path} is damaged: ${what}`, { cause, hint });
+}

@@ -1,0 +1,110 @@
+/** Subscribers: who they are, what they were granted, and how a grant ends. */
+import { KeyServerError } from './errors.ts';
+import type { KeyServerState } from './state.ts';
+import { all, type Database, first, run, transaction } from './storage/database.ts';
+
+const MAXIMUM_NAME_LENGTH = 64;
+const MAXIMUM_PATTERN_LENGTH = 100;
+/** Letters, marks, digits and what stands in names and addresses; nothing that could break a line, a header or a terminal. */
+const NAME = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ._@+'’-]*$/u;
+const PATTERN = /^[^\p{C}\s,]+$/u;
+
+export interface Subscriber {
+  readonly id: number;
+  readonly name: string;
+  /** Seconds since 1970; `null` while the subscription stands. */
+  readonly revoked: number | null;
+}
+
+/** A right to read every set whose name matches. */
+export interface Grant {
+  readonly pattern: string;
+  /** Seconds since 1970, inclusive. */
+  readonly from: number;
+  /** `null`: without end. */
+  readonly until: number | null;
+}
+
+/**
+ * A subscriber's name as it is kept: Unicode NFC, single spaces.
+ *
+ * @throws KeyServerError `subscriber-name`
+ */
+export function parseSubscriberName(text: string): string {
+  const name = text.normalize('NFC').trim().replace(/\s+/g, ' ');
+  if (name.length > MAXIMUM_NAME_LENGTH || !NAME.test(name)) {
+    throw new KeyServerError('subscriber-name', `"${printable(text)}" cannot be the name of a subscriber`, {
+      hint: 'letters, digits, spaces and . _ @ + - are possible, at most 64 characters',
+    });
+  }
+  return name;
+}
+
+/** What two spellings of one name have in common. */
+export function nameKey(name: string): string {
+  return name.normalize('NFKC').trim().replace(/\s+/g, ' ').toLowerCase();
+}
+
+/**
+ * A pattern of set names: `*` stands for any characters.
+ *
+ * @throws KeyServerError `set-pattern`
+ */
+export function parseSetPattern(text: string): string {
+  const pattern = text.trim();
+  if (pattern.length > MAXIMUM_PATTERN_LENGTH || !PATTERN.test(pattern)) {
+    throw new KeyServerError('set-pattern', `"${printable(text)}" cannot be a pattern of set names`, {
+      hint: 'write the name of a set, or part of it with * for the rest, like 2026-11-*',
+    });
+  }
+  return pattern;
+}
+
+/** Finds a subscriber by name, whatever the case. */
+export function findSubscriber(database: Database, name: string): Subscriber | undefined {
+  return first<Subscriber>(database, 'SELECT id, name, revoked FROM subscribers WHERE name_key = ?', nameKey(name));
+}
+
+/** The grants of a subscriber, in the order of their patterns. */
+export function grantsOf(database: Database, subscriber: number): Grant[] {
+  const sql =
+    'SELECT pattern, granted_from AS "from", granted_until AS until FROM grants WHERE subscriber = ? ORDER BY pattern';
+  return all<Grant>(database, sql, subscriber);
+}
+
+/**
+ * Ends a subscription: devices are refused from now on, sessions end, open invitations are void. Keys that a device already holds
+ * stay good until their validity ends.
+ *
+ * @returns how many devices and sessions it had
+ * @throws KeyServerError `subscriber-unknown`
+ */
+export function revokeSubscriber(
+  { database, now }: KeyServerState,
+  name: string,
+): { name: string; devices: number; sessions: number } {
+  return transaction(database, () => {
+    const subscriber = findSubscriber(database, name);
+    if (!subscriber) {
+      throw new KeyServerError('subscriber-unknown', `there is no subscriber "${printable(name)}"`, {
+        hint: '"wispr admin list" shows them all',
+      });
+    }
+    const { id } = subscriber;
+    run(database, 'UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id = ?', now(), id);
+    run(database, 'DELETE FROM invitations WHERE subscriber = ?', id);
+    const sessions = run(database, 'DELETE FROM sessions WHERE subscriber = ?', id).changes;
+    const devices = run(
+      database,
+      'UPDATE devices SET revoked = ? WHERE subscriber = ? AND revoked IS NULL',
+      now(),
+      id,
+    ).changes;
+    return { name: subscriber.name, devices, sessions };
+  });
+}
+
+/** A text from the command line, safe to show on a terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{C}/gu, '�').slice(0, 2 * MAXIMUM_NAME_LENGTH);
+}

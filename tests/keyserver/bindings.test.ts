@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-json.ts';
+import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
+import type { DeviceKeys } from '../../core/keys/device.ts';
+import { signMessage } from '../../core/keys/sealed-message.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { revokeSubscriber } from '../../keyserver/subscribers.ts';
+import { askForKeys, bind, bytesOf, createDeviceKeys, post, systemTime } from '../support/device.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { setOf } from '../support/publisher.ts';
+
+const DAY = 86_400;
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.close());
+
+function request(device: DeviceKeys, code: string, time = systemTime()): Uint8Array {
+  return encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? code, time);
+}
+
+async function tryBinding(body: Uint8Array | string): Promise<{ status: number; body: unknown }> {
+  const response = await post(rig.server.url, BINDING_PATH, body);
+  return { status: response.status, body: await response.json() };
+}
+
+const REFUSED = { status: 403, body: { error: 'code-refused' } };
+
+function devicesOf(name: string) {
+  return overview(rig.server.state).subscribers.find((subscriber) => subscriber.name === name)?.devices ?? [];
+}
+
+describe('binding a device', () => {
+  it('gives device and key server the same device key', async () => {
+    const { deviceCode } = rig.invite({ name: 'anna' });
+    const device = await bind(rig.provider, deviceCode);
+    const { keys } = await askForKeys(device, [setOf(rig.publisher, 'day-1').id]);
+    expect(keys).toHaveLength(1);
+    expect(devicesOf('anna')).toMatchObject([{ id: device.deviceKey.id.slice(0, 8), revoked: null }]);
+  });
+
+  it('answers with canonical JSON that no cache keeps', async () => {
+    const { deviceCode } = rig.invite({ name: 'header reader' });
+    const response = await post(
+      rig.server.url,
+      BINDING_PATH,
+      request(await createDeviceKeys(rig.provider), deviceCode),
+    );
+    expect(response.status).toBe(200);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('x-powered-by')).toBeNull();
+    const bytes = await bytesOf(response);
+    expect(Buffer.from(canonicalJson(JSON.parse(Buffer.from(bytes).toString())))).toEqual(Buffer.from(bytes));
+  });
+
+  it('answers a device that lost the answer afresh, and keeps one row for it', async () => {
+    const { deviceCode } = rig.invite({ name: 'bert' });
+    const keys = await createDeviceKeys(rig.provider);
+    await bind(rig.provider, deviceCode, keys);
+    const second = await bind(rig.provider, deviceCode, keys);
+    expect(devicesOf('bert')).toMatchObject([{ id: second.deviceKey.id.slice(0, 8) }]);
+    expect((await askForKeys(second, [setOf(rig.publisher, 'day-1').id])).keys).toHaveLength(1);
+  });
+
+  it('keeps one row when the same device asks many times at once', async () => {
+    const { deviceCode } = rig.invite({ name: 'carla' });
+    const keys = await createDeviceKeys(rig.provider);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => tryBinding(request(keys, deviceCode))));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    expect(devicesOf('carla')).toHaveLength(1);
+  });
+
+  it('gives a code to one of two devices that race for it', async () => {
+    const { deviceCode } = rig.invite({ name: 'dora' });
+    const devices = await Promise.all([createDeviceKeys(rig.provider), createDeviceKeys(rig.provider)]);
+    const answers = await Promise.all(devices.map((device) => tryBinding(request(device, deviceCode))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403]);
+    expect(devicesOf('dora')).toHaveLength(1);
+  });
+
+  it('attack 46: a code that is guessed, used, expired, revoked or for another purpose gets one and the same refusal', async () => {
+    const [used, expired, revoked] = ['emil', 'frieda', 'gustav'].map((name) => rig.invite({ name, validDays: 1 }));
+    const device = await createDeviceKeys(rig.provider);
+    await bind(rig.provider, used?.deviceCode ?? '');
+    revokeSubscriber(rig.server.state, 'gustav');
+    expect(await tryBinding(request(device, '0000000000000000'))).toEqual(REFUSED);
+    expect(await tryBinding(request(device, used?.deviceCode ?? ''))).toEqual(REFUSED);
+    expect(await tryBinding(request(device, used?.accountCode ?? ''))).toEqual(REFUSED);
+    expect(await tryBinding(request(device, revoked?.deviceCode ?? ''))).toEqual(REFUSED);
+    rig.passTime(DAY + 1);
+    expect(await tryBinding(request(device, expired?.deviceCode ?? '', systemTime() + DAY + 1))).toEqual(REFUSED);
+    rig.passTime(-DAY - 1);
+  });
+
+  it('attack 41: an X25519 key of small order, or a key that is short or long, is refused', async () => {
+    const { deviceCode } = rig.invite({ name: 'hanna' });
+    const device = await createDeviceKeys(rig.provider);
+    const { publicKey } = device.xwing;
+    const zeroPoint = Uint8Array.from(publicKey).fill(0, 1184);
+    const orderTwo = Uint8Array.from(zeroPoint);
+    orderTwo[1184] = 1;
+    for (const bad of [zeroPoint, orderTwo, publicKey.subarray(1), new Uint8Array([...publicKey, 0])]) {
+      const body = request({ ...device, xwing: { ...device.xwing, publicKey: bad } }, deviceCode);
+      expect(await tryBinding(body)).toEqual({ status: 400, body: { error: 'device-key-invalid' } });
+    }
+    expect(devicesOf('hanna')).toHaveLength(0);
+    expect((await tryBinding(request(device, deviceCode))).status).toBe(200); // the code was not used up
+  });
+
+  it('attack 75: an X25519 key with bit 255 set, or not below p, is refused', async () => {
+    const { deviceCode } = rig.invite({ name: 'ida' });
+    const device = await createDeviceKeys(rig.provider);
+    const highBit = Uint8Array.from(device.xwing.publicKey);
+    highBit[1215] = (highBit[1215] ?? 0) | 0x80;
+    const aboveP = Uint8Array.from(device.xwing.publicKey).fill(0xff, 1184);
+    aboveP[1215] = 0x7f;
+    for (const publicKey of [highBit, aboveP]) {
+      const body = request({ ...device, xwing: { ...device.xwing, publicKey } }, deviceCode);
+      expect(await tryBinding(body)).toEqual({ status: 400, body: { error: 'device-key-invalid' } });
+    }
+  });
+
+  it('refuses a request that the device did not sign, and does not use the code up', async () => {
+    const { deviceCode } = rig.invite({ name: 'jens' });
+    const device = await createDeviceKeys(rig.provider);
+    const stranger = ed25519KeyPair(randomBytes(32));
+    const forged = { ...device, ed25519: { publicKey: device.ed25519.publicKey, secretKey: stranger.secretKey } };
+    expect(await tryBinding(request(forged, deviceCode))).toEqual({
+      status: 400,
+      body: { error: 'binding-signature' },
+    });
+    expect((await tryBinding(request(device, deviceCode))).status).toBe(200);
+  });
+
+  it('does not let somebody who learned a used code take the place of the device', async () => {
+    const { deviceCode } = rig.invite({ name: 'kora' });
+    const device = await createDeviceKeys(rig.provider);
+    const bound = await bind(rig.provider, deviceCode, device);
+    const thief = { ...device, ed25519: ed25519KeyPair(randomBytes(32)) };
+    expect(await tryBinding(request(thief, deviceCode))).toEqual(REFUSED);
+    expect((await askForKeys(bound, [setOf(rig.publisher, 'day-1').id])).keys).toHaveLength(1);
+  });
+
+  it('refuses what is malformed, too large, compressed, for another publisher, or of another time', async () => {
+    const { deviceCode } = rig.invite({ name: 'lena' });
+    const device = await createDeviceKeys(rig.provider);
+    const good = request(device, deviceCode);
+    expect(await tryBinding('{}')).toEqual({ status: 400, body: { error: 'binding-malformed' } });
+    expect(await tryBinding('')).toEqual({ status: 400, body: { error: 'binding-malformed' } });
+    expect(await tryBinding(`${Buffer.from(good)} `)).toEqual({ status: 400, body: { error: 'binding-malformed' } });
+    expect(await tryBinding(new Uint8Array(9000))).toEqual({ status: 413, body: { error: 'too-large' } });
+    const coded = await fetch(rig.server.url + BINDING_PATH, {
+      method: 'POST',
+      body: 'x',
+      headers: { 'content-encoding': 'gzip' },
+    });
+    expect([coded.status, await coded.json()]).toEqual([415, { error: 'bad-request' }]);
+    const foreign = encodeBindingRequest(
+      device,
+      toBase64url(randomBytes(32)),
+      normaliseCode(deviceCode) ?? '',
+      systemTime(),
+    );
+    expect(await tryBinding(foreign)).toEqual({ status: 409, body: { error: 'publisher-unknown' } });
+    const old = request(device, deviceCode, systemTime() - 301);
+    expect(await tryBinding(old)).toEqual({ status: 400, body: { error: 'stale-request' } });
+    expect(devicesOf('lena')).toHaveLength(0);
+  });
+
+  it('does not accept an answer that was made for another device', async () => {
+    const { deviceCode } = rig.invite({ name: 'mara' });
+    const [mine, other] = [await createDeviceKeys(rig.provider), await createDeviceKeys(rig.provider)];
+    const body = request(mine, deviceCode);
+    const answer = await bytesOf(await post(rig.server.url, BINDING_PATH, body));
+    await expect(acceptBinding(body, answer, other, rig.provider)).rejects.toMatchObject({
+      code: 'binding-confirmation',
+    });
+  });
+
+  it('attack 49: SQL, markup and header breaks in every member are data or refused', async () => {
+    const device = await createDeviceKeys(rig.provider);
+    const before = overview(rig.server.state);
+    const good = {
+      code: '0000000000000000',
+      ed25519: '',
+      publisher: rig.provider.publisher,
+      time: systemTime(),
+      xwing: '',
+    };
+    for (const member of Object.keys(good)) {
+      for (const text of [
+        "' OR 1=1 --",
+        "'; DROP TABLE devices; --",
+        '<%= process.env %>',
+        'a\r\nSet-Cookie: x=1',
+        '\u0000',
+      ]) {
+        const message = signMessage('wispr/1 binding request', { ...good, [member]: text }, device.ed25519.secretKey);
+        const answer = await tryBinding(canonicalJson(message as unknown as JsonObject));
+        expect(answer).toEqual({ status: 400, body: { error: 'binding-malformed' } });
+      }
+    }
+    expect(overview(rig.server.state)).toEqual(before);
+  });
+});
+
+describe('the limits on binding', () => {
+  it('attack 46: guessing from one address ends with 429', async () => {
+    const limited = await startRig({ limits: { bindingsPerAddress: 3 } });
+    try {
+      const device = await createDeviceKeys(limited.provider);
+      const guess = () => encodeBindingRequest(device, limited.provider.publisher, '0000000000000000', systemTime());
+      const statuses = [];
+      for (let count = 0; count < 5; count++)
+        statuses.push((await post(limited.server.url, BINDING_PATH, guess())).status);
+      expect(statuses).toEqual([403, 403, 403, 429, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('attack 94: successful bindings are not counted as guesses', async () => {
+    const limited = await startRig({ limits: { bindingsPerAddress: 2, bindingsTotal: 2 } });
+    try {
+      for (let count = 0; count < 4; count++)
+        await bind(limited.provider, limited.invite({ name: `reader ${count}` }).deviceCode);
+      expect(overview(limited.server.state).subscribers).toHaveLength(4);
+    } finally {
+      await limited.close();
+    }
+  });
+});

@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { keyIdOf } from '../../core/keys/key-id.ts';
+import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/keys/key-request.ts';
+import { unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { run } from '../../keyserver/storage/database.ts';
+import { revokeSubscriber } from '../../keyserver/subscribers.ts';
+import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest, systemTime } from '../support/device.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { setOf } from '../support/publisher.ts';
+
+const DAY = 86_400;
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.close());
+
+async function connect(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<BoundDevice> {
+  return bind(rig.provider, rig.invite({ name, ...grant }).deviceCode);
+}
+
+const day1 = () => setOf(rig.publisher, 'day-1');
+const day2 = () => setOf(rig.publisher, 'day-2');
+
+/** Everything of an answer that a stranger could compare. */
+async function observe(body: Uint8Array): Promise<unknown> {
+  const response = await post(rig.server.url, KEY_REQUEST_PATH, body);
+  const headers = [...response.headers].filter(([name]) => name !== 'date');
+  return { status: response.status, headers, body: await response.text() };
+}
+
+describe('a key request', () => {
+  it('is answered with the set keys, wrapped for the device and for thirty days at most', async () => {
+    const device = await connect('anna');
+    const now = systemTime();
+    const answer = await askForKeys(device, [day1().id, day2().id]);
+    expect(answer.refused).toEqual([]);
+    const keys = await Promise.all(answer.keys.map((wrapped) => unwrapKey(device.deviceKey, wrapped, now)));
+    expect(keys.map((key) => Buffer.from(key))).toEqual([day1(), day2()].map(({ key }) => Buffer.from(key)));
+    for (const { notAfter, notBefore } of answer.keys) {
+      expect(notAfter - now).toBeGreaterThan(30 * DAY - 10);
+      expect(notAfter - now).toBeLessThan(30 * DAY + 10);
+      expect(notBefore).toBeLessThanOrEqual(now);
+    }
+  });
+
+  it('gets raw bytes that no cache keeps', async () => {
+    const device = await connect('bert');
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime());
+    const response = await post(rig.server.url, KEY_REQUEST_PATH, request);
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('never gets a key beyond the end of the grant', async () => {
+    const until = systemTime() + 3 * DAY;
+    const device = await connect('carla', { sets: ['day-1'], until });
+    const { keys } = await askForKeys(device, [day1().id]);
+    expect(keys).toMatchObject([{ notAfter: until }]);
+  });
+
+  it('names the reason for each key that is refused', async () => {
+    const device = await connect('dora', { sets: ['day-1'], until: systemTime() + DAY });
+    const nobodys = toBase64url(randomBytes(32));
+    const answer = await askForKeys(device, [day1().id, day2().id, nobodys]);
+    expect(answer.keys.map(({ id }) => id)).toEqual([day1().id]);
+    expect(answer.refused).toEqual([day2().id, nobodys].map((id) => ({ id, reason: 'not-entitled' })));
+    rig.passTime(DAY + 10);
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime() + DAY + 10);
+    const later = await sendKeyRequest(rig.server.url, device.deviceKey, request);
+    rig.passTime(-DAY - 10);
+    expect(later).toMatchObject({ keys: [], refused: [{ id: day1().id, reason: 'lapsed' }] });
+  });
+
+  it('of a revoked subscriber is refused with the reason, and a new invitation does not revive the old device', async () => {
+    const device = await connect('emil');
+    expect(revokeSubscriber(rig.server.state, 'EMIL')).toEqual({ name: 'emil', devices: 1, sessions: 0 });
+    expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
+    const again = await connect('emil');
+    expect((await askForKeys(device, [day1().id])).refused).toEqual([{ id: day1().id, reason: 'revoked' }]);
+    expect((await askForKeys(again, [day1().id])).keys).toHaveLength(1);
+  });
+
+  it('attack 42: keys and answers for one device are of no use to another', async () => {
+    const [mine, other] = [await connect('frieda'), await connect('gustav')];
+    const request = await encodeKeyRequest(mine.deviceKey, rig.server.url, [day1().id], systemTime());
+    const sealed = await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, request));
+    await expect(openKeyAnswer(sealed, request, other.deviceKey.key)).rejects.toMatchObject({
+      code: 'answer-unreadable',
+    });
+    const [wrapped] = (await openKeyAnswer(sealed, request, mine.deviceKey.key)).keys;
+    if (!wrapped) throw new Error('no key');
+    await expect(unwrapKey(other.deviceKey, wrapped, systemTime())).rejects.toMatchObject({
+      code: 'wrapped-key-foreign',
+    });
+    const relabelled = { ...wrapped, under: other.deviceKey.id };
+    await expect(unwrapKey(other.deviceKey, relabelled, systemTime())).rejects.toMatchObject({
+      code: 'wrapped-key-tag',
+    });
+    const foreign = await wrapKey({ ...other.deviceKey, id: mine.deviceKey.id }, { ...day1(), kind: 'set' }, wrapped);
+    await expect(unwrapKey(mine.deviceKey, foreign, systemTime())).rejects.toMatchObject({ code: 'wrapped-key-tag' });
+  });
+
+  it('attack 44: the same request again, an old one, one from the future and a reused nonce are refused inside the answer', async () => {
+    const device = await connect('hanna');
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime());
+    expect((await sendKeyRequest(rig.server.url, device.deviceKey, request)).keys).toHaveLength(1);
+    const replayed = await sendKeyRequest(rig.server.url, device.deviceKey, request);
+    expect(replayed).toMatchObject({ keys: [], refused: [{ reason: 'replayed-request' }] });
+    for (const time of [systemTime() - 310, systemTime() + 310]) {
+      const stale = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], time);
+      const answer = await sendKeyRequest(rig.server.url, device.deviceKey, stale);
+      expect(answer).toMatchObject({ keys: [], refused: [{ reason: 'stale-request' }] });
+    }
+  });
+
+  it('attack 44: of many copies sent at once, one is answered', async () => {
+    const device = await connect('ida');
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime());
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => sendKeyRequest(rig.server.url, device.deviceKey, request)),
+    );
+    expect(answers.filter(({ keys }) => keys.length === 1)).toHaveLength(1);
+  });
+
+  it('attack 45: unknown device and wrong proof get the same answer, byte for byte', async () => {
+    const device = await connect('jens');
+    const wrongKey = randomBytes(32);
+    const stranger = { id: await keyIdOf('device', wrongKey), key: wrongKey };
+    const unknown = await encodeKeyRequest(stranger, rig.server.url, [day1().id], systemTime());
+    const unproved = await encodeKeyRequest(
+      { ...device.deviceKey, key: wrongKey },
+      rig.server.url,
+      [day1().id],
+      systemTime(),
+    );
+    const elsewhere = await encodeKeyRequest(device.deviceKey, 'https://other.example', [day1().id], systemTime());
+    const answer = await observe(unknown);
+    expect(answer).toMatchObject({ status: 403, body: '{"error":"request-refused"}' });
+    expect(await observe(unproved)).toEqual(answer);
+    expect(await observe(elsewhere)).toEqual(answer);
+    revokeSubscriber(rig.server.state, 'jens');
+    expect(await observe(unproved)).toEqual(answer);
+  });
+
+  it('attack 74: a request that comes back as an answer, or the answer to another request, is not accepted', async () => {
+    const device = await connect('kora');
+    const [first, second] = [
+      await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime()),
+      await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime()),
+    ];
+    const answer = await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, first));
+    await expect(openKeyAnswer(first, first, device.deviceKey.key)).rejects.toMatchObject({
+      code: 'answer-unreadable',
+    });
+    await expect(openKeyAnswer(answer, second, device.deviceKey.key)).rejects.toMatchObject({
+      code: 'answer-unreadable',
+    });
+  });
+
+  it('that is malformed or too large is refused without a look at the database', async () => {
+    expect(await observe(Buffer.from('{}'))).toMatchObject({ status: 400, body: '{"error":"request-malformed"}' });
+    expect(await observe(new Uint8Array(20_000))).toMatchObject({ status: 413, body: '{"error":"too-large"}' });
+  });
+
+  it('attack 91: ciphertexts swapped between rows are not handed out', async () => {
+    const [anna, thief] = [await connect('lena'), await connect('mallory', { sets: ['day-1'] })];
+    const { database } = rig.server.state;
+    const swap = (table: string, column: string, one: string, two: string) => {
+      const sealed = (id: string) =>
+        database.prepare(`SELECT sealed FROM ${table} WHERE ${column} = ?`).get(id)?.sealed as Uint8Array;
+      const [first, second] = [sealed(one), sealed(two)];
+      run(database, `UPDATE ${table} SET sealed = ? WHERE ${column} = ?`, second, one);
+      run(database, `UPDATE ${table} SET sealed = ? WHERE ${column} = ?`, first, two);
+    };
+    swap('sets', 'id', day1().id, day2().id);
+    const forSet = await encodeKeyRequest(thief.deviceKey, rig.server.url, [day1().id], systemTime());
+    expect(await observe(forSet)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
+    swap('sets', 'id', day1().id, day2().id);
+    expect((await askForKeys(thief, [day1().id])).keys).toHaveLength(1);
+    swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
+    const asAnna = { id: anna.deviceKey.id, key: thief.deviceKey.key };
+    const forDevice = await encodeKeyRequest(asAnna, rig.server.url, [day2().id], systemTime());
+    expect(await observe(forDevice)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
+    expect(rig.log()).toContain('row-unreadable');
+    swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
+  });
+
+  it('attack 43: a set key that is not the key of its id is not handed out', async () => {
+    const device = await connect('nora');
+    const { database, vault } = rig.server.state;
+    const place = { table: 'sets', row: day2().id, keyId: day2().id };
+    const right = database.prepare('SELECT sealed FROM sets WHERE id = ?').get(day2().id)?.sealed as Uint8Array;
+    run(database, 'UPDATE sets SET sealed = ? WHERE id = ?', await vault.seal(place, randomBytes(32)), day2().id);
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day2().id], systemTime());
+    expect(await observe(request)).toMatchObject({ status: 500 });
+    run(database, 'UPDATE sets SET sealed = ? WHERE id = ?', right, day2().id);
+  });
+});
+
+describe('the rest of the API', () => {
+  it('serves the descriptor as it was imported', async () => {
+    const response = await fetch(`${rig.server.url}/.well-known/wispr-provider`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    const row = rig.server.state.database.prepare('SELECT descriptor FROM provider').get();
+    expect(Buffer.from(await bytesOf(response))).toEqual(Buffer.from(row?.descriptor as Uint8Array));
+  });
+
+  it.each(['/', '/v1/keys', '/v1/bindings', '/-/sign-in', '/v1/keys/x', '/%00'])(
+    'answers GET %s with 404',
+    async (path) => {
+      const response = await fetch(rig.server.url + path);
+      expect([response.status, await response.json()]).toEqual([404, { error: 'not-found' }]);
+    },
+  );
+
+  it('writes logs without ids, codes and queries', async () => {
+    const { deviceCode } = rig.invite({ name: 'olga' });
+    const device = await bind(rig.provider, deviceCode);
+    await fetch(`${rig.server.url}/somewhere?code=${deviceCode}`);
+    await askForKeys(device, [day1().id]);
+    const log = rig.log();
+    expect(log).toContain('"route":"/v1/keys"');
+    for (const secret of [deviceCode, deviceCode.replaceAll('-', ''), device.deviceKey.id, 'somewhere', 'olga']) {
+      expect(log).not.toContain(secret);
+    }
+  });
+});

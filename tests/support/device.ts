@@ -1,0 +1,53 @@
+/** The device's side of the key server's API, by `core/keys` alone. */
+import { randomBytes } from '#primitives';
+import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
+import { type DeviceKeys, deriveDeviceKeys, type Provider } from '../../core/keys/device.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+
+/** A device that was bound. */
+export interface BoundDevice {
+  readonly keys: DeviceKeys;
+  readonly provider: Provider;
+  readonly deviceKey: NamedKey;
+}
+
+export function systemTime(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+export function createDeviceKeys(provider: Provider): Promise<DeviceKeys> {
+  return deriveDeviceKeys(randomBytes(32), provider);
+}
+
+export function post(origin: string, path: string, body: Uint8Array | string): Promise<Response> {
+  return fetch(origin + path, { method: 'POST', body: body as BodyInit, redirect: 'manual' });
+}
+
+/** Binds, and insists that it works. */
+export async function bind(provider: Provider, code: string, keys?: DeviceKeys): Promise<BoundDevice> {
+  const device = keys ?? (await createDeviceKeys(provider));
+  const request = encodeBindingRequest(device, provider.publisher, normaliseCode(code) ?? code, systemTime());
+  const response = await post(provider.keyServer, BINDING_PATH, request);
+  const answer = await bytesOf(response);
+  if (response.status !== 200) throw new Error(`binding: ${response.status} ${Buffer.from(answer)}`);
+  return { keys: device, provider, deviceKey: await acceptBinding(request, answer, device, provider) };
+}
+
+/** Asks for keys, and insists on an answer. */
+export async function askForKeys({ provider, deviceKey }: BoundDevice, ids: readonly KeyId[]): Promise<KeyAnswer> {
+  const request = await encodeKeyRequest(deviceKey, provider.keyServer, ids, systemTime());
+  return sendKeyRequest(provider.keyServer, deviceKey, request);
+}
+
+export async function sendKeyRequest(keyServer: string, deviceKey: NamedKey, request: Uint8Array): Promise<KeyAnswer> {
+  const response = await post(keyServer, KEY_REQUEST_PATH, request);
+  const answer = await bytesOf(response);
+  if (response.status !== 200) throw new Error(`key request: ${response.status} ${Buffer.from(answer)}`);
+  return openKeyAnswer(answer, request, deviceKey.key);
+}
+
+export async function bytesOf(response: Response): Promise<Uint8Array> {
+  return new Uint8Array(await response.arrayBuffer());
+}

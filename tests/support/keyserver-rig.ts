@@ -1,0 +1,93 @@
+/** A key server on loopback with a publisher, a content host and a site, all real; everything is closed by `close()`. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { Provider } from '../../core/keys/device.ts';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
+import type { RequestLimits } from '../../keyserver/http/limits.ts';
+import { importBundle } from '../../keyserver/import-bundle.ts';
+import { type Invitation, type InvitationRequest, inviteSubscriber } from '../../keyserver/invitations.ts';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { type ContentHost, startContentHost } from './content-host.ts';
+import { createPublisher, SITE, sealBundle, type TestPublisher } from './publisher.ts';
+
+export interface Rig {
+  readonly folder: string;
+  readonly config: KeyServerConfig;
+  readonly server: RunningKeyServer;
+  readonly publisher: TestPublisher;
+  readonly host: ContentHost;
+  /** What devices bind to. */
+  readonly provider: Provider;
+  /** What the key server logged. */
+  readonly log: () => string;
+  readonly invite: (request: InvitationRequest) => Invitation;
+  /** Moves the key server's clock. */
+  readonly passTime: (seconds: number) => void;
+  readonly close: () => Promise<void>;
+}
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'wispr-test-'));
+}
+
+export function configIn(folder: string): KeyServerConfig {
+  const listen = { host: '127.0.0.1', port: 0 };
+  return {
+    dev: true,
+    listen,
+    reading: { listen },
+    data: join(folder, 'keyserver.db'),
+    masterKey: join(folder, 'master.key'),
+    publicKey: join(folder, 'keyserver.pub'),
+  };
+}
+
+export async function startRig(
+  options: { limits?: Partial<RequestLimits>; sets?: readonly string[] } = {},
+): Promise<Rig> {
+  const folder = temporaryFolder();
+  const host = await startContentHost();
+  const publisher = await createPublisher(options.sets);
+  const config = { ...configIn(folder), fetchFrom: { [SITE]: host.origin } };
+  const lines: string[] = [];
+  let shift = 0;
+  const server = await startKeyServer(config, {
+    log: pino({ base: null }, { write: (line: string) => void lines.push(line) }),
+    limits: { ...GENEROUS, ...options.limits },
+    now: () => Math.floor(Date.now() / 1000) + shift,
+  });
+  const origins = { keyServer: server.url, reading: server.readingUrl };
+  const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...origins, content: host.origin });
+  await importBundle(server.state, bundle, server.origins);
+  return {
+    folder,
+    config,
+    server,
+    publisher,
+    host,
+    provider: { keyServer: server.url, publisher: publisher.identity.id },
+    log: () => lines.join(''),
+    invite: (request) => inviteSubscriber(server.state, request),
+    passTime: (seconds) => {
+      shift += seconds;
+    },
+    close: async () => {
+      await server.close();
+      await host.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** All tests come from one address. */
+const GENEROUS: RequestLimits = {
+  bindingsPerAddress: 1000,
+  bindingsTotal: 1000,
+  keyRequestsPerAddress: 1000,
+  signInsPerAddress: 1000,
+  signInsPerName: 1000,
+  joinsPerAddress: 1000,
+  joinsTotal: 1000,
+};

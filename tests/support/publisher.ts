@@ -1,0 +1,116 @@
+/** The publisher's side, by `core/` alone: keys, sets, documents on a content host, descriptors and sealed bundles. */
+import { gzipSync } from 'node:zlib';
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { encodeBundle, type KeyBundle } from '../../core/keys/bundle.ts';
+import { encodeDescriptor, type ProviderDescriptor } from '../../core/keys/descriptor.ts';
+import { keyIdOf } from '../../core/keys/key-id.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import type { Metadata } from '../../core/object/metadata.ts';
+import { encodeObject, type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
+import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import type { ContentHost } from './content-host.ts';
+
+export const SITE = 'news.example';
+
+export interface TestPublisher {
+  readonly identity: PublisherIdentity;
+  readonly workspace: string;
+  readonly sets: ReadonlyMap<string, NamedKey>;
+}
+
+export async function createPublisher(setNames: readonly string[] = ['day-1', 'day-2']): Promise<TestPublisher> {
+  const sets = new Map<string, NamedKey>();
+  for (const name of setNames) sets.set(name, await createSetKey());
+  return {
+    identity: await publisherIdentity(ed25519KeyPair(randomBytes(32))),
+    workspace: toBase64url(randomBytes(16)),
+    sets,
+  };
+}
+
+export async function createSetKey(): Promise<NamedKey> {
+  const key = randomBytes(32);
+  return { id: await keyIdOf('set', key), key };
+}
+
+export function setOf(publisher: TestPublisher, name: string): NamedKey {
+  const set = publisher.sets.get(name);
+  if (!set) throw new Error(`the publisher has no set ${name}`);
+  return set;
+}
+
+export interface TestDocument {
+  readonly path: string;
+  readonly content: string | Uint8Array;
+  readonly mediaType: string;
+  /** Left out: public, signed only. */
+  readonly set?: string;
+  readonly gzip?: boolean;
+  readonly headers?: Record<string, string>;
+  readonly lastModified?: number;
+}
+
+/** Puts a document on the content host, as `wispr protect` and a web host would. */
+export async function publish(publisher: TestPublisher, host: ContentHost, document: TestDocument): Promise<void> {
+  const { path, set } = document;
+  const plain = Buffer.from(document.content);
+  const content = document.gzip ? gzipSync(plain) : plain;
+  const metadata: Metadata = {
+    contentLength: content.length,
+    mediaType: document.mediaType,
+    ...(document.gzip && { contentCoding: 'gzip' as const }),
+    ...(document.headers && { headers: document.headers }),
+    ...(document.lastModified !== undefined && { lastModified: document.lastModified }),
+  };
+  const options = {
+    site: SITE,
+    path,
+    publisher: publisher.identity,
+    metadata,
+    ...(set && { set: setOf(publisher, set) }),
+  };
+  host.files.set(objectUrlPathOf(path), await encodeObject(options, content));
+  host.files.set(urlPathOf(path), set ? Buffer.from('<!doctype html><title>Teaser</title>') : content);
+}
+
+export interface BundleOptions {
+  readonly keyServer: string;
+  readonly reading: string;
+  readonly content: string;
+  readonly serial?: number;
+  readonly expires?: number;
+  readonly name?: string;
+  /** What the bundle holds instead of the publisher's sets. */
+  readonly bundle?: Partial<KeyBundle>;
+}
+
+/** A signed descriptor. */
+export function describe(publisher: TestPublisher, options: BundleOptions): Uint8Array {
+  const now = Math.floor(Date.now() / 1000);
+  const descriptor: ProviderDescriptor = {
+    expires: options.expires ?? now + 365 * 86_400,
+    issued: now,
+    keyServer: options.keyServer,
+    name: options.name ?? 'The Harbour News',
+    publisherKey: toBase64url(publisher.identity.publicKey),
+    sites: [{ content: [options.content], reading: options.reading, site: SITE }],
+  };
+  return encodeDescriptor(descriptor, publisher.identity.secretKey);
+}
+
+/** A bundle sealed to `recipient`, with all sets of the publisher. */
+export function sealBundle(
+  publisher: TestPublisher,
+  recipient: Uint8Array,
+  options: BundleOptions,
+): Promise<Uint8Array> {
+  const { identity, workspace, sets } = publisher;
+  const bundle: KeyBundle = {
+    descriptor: toBase64url(describe(publisher, options)),
+    sets: [...sets].map(([name, { id, key }]) => ({ id, key: toBase64url(key), name, site: SITE })),
+    ...options.bundle,
+  };
+  const issued = Math.floor(Date.now() / 1000);
+  return encodeBundle(bundle, { issued, serial: options.serial ?? 1, workspace }, recipient, identity);
+}
