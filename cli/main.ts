@@ -1,6 +1,8 @@
 /** The `wispr` command. Each command lives in `commands/`; this file alone sets the exit code. */
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { addBindCommand } from './commands/bind.ts';
+import { addProxyCommand } from './commands/proxy.ts';
 import { EXIT, explain, say } from './voice.ts';
 
 function createProgram(): Command {
@@ -10,6 +12,8 @@ function createProgram(): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
+  addProxyCommand(program);
+  addBindCommand(program);
   return program;
 }
 
