@@ -2,11 +2,13 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAdminCommand } from './commands/admin.ts';
+import { addBindCommand } from './commands/bind.ts';
 import { addCacheConfigCommand } from './commands/cache-config.ts';
 import { addInitCommand } from './commands/init.ts';
 import { addInviteCommand } from './commands/invite.ts';
 import { addKeyServerCommand } from './commands/keyserver.ts';
 import { addProtectCommand } from './commands/protect.ts';
+import { addProxyCommand } from './commands/proxy.ts';
 import { EXIT, explain, say } from './voice.ts';
 
 function createProgram(): Command {
@@ -22,6 +24,8 @@ function createProgram(): Command {
   addKeyServerCommand(program);
   addInviteCommand(program);
   addAdminCommand(program);
+  addProxyCommand(program);
+  addBindCommand(program);
   return program;
 }
 

@@ -1,0 +1,103 @@
+/** `wispr bind URL#CODE`: connects this device with a publisher. */
+import type { Command } from 'commander';
+import { type BoundResult, bindSite, type ConnectionRequest, DEFAULT_PORT } from '../../client-proxy/index.ts';
+import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { askYesOrNo, canAsk, printable } from '../terminal.ts';
+import { print, say, UsageError } from '../voice.ts';
+
+interface BindFlags extends ReaderFlags {
+  readonly trustSite: readonly string[];
+  readonly dnsServer: readonly string[];
+  readonly yes?: boolean;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+const MAXIMUM_INPUT = 4096;
+
+export function addBindCommand(program: Command): void {
+  const command = program
+    .command('bind')
+    .description('connect this device with a publisher, by the link of an invitation')
+    .argument(
+      '<link>',
+      "the invitation, URL#CODE, between quotes; '-' reads it from standard input; without #CODE: look for new sites",
+    )
+    .option(
+      '--trust-site HOST',
+      'believe that HOST belongs to the publisher without a proof, for development; may be repeated',
+      append,
+      [],
+    )
+    .option('--dns-server ADDRESS', 'ask this DNS server for proofs; may be repeated', append, [])
+    .option('-y, --yes', 'connect all sites that the publisher asks for, without questions')
+    .option('-q, --quiet', 'say nothing unless something is wrong')
+    .option('--json', 'print the result as one line of JSON');
+  addReaderOptions(command).action(runBind);
+}
+
+async function runBind(argument: string, flags: BindFlags): Promise<void> {
+  const link = argument === '-' ? await readLink() : argument;
+  const result = await bindSite({
+    ...readerOptions(flags),
+    link,
+    trustSites: flags.trustSite.map((site) => site.toLowerCase()),
+    dnsServers: flags.dnsServer,
+    confirm: (request) => confirm(request, flags),
+  });
+  if (flags.json) print(JSON.stringify(describe(result)));
+  else if (!flags.quiet) tell(result);
+}
+
+/** Shows who asks to be trusted for which sites, and asks for each that was not confirmed before. */
+async function confirm(request: ConnectionRequest, { yes, quiet }: BindFlags): Promise<string[]> {
+  if (!quiet || !yes) introduce(request);
+  const open = request.sites.filter(({ confirmed }) => !confirmed).map(({ site }) => site);
+  if (yes) return open;
+  if (!canAsk()) {
+    throw new UsageError(`connecting ${open.join(', ')} needs a yes, and there is no terminal to ask on`, {
+      hint: 'add --yes if you trust this publisher for these sites',
+    });
+  }
+  const confirmed: string[] = [];
+  for (const site of open) if (await askYesOrNo(`connect ${site}?`)) confirmed.push(site);
+  return confirmed;
+}
+
+function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): void {
+  say(`${printable(name)} asks to be your publisher for`);
+  for (const { site, reading, proof, confirmed } of sites) {
+    const shown = proof === 'host' ? 'the site itself names this publisher' : 'not proved: trusted by hand';
+    say(`  ${site}  (${confirmed ? 'connected already; ' : ''}${shown}; also read at ${reading})`);
+  }
+  say(`its key server: ${keyServer}`);
+  say(`its fingerprint: ${publisher}`);
+}
+
+function tell({ sites }: BoundResult): void {
+  for (const { site, label } of sites)
+    say(`connected: ${site}, to be opened at http://${label}.localhost:${DEFAULT_PORT}/`);
+  say('hint: "wispr proxy" has to run while you read');
+}
+
+function describe({ name, publisher, keyServer, sites }: BoundResult) {
+  return {
+    name,
+    publisher,
+    keyServer,
+    sites: sites.map(({ site, label }) => ({ site, gateway: `http://${label}.localhost:${DEFAULT_PORT}/` })),
+  };
+}
+
+async function readLink(): Promise<string> {
+  let text = '';
+  for await (const part of process.stdin.setEncoding('utf8')) {
+    text += part;
+    if (text.length > MAXIMUM_INPUT) throw new UsageError('standard input is too long to be the link of an invitation');
+  }
+  return text;
+}
+
+function append(text: string, previous: readonly string[]): readonly string[] {
+  return [...previous, text];
+}

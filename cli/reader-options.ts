@@ -1,0 +1,72 @@
+/** What the reader's commands have in common: where the database is, how it is opened, and how sockets are redirected. */
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type ConnectTo, type Passphrase, parseConnectTo, ReaderError } from '../client-proxy/index.ts';
+import { askSecret, canAsk } from './terminal.ts';
+import { UsageError } from './voice.ts';
+
+export interface ReaderFlags {
+  readonly data?: string;
+  readonly keyFile?: string;
+  readonly passphraseFile?: string;
+  readonly passphrase?: boolean;
+  readonly connectTo: readonly ConnectTo[];
+}
+
+/** Adds the common options to a command. */
+export function addReaderOptions(command: Command): Command {
+  return command
+    .option('--data DIR', "the folder of the reader's database (default: $XDG_DATA_HOME/wispr)")
+    .option('--key-file FILE', 'the key that the database is sealed with (default: $XDG_CONFIG_HOME/wispr/reader.key)')
+    .option('--passphrase', 'protect a new database by a passphrase instead, asked for on the terminal')
+    .option('--passphrase-file FILE', 'the same, with the passphrase in the first line of FILE')
+    .option(
+      '--connect-to RULE',
+      'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; may be repeated',
+      collect,
+      [],
+    );
+}
+
+/** The options that the functions of the reader take. */
+export function readerOptions({ data, keyFile, passphraseFile, passphrase, connectTo }: ReaderFlags) {
+  const given = passphraseFile !== undefined ? fromFile(passphraseFile) : passphrase ? askTwiceIfNew : undefined;
+  return {
+    connectTo,
+    ...(data !== undefined && { dataDirectory: data }),
+    ...(keyFile !== undefined && { keyFile }),
+    ...(given && { passphrase: given }),
+    ...(canAsk() && { askPassphrase: askTwiceIfNew }),
+  };
+}
+
+function collect(text: string, previous: readonly ConnectTo[]): readonly ConnectTo[] {
+  try {
+    return [...previous, parseConnectTo(text)];
+  } catch (error) {
+    throw new InvalidArgumentError(
+      error instanceof ReaderError ? `${error.message}\nwispr: hint: ${error.hint}` : String(error),
+    );
+  }
+}
+
+function fromFile(file: string): Passphrase {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`the passphrase cannot be read: ${(error as Error).message}`);
+  }
+  const [passphrase = ''] = text.split(/\r?\n/, 1);
+  if (passphrase === '') throw new UsageError(`the first line of ${file} is empty, and no passphrase`);
+  return async () => passphrase;
+}
+
+const askTwiceIfNew: Passphrase = async (isNew) => {
+  if (!canAsk())
+    throw new UsageError('a passphrase cannot be asked for without a terminal', { hint: 'use --passphrase-file FILE' });
+  const passphrase = await askSecret(isNew ? 'choose a passphrase for the reader' : 'passphrase of the reader');
+  if (isNew && passphrase === '') throw new UsageError('an empty passphrase protects nothing');
+  if (isNew && passphrase !== (await askSecret('the same again'))) throw new UsageError('the two passphrases differ');
+  return passphrase;
+};

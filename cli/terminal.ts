@@ -1,0 +1,58 @@
+/** Questions to the person at the terminal. They go to standard error, like everything that is for people. */
+import { createInterface } from 'node:readline/promises';
+import { UsageError } from './voice.ts';
+
+const ENTER = ['\r', '\n'];
+const ERASE = ['\u007f', '\b'];
+const GIVE_UP = ['\u0003', '\u0004'];
+
+/** Whether somebody is there to be asked. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+/** A question with yes or no; anything but yes is no. */
+export async function askYesOrNo(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(?:es)?$/i.test((await lines.question(`wispr: ${question} [y/N] `)).trim());
+  } finally {
+    lines.close();
+  }
+}
+
+/**
+ * A question whose answer is not shown.
+ *
+ * @throws UsageError if the person gives up
+ */
+export async function askSecret(question: string): Promise<string> {
+  const { stdin, stderr } = process;
+  stderr.write(`wispr: ${question}: `);
+  stdin.setRawMode(true);
+  try {
+    return await readHidden();
+  } finally {
+    stdin.setRawMode(false);
+    stdin.pause();
+    stderr.write('\n');
+  }
+}
+
+async function readHidden(): Promise<string> {
+  let typed = '';
+  // Without `destroyOnReturn`, leaving the loop would end standard input for the next question.
+  for await (const text of process.stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    for (const character of text as string) {
+      if (ENTER.includes(character)) return typed;
+      if (GIVE_UP.includes(character)) throw new UsageError('given up');
+      typed = ERASE.includes(character) ? typed.slice(0, -1) : typed + character;
+    }
+  }
+  throw new UsageError('given up');
+}
+
+/** Text that others wrote, without anything that a terminal would act on. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');
+}

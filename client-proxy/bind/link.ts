@@ -1,0 +1,38 @@
+/** The link of an invitation: the key server's address, and a one-time code behind `#`, which is never sent as part of a URL. */
+import { normaliseCode } from '../../core/keys/binding.ts';
+import { isOrigin } from '../../core/site/site.ts';
+import { ReaderError } from '../errors.ts';
+
+export interface InvitationLink {
+  /** Origin of the key server. */
+  readonly keyServer: string;
+  /** Left out to look at an existing connection again. */
+  readonly code: string | undefined;
+}
+
+/**
+ * @throws ReaderError `link-malformed`, `code-refused`; the message never holds the code
+ */
+export function parseInvitationLink(text: string): InvitationLink {
+  const [address = '', ...rest] = text.trim().split('#');
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url || url.username || url.password || url.search) throw malformed('that is not the link of an invitation');
+  if (!isOrigin(url.origin, { allowLoopback: true }))
+    throw malformed('the address of a key server begins with https://');
+  if (url.pathname !== '/') throw malformed('the address of a key server has no path');
+  return { keyServer: url.origin, code: rest.length === 0 ? undefined : parseCode(rest.join('#')) };
+}
+
+function parseCode(text: string): string {
+  const code = normaliseCode(text);
+  if (code) return code;
+  throw new ReaderError('code-refused', 'what stands after # is not an invitation code: it has 16 letters and digits', {
+    hint: 'copy the whole link from the invitation; on a command line, put it between quotes',
+  });
+}
+
+function malformed(message: string): ReaderError {
+  return new ReaderError('link-malformed', message, {
+    hint: 'for example https://keys.news.example#ABCD-EFGH-JKMN-PQRS',
+  });
+}

@@ -1,0 +1,44 @@
+/** `--connect-to HOST1:PORT1:HOST2:PORT2` with curl's meaning: requests to HOST1:PORT1 connect to HOST2:PORT2 instead. */
+import { ReaderError } from '../errors.ts';
+
+/** One redirection; where curl allows an empty field, `undefined`. */
+export interface ConnectTo {
+  readonly fromHost: string | undefined;
+  readonly fromPort: number | undefined;
+  readonly toHost: string | undefined;
+  readonly toPort: number | undefined;
+}
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+const FIELDS = /^(\[[0-9A-Fa-f:.]*\]|[^:[\]]*):(\d{0,5}):(\[[0-9A-Fa-f:.]*\]|[^:[\]]*):(\d{0,5})$/;
+
+/** @throws ReaderError `connect-to-malformed` */
+export function parseConnectTo(text: string): ConnectTo {
+  const [matched, fromHost, fromPort, toHost, toPort] = FIELDS.exec(text) ?? [];
+  const ports = [fromPort, toPort].map((port) => (port ? Number(port) : undefined));
+  if (matched === undefined || ports.some((port) => port !== undefined && (port < 1 || port > 65_535))) {
+    throw new ReaderError('connect-to-malformed', `not of the form HOST1:PORT1:HOST2:PORT2: ${text}`, {
+      hint: 'fields may be empty, addresses of IPv6 stand in brackets: news.example:80:127.0.0.1:8080',
+    });
+  }
+  return { fromHost: nameOf(fromHost), fromPort: ports[0], toHost: nameOf(toHost), toPort: ports[1] };
+}
+
+/** Where to connect for `endpoint`; the first rule that fits decides. Names for certificates and `Host` stay as they were. */
+export function redirect(endpoint: Endpoint, rules: readonly ConnectTo[]): Endpoint {
+  const rule = rules.find(
+    ({ fromHost, fromPort }) =>
+      (fromHost === undefined || fromHost === endpoint.host.toLowerCase()) &&
+      (fromPort === undefined || fromPort === endpoint.port),
+  );
+  return { host: rule?.toHost ?? endpoint.host, port: rule?.toPort ?? endpoint.port };
+}
+
+/** Sockets want IPv6 addresses without brackets. */
+function nameOf(field: string | undefined): string | undefined {
+  return field ? field.replace(/^\[(.*)\]$/, '$1').toLowerCase() : undefined;
+}

@@ -1,0 +1,102 @@
+/** One GET to a content host. What goes wrong has one of two names: no answer, or one that is not an answer. */
+import type { Dispatcher } from 'undici';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { reasonOf } from '../errors.ts';
+import { BodyQueue } from './body-queue.ts';
+import type { Upstream } from './upstream.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: BodyQueue;
+}
+
+/** undici's names for answers that break the protocol, and for bodies that break off. */
+const BROKEN_ANSWER = /^(?:HPE_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH|RES_EXCEEDED_MAX_SIZE)$)/;
+const CLOSED = 'UND_ERR_SOCKET';
+
+/**
+ * Fetches one path. Nothing that says who the reader is goes along: no cookie, no referrer, no user agent.
+ *
+ * @param range - bytes of the object: `start` inclusive, `end` exclusive
+ * @throws ReadingError `content-host-unreachable`, `content-host-answer`; also out of the body
+ */
+export async function fetchBody(
+  upstream: Upstream,
+  origin: string,
+  path: string,
+  range?: { readonly start: number; readonly end: number },
+): Promise<Answer> {
+  const headers = ['accept', '*/*', 'accept-encoding', 'identity'];
+  if (range) headers.push('range', `bytes=${range.start}-${range.end - 1}`);
+  try {
+    return await attempt(upstream, origin, path, headers);
+  } catch (error) {
+    // A connection that was kept may close just when it is used again: once more, on another.
+    if ((error as { cause?: { code?: string } }).cause?.code !== CLOSED) throw error;
+    return attempt(upstream, origin, path, headers);
+  }
+}
+
+function attempt(upstream: Upstream, origin: string, path: string, headers: string[]): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const authority = origin.slice(origin.indexOf('//') + 2);
+    try {
+      upstream.dispatch(
+        origin,
+        authority,
+        { path, method: 'GET', headers },
+        new AnswerHandler(resolve, reject, authority),
+      );
+    } catch (error) {
+      reject(describe(error, authority));
+    }
+  });
+}
+
+class AnswerHandler implements Dispatcher.DispatchHandler {
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #host: string;
+  #body: BodyQueue | undefined;
+
+  constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void, host: string) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#host = host;
+  }
+
+  onRequestStart(): void {
+    // undici insists on it.
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    if (status < 200) return; // interim answers say nothing that counts
+    this.#body = new BodyQueue(controller);
+    this.#resolve({ status, body: this.#body });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#body?.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#body?.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const described = describe(error, this.#host);
+    if (this.#body) this.#body.fail(described);
+    else this.#reject(described);
+  }
+}
+
+function describe(error: unknown, host: string): Error {
+  const { code = '', message } = error as { code?: string; message: string };
+  if (code === 'loop') return error as Error;
+  const broken = BROKEN_ANSWER.test(code) || /^bad (?:response|upgrade)$/.test(message);
+  return broken
+    ? new ReadingError('content-host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, { cause: error })
+    : new ReadingError('content-host-unreachable', `${host} could not be reached: ${reasonOf(error)}`, {
+        cause: error,
+      });
+}

@@ -1,0 +1,76 @@
+/**
+ * Where one request gets its bytes: the content hosts of a site, in the publisher's order. Holds what is under way, so that everything
+ * ends when the client leaves, or when it takes too long until a document is open.
+ */
+import type { ByteRange } from '../../core/object/geometry.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import type { ContentAnswer } from '../../core/reading/open-at.ts';
+import type { BodyQueue } from '../content/body-queue.ts';
+import { type Answer, fetchBody } from '../content/fetch-body.ts';
+import type { Upstream } from '../content/upstream.ts';
+import { LIMITS } from '../limits.ts';
+
+export class ContentSource {
+  readonly #upstream: Upstream;
+  readonly #origins: readonly string[];
+  readonly #timer: NodeJS.Timeout;
+  #current: BodyQueue | undefined;
+  #ended: Error | undefined;
+
+  constructor(upstream: Upstream, origins: readonly string[]) {
+    this.#upstream = upstream;
+    this.#origins = origins;
+    this.#timer = setTimeout(() => this.end(tooSlow()), LIMITS.openTimeout);
+  }
+
+  /** For `openAt`. */
+  readonly fetch = (urlPath: string): Promise<ContentAnswer> => this.fetchRange(urlPath);
+
+  /** One path, or a range of it; the next content host is asked only where one cannot be reached. */
+  async fetchRange(urlPath: string, range?: ByteRange): Promise<Answer> {
+    let failure: unknown;
+    for (const origin of this.#origins) {
+      try {
+        return this.#hold(await fetchBody(this.#upstream, origin, urlPath, range));
+      } catch (error) {
+        if (!(error instanceof ReadingError) || error.code !== 'content-host-unreachable') throw error;
+        failure ??= error;
+      }
+    }
+    throw failure;
+  }
+
+  /** The document is open: from now on only silence ends it. */
+  opened(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** What is coming now is not wanted any more; something else will be fetched. */
+  release(): void {
+    this.#current?.destroy(new Error('not wanted'));
+    this.#current = undefined;
+  }
+
+  /** Closes whatever is still coming. Harmless where all has come. */
+  end(reason: Error): void {
+    clearTimeout(this.#timer);
+    this.#ended ??= reason;
+    this.#current?.destroy(reason);
+  }
+
+  #hold(answer: Answer): Answer {
+    this.#current = answer.body;
+    if (this.#ended) {
+      answer.body.destroy(this.#ended);
+      throw this.#ended;
+    }
+    return answer;
+  }
+}
+
+function tooSlow(): ReadingError {
+  return new ReadingError(
+    'content-host-unreachable',
+    `the content host took more than ${LIMITS.openTimeout / 1000} seconds`,
+  );
+}

@@ -1,0 +1,90 @@
+/** Puts verified content on the wire, as fast as the client takes it and no faster. */
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliDecompress, createGunzip } from 'node:zlib';
+import type { ByteRange } from '../../core/object/geometry.ts';
+import type { ContentCoding } from '../../core/object/metadata.ts';
+import type { HeaderFields } from './representation.ts';
+
+export interface Delivery {
+  readonly status: number;
+  readonly headers: HeaderFields;
+  readonly content: AsyncIterator<Uint8Array>;
+  /** Bytes of content. */
+  readonly length: number;
+  readonly undo?: ContentCoding | undefined;
+}
+
+/**
+ * Sends head and content. Whatever the content throws before its first piece is thrown before anything is sent; afterwards the caller has
+ * to end the transfer visibly incomplete.
+ */
+export async function deliver(
+  response: ServerResponse,
+  { status, headers, content, length, undo }: Delivery,
+): Promise<void> {
+  const first = await content.next();
+  if (undo) return deliverUndone(response, status, headers, undo, first, content);
+  // Mostly the first piece is all there is; then head and content leave together.
+  if (first.done || first.value.length === length) {
+    if (!first.done) await content.next(); // the end has passed its checks too
+    response.writeHead(status, headers);
+    response.end(first.value);
+    return;
+  }
+  response.writeHead(status, headers);
+  for (let piece: IteratorResult<Uint8Array> = first; !piece.done; piece = await content.next()) {
+    if (!response.write(piece.value)) await drained(response);
+    if (response.destroyed) return;
+  }
+  response.end();
+}
+
+async function deliverUndone(
+  response: ServerResponse,
+  status: number,
+  headers: HeaderFields,
+  undo: ContentCoding,
+  first: IteratorResult<Uint8Array>,
+  content: AsyncIterator<Uint8Array>,
+): Promise<void> {
+  response.writeHead(status, headers);
+  const decoder = undo === 'gzip' ? createGunzip() : createBrotliDecompress();
+  await pipeline(Readable.from(startingWith(first, content), { objectMode: false }), decoder, response);
+}
+
+async function* startingWith(
+  first: IteratorResult<Uint8Array>,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  for (let piece = first; !piece.done; piece = await rest.next()) yield piece.value;
+}
+
+/** Resolves when the client has taken what was written, or is gone. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.once('drain', done);
+    response.once('close', done);
+  });
+}
+
+/** A range of content that comes from its beginning. */
+export async function* sliceOf(
+  content: AsyncIterable<Uint8Array>,
+  { start, end }: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  let position = 0;
+  for await (const piece of content) {
+    const from = Math.max(0, start - position);
+    const to = Math.min(piece.length, end - position);
+    if (to > from) yield piece.subarray(from, to);
+    position += piece.length;
+    if (position >= end) return;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Answers a request for a document of a connected site: what HTTP says of GET, HEAD, conditions and ranges, on top of `core/`, which
+ * decides what may be shown. Forward proxy and gateway both come here.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { DocumentReader, OpenedDocument } from '../../core/object/document-reader.ts';
+import { openAt } from '../../core/reading/open-at.ts';
+import type { BoundSite } from '../bound-sites.ts';
+import { nowInSeconds } from '../clock.ts';
+import type { Upstream } from '../content/upstream.ts';
+import { LIMITS } from '../limits.ts';
+import { isSingleRange, parseByteRange } from './byte-range.ts';
+import { ContentSource } from './content-source.ts';
+import { deliver, sliceOf } from './delivery.ts';
+import { fetchBlocks } from './fetch-blocks.ts';
+import { chooseRepresentation, type HeaderFields, type Representation } from './representation.ts';
+import { isNotModified, rangeApplies } from './validators.ts';
+
+export interface DocumentRequest {
+  readonly bound: BoundSite;
+  readonly description: SiteDescription;
+  /** The document's path. */
+  readonly path: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** What the door adds to the signed headers. */
+  readonly decorate: (headers: HeaderFields) => HeaderFields;
+}
+
+/** One request on its way. */
+interface Exchange extends DocumentRequest {
+  readonly source: ContentSource;
+  /** The `Range` header, where it may be honoured. */
+  readonly range: string | undefined;
+}
+
+/**
+ * @throws whatever kept the document from being shown; if `response.headersSent`, the caller must end it visibly incomplete
+ */
+export async function serveDocument(upstream: Upstream, wanted: DocumentRequest): Promise<void> {
+  const { request, response, description } = wanted;
+  const source = new ContentSource(upstream, description.content);
+  const header = request.method === 'GET' ? request.headers.range : undefined;
+  const exchange = { ...wanted, source, range: isSingleRange(header) ? header : undefined };
+  const stop = () => source.end(new Error('the client left'));
+  response.once('close', stop);
+  try {
+    if (!(await serveRemembered(exchange))) await serveFresh(exchange);
+  } finally {
+    response.off('close', stop);
+    source.end(new Error('nothing more is wanted'));
+  }
+}
+
+/** From the beginning: head and first block are verified before anything is decided. */
+async function serveFresh(exchange: Exchange): Promise<void> {
+  const { bound, path, request, response, source, range } = exchange;
+  const expected = { site: bound.site, path, publisherKey: bound.publisherKey };
+  const opened = await openAt(source.fetch, expected, { findKey: bound.keys.find, now: nowInSeconds() });
+  source.opened();
+  const chosen = await represent(opened.reader, exchange);
+  if (isNotModified(request.headers, chosen)) endNotModified(response, chosen);
+  else if (request.method === 'HEAD') response.writeHead(200, chosen.headers).end();
+  else if (range !== undefined && chosen.ranges && rangeApplies(request.headers, chosen))
+    await serveRangeOf(opened, chosen, range, exchange);
+  else await sendWhole(opened, chosen, response);
+}
+
+function sendWhole(
+  { content, metadata }: OpenedDocument,
+  chosen: Representation,
+  response: ServerResponse,
+): Promise<void> {
+  const { headers, undo } = chosen;
+  return deliver(response, { status: 200, headers, content, length: metadata.contentLength, undo });
+}
+
+/** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */
+async function serveRangeOf(
+  opened: OpenedDocument,
+  chosen: Representation,
+  header: string,
+  exchange: Exchange,
+): Promise<void> {
+  const { reader, content, metadata } = opened;
+  const { bound, path, response, source } = exchange;
+  bound.remembered.set(path, reader);
+  const range = parseByteRange(header, metadata.contentLength);
+  if (range === undefined) return sendWhole(opened, chosen, response);
+  if (range === 'unsatisfiable') return endUnsatisfiable(response, chosen, metadata.contentLength);
+  if (range.start <= LIMITS.skippedInStream)
+    return sendRange(sliceOf(content, range), chosen, range, metadata.contentLength, response);
+  source.release();
+  if (!(await serveBlocks(reader, chosen, header, exchange))) await serveFresh({ ...exchange, range: undefined });
+}
+
+/** With a head that was verified a while ago. `false`: nothing was sent, and the document has to be opened anew. */
+async function serveRemembered(exchange: Exchange): Promise<boolean> {
+  const { bound, path, request, range } = exchange;
+  const reader = range === undefined ? undefined : bound.remembered.get(path);
+  if (range === undefined || reader === undefined) return false;
+  const chosen = await represent(reader, exchange);
+  if (!chosen.ranges || !rangeApplies(request.headers, chosen) || isNotModified(request.headers, chosen)) return false;
+  return serveBlocks(reader, chosen, range, exchange);
+}
+
+/**
+ * Fetches the blocks that hold a range, and sends it. `false` if nothing was sent, because the content host has another object than `reader`
+ * knows, or serves no ranges.
+ */
+async function serveBlocks(
+  reader: DocumentReader,
+  chosen: Representation,
+  header: string,
+  exchange: Exchange,
+): Promise<boolean> {
+  const { bound, path, response, source } = exchange;
+  const { contentLength } = reader.metadata;
+  const range = parseByteRange(header, contentLength);
+  if (range === undefined || range === 'unsatisfiable') return false;
+  try {
+    const payload = await fetchBlocks(reader, range, source, path);
+    if (payload === undefined) return false;
+    await sendRange(reader.contentRange(range, payload), chosen, range, contentLength, response);
+    return true;
+  } catch (error) {
+    bound.remembered.forget(path);
+    if (response.headersSent) throw error;
+    source.release();
+    return false;
+  }
+}
+
+function sendRange(
+  content: AsyncGenerator<Uint8Array>,
+  { headers }: Representation,
+  { start, end }: { readonly start: number; readonly end: number },
+  total: number,
+  response: ServerResponse,
+): Promise<void> {
+  const length = end - start;
+  const fields = {
+    ...headers,
+    'content-length': String(length),
+    'content-range': `bytes ${start}-${end - 1}/${total}`,
+  };
+  return deliver(response, { status: 206, headers: fields, content, length });
+}
+
+async function represent(reader: DocumentReader, { request, decorate }: Exchange): Promise<Representation> {
+  const chosen = await chooseRepresentation(reader, request.headers);
+  return { ...chosen, headers: decorate(chosen.headers) };
+}
+
+function endNotModified(response: ServerResponse, { headers }: Representation): void {
+  const { 'content-type': _type, 'content-length': _length, 'content-encoding': _coding, ...rest } = headers;
+  response.writeHead(304, rest).end();
+}
+
+function endUnsatisfiable(response: ServerResponse, { headers }: Representation, total: number): void {
+  const { 'content-type': _type, ...rest } = headers;
+  response.writeHead(416, { ...rest, 'content-length': '0', 'content-range': `bytes */${total}` }).end();
+}

@@ -1,0 +1,39 @@
+/** Fetches whole blocks out of the middle of a payload. What comes is checked against the digests of a verified head, like all blocks. */
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import type { DocumentReader } from '../../core/object/document-reader.ts';
+import type { ByteRange } from '../../core/object/geometry.ts';
+import { isEncrypted } from '../../core/object/header.ts';
+import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import type { ContentSource } from './content-source.ts';
+
+const SKIPPED_AT_ONCE = 65_536;
+
+/**
+ * The payload from the first block that `range` needs; where the content host ignores the range, what is before it is skipped.
+ *
+ * @returns `undefined` where the host answers neither with a range nor with the whole
+ */
+export async function fetchBlocks(
+  reader: DocumentReader,
+  range: ByteRange,
+  source: ContentSource,
+  path: string,
+): Promise<ByteReader | undefined> {
+  const encrypted = isEncrypted(reader.head.header);
+  const offset = encrypted ? reader.head.length : 0; // a signed document's payload is a file of its own
+  const blocks = reader.payloadRange(range);
+  const bytes = { start: offset + blocks.start, end: offset + blocks.end };
+  const { status, body } = await source.fetchRange(encrypted ? objectUrlPathOf(path) : urlPathOf(path), bytes);
+  if (status !== 200 && status !== 206) {
+    await body.return();
+    return undefined;
+  }
+  const payload = new ByteReader(body);
+  source.opened();
+  if (status === 200) await skip(payload, bytes.start);
+  return payload;
+}
+
+async function skip(payload: ByteReader, length: number): Promise<void> {
+  for (let left = length; left > 0; left -= SKIPPED_AT_ONCE) await payload.read(Math.min(left, SKIPPED_AT_ONCE));
+}

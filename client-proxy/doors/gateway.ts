@@ -1,0 +1,29 @@
+/** The gateway: connected sites below `localhost`, a secure context for browsers without any settings (DESIGN section 9). */
+import type { HeaderFields } from '../documents/representation.ts';
+
+/** Decrypted pages come from this machine; that must not let them look around on it. */
+const CLOSED_FEATURES = 'local-network=(), local-network-access=(), loopback-network=()';
+
+/** What stands in `Host` for a site's gateway, before the port. */
+const GATEWAY_HOST = /^([a-z0-9-]{1,63})\.localhost$/;
+
+/** The label in a gateway's host name. */
+export function labelOf(host: string): string | undefined {
+  return GATEWAY_HOST.exec(host)?.[1];
+}
+
+/** Signed headers, and what keeps other sites' pages out. A second policy can only narrow the first. */
+export function gatewayHeaders(headers: HeaderFields): HeaderFields {
+  return {
+    ...headers,
+    'content-security-policy': both(headers['content-security-policy'], "frame-ancestors 'self'"),
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    // Of two values for one feature the later counts.
+    'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES),
+  };
+}
+
+function both(signed: string | string[] | undefined, ours: string): string | string[] {
+  return signed === undefined ? ours : [signed, ours].flat();
+}

@@ -1,0 +1,106 @@
+/** Requests for sites that this reader is not connected with: passed on and back untouched, streaming, whatever the method. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Upstream } from '../content/upstream.ts';
+import { ReaderError, reasonOf } from '../errors.ts';
+import { forwardedFields } from './header-fields.ts';
+import { type AbsoluteTarget, authorityOf } from './request-target.ts';
+
+/** Ports that no browser speaks HTTP to. */
+const REFUSED_PORTS = new Set([25]);
+
+/**
+ * @throws ReaderError `port-refused`, `host-unreachable`, `host-answer`, `loop`; if `response.headersSent`, the caller must end the transfer
+ * visibly incomplete
+ */
+export function passThrough(
+  upstream: Upstream,
+  target: AbsoluteTarget,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (REFUSED_PORTS.has(target.port))
+      return reject(new ReaderError('port-refused', `port ${target.port} is not for HTTP`));
+    const authority = authorityOf(target);
+    const wanted = {
+      path: target.path,
+      method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
+      headers: forwardedFields(request.rawHeaders, ['host']),
+      body: hasBody(request) ? request : null,
+    };
+    try {
+      upstream.dispatch(
+        `http://${authority}`,
+        authority,
+        wanted,
+        new PassThroughHandler(response, authority, resolve, reject),
+      );
+    } catch (error) {
+      reject(
+        new ReaderError('request-malformed', `the request cannot be passed on: ${reasonOf(error)}`, { cause: error }),
+      );
+    }
+  });
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+class PassThroughHandler implements Dispatcher.DispatchHandler {
+  readonly #response: ServerResponse;
+  readonly #host: string;
+  readonly #resolve: () => void;
+  readonly #reject: (error: Error) => void;
+
+  constructor(response: ServerResponse, host: string, resolve: () => void, reject: (error: Error) => void) {
+    this.#response = response;
+    this.#host = host;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#response.destroyed) controller.abort(new Error('the client left'));
+    this.#response.on('close', () => controller.abort(new Error('the client left')));
+    this.#response.on('drain', () => controller.resume());
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
+    if (status < 200) return; // interim answers are for this hop
+    // A field with a character that HTTP has no place for throws here, and becomes an error of the host.
+    this.#response.writeHead(status, statusMessage, forwardedFields(rawFields(controller)));
+    if (!controller.paused) this.#response.flushHeaders();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#response.write(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#response.end();
+    this.#resolve();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#reject(describe(error, this.#host));
+  }
+}
+
+/** HTTP's header fields are bytes; Latin-1 keeps each of them. */
+function rawFields({ rawHeaders }: Dispatcher.DispatchController): string[] {
+  return Array.isArray(rawHeaders)
+    ? rawHeaders.map((part) => (typeof part === 'string' ? part : part.toString('latin1')))
+    : [];
+}
+
+function describe(error: Error & { code?: string }, host: string): ReaderError {
+  if (error instanceof ReaderError) return error;
+  const broken = /^(?:HPE_|ERR_INVALID_CHAR|ERR_HTTP_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH))/.test(
+    error.code ?? '',
+  );
+  return broken || /^bad (?:response|upgrade)$/.test(error.message)
+    ? new ReaderError('host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, { cause: error })
+    : new ReaderError('host-unreachable', `${host} could not be reached: ${reasonOf(error)}`, { cause: error });
+}

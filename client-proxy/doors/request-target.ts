@@ -1,0 +1,52 @@
+/**
+ * What a request asks for. One host has one spelling here: lower case, no final dot, no default port, whatever the client wrote, so that
+ * a connected site cannot be reached around its checks (ATTACKS row 88).
+ */
+
+/** A request in absolute form, as clients send it to a proxy. */
+export interface AbsoluteTarget {
+  /** Host name without final dot; addresses of IPv6 in brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Path and query exactly as the client wrote them; begins with `/`. */
+  readonly path: string;
+}
+
+const ABSOLUTE = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#\\]*)([^#]*)/;
+const HTTP_PORT = 80;
+
+/** The scheme of a target in absolute form, in lower case; `undefined` for other forms. */
+export function schemeOf(target: string): string | undefined {
+  return ABSOLUTE.exec(target)?.[1]?.toLowerCase();
+}
+
+/** @returns `undefined` for anything that is not a sound `http:` URL */
+export function parseAbsoluteTarget(target: string): AbsoluteTarget | undefined {
+  const [, scheme, authority = '', rest = ''] = ABSOLUTE.exec(target) ?? [];
+  const endpoint = scheme?.toLowerCase() === 'http' ? parseAuthority(authority, HTTP_PORT) : undefined;
+  if (endpoint === undefined || /[^\x21-\x7e\x80-\xff]/.test(rest)) return undefined;
+  return { ...endpoint, path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+/**
+ * Host and port out of `host[:port]`.
+ *
+ * @param defaultPort - `undefined`: the port must be there
+ */
+export function parseAuthority(
+  authority: string,
+  defaultPort: number | undefined,
+): { host: string; port: number } | undefined {
+  const url = `http://${authority}/`;
+  if (authority === '' || /[@/?#\\\s]/.test(authority) || !URL.canParse(url)) return undefined;
+  const { hostname } = new URL(url);
+  const [, digits] = /:(\d*)$/.exec(authority) ?? [];
+  const port = digits ? Number(digits) : defaultPort;
+  const host = hostname.replace(/\.$/, '');
+  return port === undefined || port < 1 || port > 65_535 || host === '' ? undefined : { host, port };
+}
+
+/** `Host` for an endpoint, without a default port. */
+export function authorityOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  return port === HTTP_PORT ? host : `${host}:${port}`;
+}

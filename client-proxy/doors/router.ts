@@ -1,0 +1,133 @@
+/** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CodedError } from '../../core/errors.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { documentPathOf } from '../../core/site/path.ts';
+import type { BoundSite, BoundSites } from '../bound-sites.ts';
+import type { Upstream } from '../content/upstream.ts';
+import { serveDocument } from '../documents/document-door.ts';
+import type { HeaderFields } from '../documents/representation.ts';
+import { ReaderError } from '../errors.ts';
+import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
+import { gatewayHeaders, labelOf } from './gateway.ts';
+import { serveHome } from './home.ts';
+import { passThrough } from './pass-through.ts';
+import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
+import { isWelcome } from './same-origin.ts';
+
+export interface RouterOptions {
+  readonly sites: BoundSites;
+  readonly upstream: Upstream;
+  readonly ownPort: () => number | undefined;
+  /** Told of every refusal; `address` is host and path, without the query. */
+  readonly refused: (error: CodedError, address: string) => void;
+}
+
+/** A request with what is known about it so far, for the page if it is refused. */
+interface Call extends RefusedRequest {
+  address?: string;
+  readingUrl?: string;
+}
+
+const OWN_HOSTS = ['localhost', '127.0.0.1'];
+
+export class Router {
+  readonly #options: RouterOptions;
+
+  constructor(options: RouterOptions) {
+    this.#options = options;
+  }
+
+  /** Answers one request. Never throws: what goes wrong becomes a page, or a transfer that is visibly cut. */
+  readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const call: Call = { request, response };
+    try {
+      const { sites } = this.#options;
+      const refreshing = sites.refresh();
+      if (refreshing) await refreshing;
+      await this.#route(call);
+    } catch (error) {
+      const known = refuse(error, call);
+      this.#options.refused(known, call.address ?? '');
+    }
+  };
+
+  #route(call: Call): Promise<void> | void {
+    const target = call.request.url ?? '';
+    if (target.startsWith('/')) return this.#own(call, parseAuthority(call.request.headers.host ?? '', 80), target);
+    const scheme = schemeOf(target);
+    if (scheme !== undefined && scheme !== 'http')
+      throw new ReaderError('scheme-refused', `${scheme}: is not fetched here`);
+    const absolute = parseAbsoluteTarget(target);
+    if (absolute === undefined) throw new ReaderError('request-malformed', 'the address is not one of http:');
+    return this.#forward(call, absolute);
+  }
+
+  /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
+  #forward(call: Call, target: AbsoluteTarget): Promise<void> | void {
+    if (this.#isOwn(target)) return this.#own(call, target, target.path);
+    const bound = target.port === 80 ? this.#options.sites.find(target.host) : undefined;
+    call.address = `${target.host}${target.path.split('?', 1)[0]}`;
+    return bound
+      ? this.#serve(call, bound, target.path, (headers) => headers)
+      : passThrough(this.#options.upstream, target, call.request, call.response);
+  }
+
+  /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
+  #own(call: Call, host: { host: string; port: number } | undefined, path: string): Promise<void> | void {
+    if (host === undefined || !this.#isOwn(host))
+      throw new ReaderError('host-unknown', 'the address is not one of this program');
+    call.address = `${host.host}${path.split('?', 1)[0]}`;
+    if (!isWelcome(call.request.headers, `http://${host.host}:${host.port}`))
+      throw new ReaderError('cross-site', 'the request was made by a page of another site');
+    const label = labelOf(host.host);
+    if (label === undefined)
+      return serveHome(
+        this.#options.sites.all(),
+        (site) => this.gatewayUrl(site.label),
+        path,
+        call.request,
+        call.response,
+      );
+    const bound = this.#options.sites.findLabel(label);
+    if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
+    return this.#serve(call, bound, path, gatewayHeaders);
+  }
+
+  async #serve(
+    call: Call,
+    bound: BoundSite,
+    target: string,
+    decorate: (headers: HeaderFields) => HeaderFields,
+  ): Promise<void> {
+    const { description } = bound;
+    if (description === undefined)
+      throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
+    call.readingUrl = readingUrlOf(description.reading, target);
+    const { request, response } = call;
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw new ReaderError('method-refused', `${request.method} is not possible here`);
+    const path = documentPathOf(target);
+    if (path === undefined) throw new ReadingError('path-refused', 'the address has a spelling that no document has');
+    const renewing = bound.descriptor.ensure();
+    const current = renewing && (await renewing) ? await this.#reread(bound) : { bound, description };
+    await serveDocument(this.#options.upstream, { ...current, path, request, response, decorate });
+  }
+
+  /** After its descriptor was renewed. */
+  async #reread({ site }: BoundSite) {
+    await this.#options.sites.refresh();
+    const bound = this.#options.sites.find(site);
+    if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
+    return { bound, description: bound.description };
+  }
+
+  /** Where a browser without any settings opens a site. */
+  gatewayUrl(label: string): string {
+    return `http://${label}.localhost:${this.#options.ownPort()}/`;
+  }
+
+  #isOwn({ host, port }: { host: string; port: number }): boolean {
+    return port === this.#options.ownPort() && (OWN_HOSTS.includes(host) || labelOf(host) !== undefined);
+  }
+}

@@ -1,0 +1,59 @@
+import { CodedError } from '../core/errors.ts';
+
+/** What can go wrong on the reader's machine, besides the checks of `core/`. docs/errors.md documents each. */
+export type ReaderErrorCode =
+  // the store
+  | 'store-damaged'
+  | 'store-newer'
+  | 'store-unusable'
+  | 'storage-key-missing'
+  | 'storage-key-wrong'
+  | 'passphrase-needed'
+  | 'passphrase-wrong'
+  | 'passphrase-unexpected'
+  // connecting to a publisher
+  | 'link-malformed'
+  | 'code-needed'
+  | 'code-refused'
+  | 'clock-off'
+  | 'descriptor-foreign'
+  | 'descriptor-older'
+  | 'site-taken'
+  | 'not-confirmed'
+  // keys
+  | 'key-server-unreachable'
+  | 'key-server-certificate'
+  | 'key-server-answer'
+  | 'not-entitled'
+  | 'subscription-lapsed'
+  | 'device-revoked'
+  // requests
+  | 'site-withdrawn'
+  | 'request-malformed'
+  | 'method-refused'
+  | 'scheme-refused'
+  | 'cross-site'
+  | 'host-unknown'
+  | 'port-refused'
+  | 'tunnel-refused'
+  | 'loop'
+  | 'host-unreachable'
+  | 'host-answer'
+  // starting
+  | 'connect-to-malformed'
+  | 'parent-proxy-malformed'
+  | 'port-taken'
+  | 'internal';
+
+/** The reader's side could not do what it was asked; nothing was released, and nothing half changed. */
+export class ReaderError extends CodedError<ReaderErrorCode> {
+  constructor(code: ReaderErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+    super(code, message, options);
+  }
+}
+
+/** The text of anything thrown, for a message that says why. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors.at(-1));
+  return error instanceof Error ? error.message || error.name : String(error);
+}

@@ -1,0 +1,21 @@
+/** The name of a site below `localhost`: one DNS label, because `a.com.localhost` and `b.com.localhost` share cookies (DESIGN section 9). */
+import { sha256 } from '#primitives';
+import { utf8 } from '../core/encoding/bytes.ts';
+
+const MAXIMUM_LABEL = 63;
+const HASH_CHARACTERS = 10;
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/**
+ * A readable part and 50 bits of SHA-256, so that two sites differ. Runs of hyphens become one: `xn--` at the beginning of a label that
+ * is not an international name is an error to browsers.
+ */
+export async function gatewayLabel(site: string): Promise<string> {
+  const digest = await sha256(utf8(`wispr/1 gateway label\n${site}`));
+  const hash = Array.from(digest.subarray(0, HASH_CHARACTERS), (byte) => ALPHABET[byte % 32]).join('');
+  const name = site
+    .replaceAll('.', '-')
+    .replace(/-{2,}/g, '-')
+    .slice(0, MAXIMUM_LABEL - HASH_CHARACTERS - 1);
+  return `${name.replace(/-$/, '')}-${hash}`;
+}

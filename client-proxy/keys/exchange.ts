@@ -1,0 +1,84 @@
+/** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
+import { type Dispatcher, request } from 'undici';
+import { concat } from '../../core/encoding/bytes.ts';
+import { isOrigin } from '../../core/site/site.ts';
+import { ReaderError, reasonOf } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+
+export interface Exchange {
+  readonly method?: 'GET' | 'POST';
+  readonly contentType?: string;
+  readonly body?: Uint8Array;
+  /** Bytes of the answer. */
+  readonly maximumLength: number;
+}
+
+export interface ExchangeAnswer {
+  readonly status: number;
+  readonly body: Uint8Array;
+  /** Seconds since 1970 by the other's clock, if it says. */
+  readonly time: number | undefined;
+}
+
+/** Failures that the reader can tell apart: what `https:` says of a certificate. */
+const CERTIFICATE = /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
+
+/**
+ * @param origin - of the server
+ * @throws ReaderError `key-server-unreachable`, `key-server-certificate`, `key-server-answer`, `link-malformed`
+ */
+export async function exchange(
+  dispatcher: Dispatcher,
+  origin: string,
+  path: string,
+  { method = 'GET', contentType, body, maximumLength }: Exchange,
+): Promise<ExchangeAnswer> {
+  if (!isOrigin(origin, { allowLoopback: true }))
+    throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
+  try {
+    const answer = await request(origin + path, {
+      dispatcher,
+      method,
+      signal: AbortSignal.timeout(LIMITS.exchangeTimeout),
+      headers: { accept: '*/*', ...(contentType && { 'content-type': contentType }) },
+      ...(body && { body }),
+    });
+    const date = Date.parse(String(answer.headers.date ?? ''));
+    return {
+      status: answer.statusCode,
+      body: await readBounded(answer.body, maximumLength, origin),
+      time: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
+    };
+  } catch (error) {
+    throw describe(error, origin);
+  }
+}
+
+async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, origin: string): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body) {
+    length += part.length;
+    if (length > maximum)
+      throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
+    parts.push(part);
+  }
+  return concat(...parts);
+}
+
+function describe(error: unknown, origin: string): ReaderError {
+  if (error instanceof ReaderError) return error;
+  const { code = '', name } = error as { code?: string; name?: string };
+  const options = { cause: error };
+  if (CERTIFICATE.test(code)) {
+    return new ReaderError('key-server-certificate', `the certificate of ${origin} is not valid: ${reasonOf(error)}`, {
+      ...options,
+      hint: 'check the address, and the clock of this machine; if it is right, tell the publisher',
+    });
+  }
+  const why = name === 'TimeoutError' ? 'no answer in time' : reasonOf(error);
+  return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, {
+    ...options,
+    hint: 'check the address and your connection, and try again',
+  });
+}

@@ -1,0 +1,125 @@
+/**
+ * Finds set keys: in memory, in the store, then from the key server. Ids that are wanted at the same time travel in one request, one
+ * id is never asked for twice at once, and a refusal is remembered for a while.
+ */
+import type { Dispatcher } from 'undici';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { encodeKeyRequest, MAXIMUM_KEYS_PER_REQUEST, openKeyAnswer } from '../../core/keys/key-request.ts';
+import type { SetKey } from '../../core/object/document-reader.ts';
+import { nowInSeconds } from '../clock.ts';
+import { ReaderError, type ReaderErrorCode } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import type { ReaderStore, StoredBinding } from '../store/store.ts';
+import { sendKeyRequest } from './key-server.ts';
+import { type KeyResults, unwrapAnswer } from './unwrap-answer.ts';
+
+interface Wanted {
+  readonly id: KeyId;
+  readonly resolve: (key: SetKey) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Answers that will be the same if asked again at once. */
+const LASTING: readonly ReaderErrorCode[] = ['not-entitled', 'subscription-lapsed', 'device-revoked'];
+
+/** The keys of one binding. */
+export class KeyFinder {
+  readonly #binding: StoredBinding;
+  readonly #store: ReaderStore;
+  readonly #dispatcher: Dispatcher;
+  readonly #keys = new Map<KeyId, SetKey>();
+  readonly #underWay = new Map<KeyId, Promise<SetKey>>();
+  readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
+  #batch: Wanted[] = [];
+
+  constructor(binding: StoredBinding, store: ReaderStore, dispatcher: Dispatcher) {
+    this.#binding = binding;
+    this.#store = store;
+    this.#dispatcher = dispatcher;
+  }
+
+  /**
+   * The key of a set.
+   *
+   * @throws ReaderError why the reader may not have it, or of the exchange with the key server; KeyError, ObjectError of its checks
+   */
+  readonly find = async (id: KeyId): Promise<SetKey> => {
+    const known = this.#keys.get(id);
+    if (known && isUsable(known)) return known;
+    return this.#underWay.get(id) ?? this.#begin(id);
+  };
+
+  #begin(id: KeyId): Promise<SetKey> {
+    const found = this.#lookUp(id).finally(() => this.#underWay.delete(id));
+    this.#underWay.set(id, found);
+    return found;
+  }
+
+  async #lookUp(id: KeyId): Promise<SetKey> {
+    const stored = await this.#store.setKey(this.#binding.id, id);
+    const key = stored && isUsable(stored) ? stored : await this.#askFor(id);
+    this.#keys.set(id, key);
+    return key;
+  }
+
+  #askFor(id: KeyId): Promise<SetKey> {
+    const refused = this.#refused.get(id);
+    if (refused && refused.until > Date.now()) throw refused.error;
+    return new Promise((resolve, reject) => {
+      // Whatever else is wanted in this turn of the event loop goes along.
+      if (this.#batch.length === 0) setImmediate(() => this.#sendBatch());
+      this.#batch.push({ id, resolve, reject });
+    });
+  }
+
+  #sendBatch(): void {
+    const batch = this.#batch;
+    this.#batch = [];
+    for (let start = 0; start < batch.length; start += MAXIMUM_KEYS_PER_REQUEST)
+      this.#answer(batch.slice(start, start + MAXIMUM_KEYS_PER_REQUEST));
+  }
+
+  async #answer(wanted: readonly Wanted[]): Promise<void> {
+    try {
+      const results = await this.#request(wanted.map(({ id }) => id));
+      for (const { id, resolve, reject } of wanted) {
+        const result = results.get(id);
+        if (result instanceof Error) {
+          this.#rememberRefusal(id, result);
+          reject(result);
+        } else if (result) resolve(result);
+      }
+    } catch (error) {
+      for (const { reject } of wanted) reject(error as Error);
+    }
+  }
+
+  async #request(ids: readonly KeyId[]): Promise<KeyResults> {
+    const { deviceKey, descriptor } = this.#binding;
+    const { keyServer } = descriptor;
+    const now = nowInSeconds();
+    const request = await encodeKeyRequest(deviceKey, keyServer, ids, now);
+    const sealed = await sendKeyRequest(this.#dispatcher, keyServer, request);
+    const answer = await openKeyAnswer(sealed, request, deviceKey.key);
+    const results = await unwrapAnswer(answer, ids, deviceKey, keyServer, now);
+    await this.#keep(results);
+    return results;
+  }
+
+  async #keep(results: KeyResults): Promise<void> {
+    const good = Array.from(results).filter((entry): entry is [KeyId, SetKey] => !(entry[1] instanceof Error));
+    if (good.length > 0) await this.#store.saveSetKeys(this.#binding.id, new Map(good));
+  }
+
+  #rememberRefusal(id: KeyId, error: Error): void {
+    if (!(error instanceof ReaderError) || !LASTING.includes(error.code)) return;
+    if (this.#refused.size >= LIMITS.refusedKeys) this.#refused.clear();
+    this.#refused.set(id, { error, until: Date.now() + LIMITS.refusedKeysFor });
+  }
+}
+
+/** A key outside its time is asked for again: its validity may have been extended. */
+function isUsable({ notBefore, notAfter }: SetKey): boolean {
+  const now = nowInSeconds();
+  return notBefore <= now && now <= notAfter;
+}

@@ -1,0 +1,115 @@
+/** The messages to a key server, over HTTP: docs/spec/keys.md. What comes back is checked by `core/keys`. */
+import type { Dispatcher } from 'undici';
+import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { BINDING_PATH } from '../../core/keys/binding.ts';
+import { DESCRIPTOR_PATH, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
+import { KEY_REQUEST_PATH, REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
+import { nowInSeconds } from '../clock.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { type ExchangeAnswer, exchange } from './exchange.ts';
+
+export interface FetchedDescriptor {
+  readonly descriptor: VerifiedDescriptor;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Fetches and verifies the descriptor of a key server.
+ *
+ * @throws ReaderError of exchange.ts, `descriptor-foreign`; KeyError as `verifyDescriptor`
+ */
+export async function fetchDescriptor(dispatcher: Dispatcher, keyServer: string): Promise<FetchedDescriptor> {
+  const answer = await exchange(dispatcher, keyServer, DESCRIPTOR_PATH, { maximumLength: LIMITS.descriptor });
+  if (answer.status !== 200) {
+    throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked who it serves`, {
+      hint: 'is this the address of a key server? the invitation has it in front of #',
+    });
+  }
+  const descriptor = await verifyDescriptor(answer.body, nowInSeconds());
+  if (descriptor.keyServer !== keyServer) {
+    throw new ReaderError(
+      'descriptor-foreign',
+      `${keyServer} shows the descriptor of another key server: ${descriptor.keyServer}`,
+      {
+        hint: 'use the address that the publisher gave you',
+      },
+    );
+  }
+  return { descriptor, bytes: answer.body };
+}
+
+/**
+ * Sends a binding request; the answer is for `acceptBinding`.
+ *
+ * @throws ReaderError of exchange.ts, `code-refused`, `clock-off`
+ */
+export async function sendBindingRequest(
+  dispatcher: Dispatcher,
+  keyServer: string,
+  body: Uint8Array,
+): Promise<Uint8Array> {
+  const answer = await exchange(dispatcher, keyServer, BINDING_PATH, {
+    method: 'POST',
+    contentType: 'application/json',
+    body,
+    maximumLength: LIMITS.keyServerAnswer,
+  });
+  if (answer.status === 200) return answer.body;
+  checkClock(answer, keyServer);
+  throw refusedBinding(answer, keyServer);
+}
+
+/**
+ * Sends a key request; the answer is for `openKeyAnswer`.
+ *
+ * @throws ReaderError of exchange.ts, `clock-off`
+ */
+export async function sendKeyRequest(dispatcher: Dispatcher, keyServer: string, body: Uint8Array): Promise<Uint8Array> {
+  const answer = await exchange(dispatcher, keyServer, KEY_REQUEST_PATH, {
+    method: 'POST',
+    contentType: 'application/json',
+    body,
+    maximumLength: LIMITS.keyServerAnswer,
+  });
+  if (answer.status === 200) return answer.body;
+  checkClock(answer, keyServer);
+  throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked for keys`);
+}
+
+/** The reader's clock and the key server's, side by side: what to put right where they differ. */
+export function clockOff(keyServer: string, theirs: number): ReaderError {
+  const [here, there] = [nowInSeconds(), theirs].map((time) => new Date(time * 1000).toISOString());
+  return new ReaderError('clock-off', `this machine's clock says ${here}, that of ${keyServer} says ${there}`, {
+    hint: 'set the clock of this machine, and try again',
+  });
+}
+
+function checkClock({ time }: ExchangeAnswer, keyServer: string): void {
+  if (time !== undefined && Math.abs(time - nowInSeconds()) > REQUEST_TIME_TOLERANCE) throw clockOff(keyServer, time);
+}
+
+function refusedBinding(answer: ExchangeAnswer, keyServer: string): ReaderError {
+  if (answer.status === 429) {
+    return new ReaderError('code-refused', `${keyServer} was asked too often`, {
+      hint: 'wait a quarter of an hour, and try again',
+    });
+  }
+  if (codeOf(answer) === 'code-refused' || answer.status === 403) {
+    return new ReaderError(
+      'code-refused',
+      'the invitation code is not good: mistyped, used on another device, or expired',
+      {
+        hint: 'copy the whole link from the invitation, or ask the publisher for a new one',
+      },
+    );
+  }
+  const told = codeOf(answer);
+  return new ReaderError('key-server-answer', `${keyServer} refused to connect this device: ${told ?? answer.status}`);
+}
+
+/** The code that an error answer names, for telling refusals apart; of no other consequence. */
+function codeOf({ body }: ExchangeAnswer): string | undefined {
+  const [, code] = /"(?:error|code)"\s*:\s*"([a-z-]{1,40})"/.exec(fromUtf8(body.subarray(0, 1000)) ?? '') ?? [];
+  return code;
+}

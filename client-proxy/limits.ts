@@ -1,0 +1,39 @@
+/** Every bound of the reader's programs, in one place. Lengths in bytes, times in milliseconds. */
+export const LIMITS = {
+  /** Header fields of a request or an answer together. */
+  headerFields: 32_768,
+  /** A provider descriptor, as fetched. */
+  descriptor: 65_536,
+  /** A host's proof, a file or one TXT record. */
+  hostProof: 4_096,
+  /** A key server's answer to a binding request or a key request. */
+  keyServerAnswer: 262_144,
+  /** What is taken of an unwanted answer to keep its connection, instead of closing it. */
+  drained: 65_536,
+  /** What is held of an answer's body before its sender has to wait. */
+  bodyQueue: 262_144,
+  /** How far ahead in an open answer a wanted range may begin; beyond, a request of its own is cheaper. */
+  skippedInStream: 1_048_576,
+  /** Opened documents kept for ranges: their number, the bytes of their heads together, and for how long. */
+  rememberedDocuments: 256,
+  rememberedHeadBytes: 16_777_216,
+  rememberedFor: 300_000,
+  /** Refused key ids remembered, and for how long. */
+  refusedKeys: 10_000,
+  refusedKeysFor: 20_000,
+  connectTimeout: 10_000,
+  /** Until the head of an answer is there. */
+  headersTimeout: 30_000,
+  /** Between two pieces of a body. */
+  bodyTimeout: 30_000,
+  /** Until a document's first block is verified, all requests for it together. */
+  openTimeout: 60_000,
+  /** One exchange with a key server, or one proof of a host. */
+  exchangeTimeout: 15_000,
+  /** Until an unreachable or refusing key server is asked again for the same descriptor. */
+  descriptorRetry: 30_000,
+  /** The age at which a descriptor is fetched again. */
+  descriptorAge: 86_400_000,
+  /** How long requests under way may take to end when the proxy stops. */
+  stopTimeout: 1_000,
+} as const;

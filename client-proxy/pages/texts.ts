@@ -1,0 +1,260 @@
+/**
+ * What the Reader's pages say. Plain words: what it means for whoever wanted to read something, and what they can do. Keyed by error
+ * code; the message of the error itself is shown as the detail.
+ */
+import type { KeyErrorCode } from '../../core/keys/errors.ts';
+import type { ObjectErrorCode } from '../../core/object/errors.ts';
+import type { ReadingErrorCode } from '../../core/reading/errors.ts';
+import type { ReaderErrorCode } from '../errors.ts';
+
+export interface RefusalText {
+  /** HTTP status of the page. */
+  readonly status: number;
+  readonly title: string;
+  readonly lead: string;
+  readonly advice: readonly string[];
+}
+
+type Code = ObjectErrorCode | ReadingErrorCode | KeyErrorCode | ReaderErrorCode;
+
+const ASK_PUBLISHER = 'If it stays like this, tell the publisher, with the code below.';
+const TRY_LATER = 'Try again in a few minutes.';
+
+const CHANGED: RefusalText = {
+  status: 502,
+  title: 'This page is not what the publisher signed',
+  lead: 'It was changed or mixed up on its way to you, so nothing of it is shown.',
+  advice: [
+    'Reload the page: the fault may be a passing one.',
+    'Another network may bring the right page.',
+    ASK_PUBLISHER,
+  ],
+};
+
+const NOT_A_DOCUMENT: RefusalText = {
+  status: 502,
+  title: 'The content host sent something else',
+  lead: 'On this site only what the publisher signed is shown, and the answer was not that. Nothing of it is shown.',
+  advice: ['Check the address: the page may not exist.', TRY_LATER, ASK_PUBLISHER],
+};
+
+const INCOMPLETE: RefusalText = {
+  status: 502,
+  title: 'This page did not arrive whole',
+  lead: 'The content host, or a cache on the way, sent only a part.',
+  advice: ['Reload the page.', ASK_PUBLISHER],
+};
+
+const MISSING: RefusalText = {
+  status: 502,
+  title: 'The content host does not have this page',
+  lead: 'It says that there is nothing at this address. That answer is not signed, so it may be wrong.',
+  advice: ['Check the address.', TRY_LATER, ASK_PUBLISHER],
+};
+
+const UNREACHABLE: RefusalText = {
+  status: 502,
+  title: 'The content host does not answer',
+  lead: 'The computer that carries this page could not be reached.',
+  advice: ['Check your connection.', TRY_LATER],
+};
+
+const NO_ACCESS: RefusalText = {
+  status: 403,
+  title: 'Your subscription does not include this page',
+  lead: 'The page arrived, but the key that opens it is not among yours.',
+  advice: ['If it should be, ask the publisher.', 'If you have just subscribed, wait a minute and reload.'],
+};
+
+const NOT_NOW: RefusalText = {
+  status: 403,
+  title: 'Your key for this page is not valid now',
+  lead: 'Keys are given for a time. This one has ended, or has not begun.',
+  advice: ['Check the clock of this computer.', 'Renew your subscription, or ask the publisher.'],
+};
+
+const KEY_TROUBLE: RefusalText = {
+  status: 502,
+  title: 'The key server sent no usable key',
+  lead: 'A key came that failed a check. It was dropped, and no copy was kept.',
+  advice: [TRY_LATER, 'Connect again with a new invitation.', ASK_PUBLISHER],
+};
+
+const KEY_SERVER_SILENT: RefusalText = {
+  status: 502,
+  title: 'The key server does not answer',
+  lead: 'The key for this page is not on this computer yet, and could not be fetched.',
+  advice: ['Check your connection. Pages whose keys you have can still be read.', TRY_LATER],
+};
+
+const OWN_FAULT: RefusalText = {
+  status: 500,
+  title: 'The Reader has a problem of its own',
+  lead: 'Something went wrong on this computer, so nothing is shown.',
+  advice: ['Restart the Reader, and look at what it says.'],
+};
+
+const REFUSED: RefusalText = {
+  status: 403,
+  title: 'The Reader does not do that',
+  lead: 'This request was refused, to protect you and the sites you read.',
+  advice: [],
+};
+
+/** By code; what is not here was not foreseen on a page. */
+const TEXTS: { readonly [code in Code]?: RefusalText } = {
+  'object-unrecognised': NOT_A_DOCUMENT,
+  'object-version': {
+    status: 502,
+    title: 'This page needs a newer Reader',
+    lead: 'The publisher uses a format that this version does not know.',
+    advice: ['Update wispr.'],
+  },
+  'head-length': CHANGED,
+  'object-truncated': INCOMPLETE,
+  'header-not-canonical': CHANGED,
+  'header-invalid': CHANGED,
+  'publisher-unexpected': {
+    ...CHANGED,
+    title: 'Another publisher signed this page',
+    lead: 'You are connected with one publisher for this site, and this page was signed by another. Nothing of it is shown.',
+  },
+  'signature-invalid': CHANGED,
+  'digest-list': CHANGED,
+  'site-mismatch': CHANGED,
+  'path-mismatch': CHANGED,
+  'key-missing': NO_ACCESS,
+  'key-not-valid-now': NOT_NOW,
+  'key-id-mismatch': KEY_TROUBLE,
+  commitment: CHANGED,
+  'block-digest': CHANGED,
+  'chunk-tag': CHANGED,
+  'metadata-invalid': CHANGED,
+  'object-trailing': CHANGED,
+  'carrier-malformed': CHANGED,
+  'path-refused': {
+    status: 404,
+    title: 'No page has an address like this',
+    lead: 'The address is written in a way that is never used, so that every page has one address only.',
+    advice: ['Check the link for doubled slashes, dots or odd characters.'],
+  },
+  'object-missing': MISSING,
+  'content-host-answer': {
+    ...UNREACHABLE,
+    title: 'The content host gave no proper answer',
+    lead: 'What it sent cannot be used. Nothing of it is shown.',
+  },
+  'content-host-unreachable': UNREACHABLE,
+  'wrapped-key-malformed': KEY_TROUBLE,
+  'wrapped-key-foreign': KEY_TROUBLE,
+  'wrapped-key-tag': KEY_TROUBLE,
+  'wrapped-key-id-mismatch': KEY_TROUBLE,
+  'wrapped-key-not-valid-now': NOT_NOW,
+  'answer-unreadable': KEY_TROUBLE,
+  'descriptor-expired': {
+    status: 502,
+    title: 'The publisher has not been heard of for long',
+    lead: 'What it signed about this site has expired, and nothing newer could be fetched.',
+    advice: ['Check your connection, and the clock of this computer.', ASK_PUBLISHER],
+  },
+  'not-entitled': NO_ACCESS,
+  'subscription-lapsed': {
+    ...NO_ACCESS,
+    title: 'Your subscription has ended',
+    advice: ['Renew it with the publisher.'],
+  },
+  'device-revoked': {
+    ...NO_ACCESS,
+    title: 'This device is disconnected',
+    lead: 'The publisher no longer gives keys to it.',
+    advice: ['Ask the publisher for a new invitation.'],
+  },
+  'clock-off': {
+    status: 502,
+    title: 'The clock of this computer is wrong',
+    lead: 'The key server refuses requests whose time is more than five minutes off.',
+    advice: ['Set the clock, and reload.'],
+  },
+  'key-server-unreachable': KEY_SERVER_SILENT,
+  'key-server-certificate': {
+    ...KEY_SERVER_SILENT,
+    title: 'The key server cannot prove who it is',
+    lead: 'Its certificate is not valid, so no key was fetched.',
+    advice: ['Check the clock of this computer.', 'Try another network.', ASK_PUBLISHER],
+  },
+  'key-server-answer': { ...KEY_SERVER_SILENT, title: 'The key server gave no proper answer' },
+  'site-withdrawn': {
+    status: 502,
+    title: 'The publisher no longer speaks for this site',
+    lead: 'You are connected with a publisher for this site, but what it signs does not name the site any more. Nothing else is shown in its place.',
+    advice: [ASK_PUBLISHER],
+  },
+  'store-damaged': OWN_FAULT,
+  'store-unusable': OWN_FAULT,
+  internal: OWN_FAULT,
+  'request-malformed': {
+    ...REFUSED,
+    status: 400,
+    title: 'The request is malformed',
+    lead: 'The Reader could not make sense of it.',
+  },
+  'method-refused': {
+    ...REFUSED,
+    status: 405,
+    title: 'Pages of this site can only be read',
+    lead: 'Forms and uploads do not work on a site that is published to be carried by others.',
+  },
+  'scheme-refused': {
+    ...REFUSED,
+    status: 501,
+    title: 'The Reader does not fetch addresses of this kind',
+    lead: 'Only http:// addresses can be asked for in this way; https:// goes through a tunnel.',
+  },
+  'cross-site': {
+    ...REFUSED,
+    title: 'Another site asked for this page',
+    lead: 'Pages in the Reader can be opened by a link, but not be loaded into pages of other sites.',
+    advice: ['Open the address in a tab of its own.'],
+  },
+  'host-unknown': {
+    ...REFUSED,
+    title: 'The Reader does not know this address',
+    lead: 'There is no site by this name here. It may have been disconnected.',
+  },
+  'tunnel-refused': {
+    ...REFUSED,
+    lead: 'A tunnel to this port was refused: it is not for reading, or would go around the checks of a connected site.',
+  },
+  'port-refused': { ...REFUSED, lead: 'The Reader makes no connections to this port.' },
+  loop: {
+    ...REFUSED,
+    status: 508,
+    title: 'The request would come back to the Reader',
+    lead: 'The address leads to this very program.',
+  },
+  'host-unreachable': {
+    ...UNREACHABLE,
+    title: 'The site does not answer',
+    lead: 'The computer behind this address could not be reached.',
+  },
+  'host-answer': { ...UNREACHABLE, title: 'The site gave no proper answer', lead: 'What it sent cannot be passed on.' },
+};
+
+/** The text for a code. */
+export function refusalText(code: string): RefusalText {
+  return (TEXTS as Record<string, RefusalText | undefined>)[code] ?? OWN_FAULT;
+}
+
+export const HOME_TEXT = {
+  title: 'Your sites',
+  lead: 'These sites are connected with this computer. What you open here is fetched from wherever it is carried, checked, and decrypted on this computer.',
+} as const;
+
+export const EMPTY_HOME_TEXT = {
+  title: 'No site is connected yet',
+  lead: 'A publisher’s invitation connects one.',
+  advice: [
+    'Type wispr bind, and the link of your invitation between quotes.',
+    'This page shows the site as soon as that is done.',
+  ],
+} as const;

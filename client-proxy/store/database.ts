@@ -1,0 +1,137 @@
+/** Opens the reader's database, or says in one line why not. A database that is refused is not changed. */
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { ReaderError, reasonOf } from '../errors.ts';
+
+const SCHEMA_VERSION = 1;
+/** "wspr": tells our file from another program's. */
+const APPLICATION_ID = 0x77737072;
+const FILE_NAME = 'reader.db';
+const BUSY_TIMEOUT = 5000;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+/**
+ * `storage`: how the secrets are encrypted, and what shows that the right key is at hand. `secrets`, `bindings.device_key` and
+ * `set_keys.key` are sealed under the storage key (sealing.ts), with table and row in the additional data.
+ */
+const SCHEMA = `
+CREATE TABLE storage (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE bindings (
+  id INTEGER PRIMARY KEY,
+  key_server TEXT NOT NULL,
+  publisher TEXT NOT NULL,
+  descriptor BLOB NOT NULL,
+  descriptor_fetched INTEGER NOT NULL,
+  device_key_id TEXT NOT NULL,
+  device_key BLOB NOT NULL,
+  bound INTEGER NOT NULL,
+  UNIQUE (key_server, publisher)
+) STRICT;
+CREATE TABLE sites (
+  site TEXT PRIMARY KEY,
+  label TEXT NOT NULL UNIQUE,
+  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
+  confirmed INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE set_keys (
+  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
+  id TEXT NOT NULL,
+  not_before INTEGER NOT NULL,
+  not_after INTEGER NOT NULL,
+  key BLOB NOT NULL,
+  PRIMARY KEY (binding, id)
+) STRICT, WITHOUT ROWID;
+`;
+
+/**
+ * Opens the database in `directory`, and makes both where they are missing (0700 and 0600).
+ *
+ * @throws ReaderError `store-damaged`, `store-newer`, `store-unusable`
+ */
+export function openDatabase(directory: string): DatabaseSync {
+  const file = join(directory, FILE_NAME);
+  let database: DatabaseSync | undefined;
+  try {
+    makeFile(directory, file);
+    database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
+    checkSound(database, file);
+    prepare(database, file);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw describe(error, file);
+  }
+}
+
+/** SQLite gives its other files the permissions of the first. */
+function makeFile(directory: string, file: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+}
+
+function checkSound(database: DatabaseSync, file: string): void {
+  const version = pragma(database, 'user_version');
+  if (version > SCHEMA_VERSION) throw newer(file);
+  const check = database.prepare('PRAGMA quick_check(1)').get();
+  if (check?.quick_check !== 'ok') throw damaged(file, String(check?.quick_check));
+  const isNew = version === 0 && database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables === 0;
+  if (!isNew && pragma(database, 'application_id') !== APPLICATION_ID)
+    throw damaged(file, 'it is not a reader database');
+}
+
+function prepare(database: DatabaseSync, file: string): void {
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;');
+  if (pragma(database, 'user_version') === SCHEMA_VERSION) return;
+  inTransaction(database, () => {
+    const version = pragma(database, 'user_version'); // another process may have been quicker
+    if (version > SCHEMA_VERSION) throw newer(file);
+    if (version === 0) {
+      database.exec(SCHEMA);
+      database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
+    }
+  });
+}
+
+/** Runs `work` as a whole or not at all. */
+export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function pragma(database: DatabaseSync, name: string): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+function newer(file: string): ReaderError {
+  return new ReaderError('store-newer', `${file} was written by a newer version of wispr`, {
+    hint: 'update wispr, or choose another folder with --data',
+  });
+}
+
+/** What the database says is not what this program wrote. */
+export function damaged(what: string, why: string, cause?: unknown): ReaderError {
+  return new ReaderError('store-damaged', `the reader's database is damaged: ${what}: ${why}`, {
+    cause,
+    hint: 'restore it from a backup, or move it away and connect again with a new invitation; nothing was changed',
+  });
+}
+
+function describe(error: unknown, file: string): Error {
+  if (error instanceof ReaderError) return error;
+  const code = Number((error as { errcode?: number }).errcode ?? 0) & 0xff;
+  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return damaged(file, reasonOf(error), error);
+  return new ReaderError('store-unusable', `the reader's database cannot be opened: ${file}: ${reasonOf(error)}`, {
+    cause: error,
+    hint: 'check the permissions of the folder and the space on the disk, or choose another folder with --data',
+  });
+}
