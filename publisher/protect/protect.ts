@@ -116,7 +116,8 @@ async function writeDocuments(run: Run, staging: Staging, onProgress: ProtectOpt
   let bytesOut = 0;
   let done = 0;
   await forEachInFlight(documents, IN_FLIGHT, async (document) => {
-    bytesOut += await writeDocument(document, context);
+    const written = await writeDocument(document, context);
+    bytesOut += written; // after the wait: others have added theirs meanwhile
     done++;
     onProgress?.({ done, total: documents.length });
   });

@@ -1,0 +1,48 @@
+/**
+ * A cache that passes everything on as it is, but for one byte of one protected object: `--tamper`. It stands between the Readers and
+ * the honest cache, and is honest itself until it is told which object to change.
+ */
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { close, listen } from './hosts.ts';
+
+export interface DishonestCache {
+  readonly url: string;
+  /** From now on, changes one byte of the object at this URL path. */
+  tamperWith(urlPath: string): void;
+  stop(): Promise<void>;
+}
+
+/** @param behind - URL of the cache or host that it asks */
+export async function startDishonestCache(behind: string): Promise<DishonestCache> {
+  let target: string | undefined;
+  const server = createServer((incoming, outgoing) => {
+    const upstream = request(new URL(incoming.url ?? '/', behind), { headers: incoming.headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      forward(answer, outgoing, incoming.url === target);
+    });
+    upstream.on('error', () => outgoing.destroy());
+    upstream.end();
+  });
+  return {
+    url: await listen(server),
+    tamperWith: (urlPath) => {
+      target = urlPath;
+    },
+    stop: () => close(server),
+  };
+}
+
+function forward(answer: IncomingMessage, outgoing: ServerResponse, tamper: boolean): void {
+  if (!tamper) {
+    answer.pipe(outgoing);
+    return;
+  }
+  const pieces: Buffer[] = [];
+  answer.on('data', (piece: Buffer) => pieces.push(piece));
+  answer.on('end', () => {
+    const body = Buffer.concat(pieces);
+    const last = body.length - 1;
+    if (last >= 0) body.writeUInt8(body.readUInt8(last) ^ 1, last);
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,56 @@
+/** Reads a site through a Reader, document by document, and holds every byte against the publisher's own files. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProxyAgent, request } from 'undici';
+import { urlPathOf } from '../core/site/path.ts';
+
+/** What came of one document. */
+export interface Outcome {
+  readonly path: string;
+  readonly same: boolean;
+  readonly status: number;
+  readonly bytes: number;
+}
+
+export interface ReadingReport {
+  readonly outcomes: readonly Outcome[];
+  readonly milliseconds: number;
+}
+
+/** How a Reader is asked for the documents of a site. */
+export interface ReadingTask {
+  /** URL of the Reader's proxy. */
+  readonly proxy: string;
+  readonly site: string;
+  /** Where the publisher's own files are. */
+  readonly source: string;
+  /** The documents' paths. */
+  readonly paths: readonly string[];
+}
+
+const AT_ONCE = 8;
+
+/** Reads every document and compares it with the file that it was made from. */
+export async function readSite(task: ReadingTask): Promise<ReadingReport> {
+  // Plain HTTP goes to a proxy in absolute form, not through a tunnel, which the Reader could not look into.
+  const dispatcher = new ProxyAgent({ uri: task.proxy, proxyTunnel: false });
+  const start = performance.now();
+  const waiting = task.paths.values();
+  const outcomes: Outcome[] = [];
+  const worker = async () => {
+    for (const path of waiting) outcomes.push(await readOne(task, path, dispatcher));
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  } finally {
+    await dispatcher.close();
+  }
+  return { outcomes, milliseconds: performance.now() - start };
+}
+
+async function readOne({ site, source }: ReadingTask, path: string, dispatcher: ProxyAgent): Promise<Outcome> {
+  const { statusCode, body } = await request(`http://${site}${urlPathOf(path)}`, { dispatcher });
+  const received = Buffer.from(await body.arrayBuffer());
+  const same = statusCode === 200 && received.equals(await readFile(join(source, path)));
+  return { path, same, status: statusCode, bytes: received.length };
+}

@@ -1,0 +1,29 @@
+/** Which site the demonstration publishes, and under which settings. */
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readConfiguration } from '../publisher/configuration/read.ts';
+import type { ConfigurationInput } from '../publisher/configuration/schema.ts';
+
+/** What the publisher's own configuration would say, but for the addresses, which are this machine's. */
+export type SiteSettings = Omit<
+  ConfigurationInput,
+  'content' | 'keyServer' | 'out' | 'reading' | '$schema' | 'recipient'
+>;
+
+const EXAMPLE = fileURLToPath(new URL('../examples/newspaper', import.meta.url));
+const ANY_SITE = 'demo.example';
+
+/**
+ * The settings for `--site DIR`: those of the `wispr.json` in it if there is one, otherwise the whole directory as one set.
+ *
+ * @throws Error if there is no such directory; PublishError if its configuration is wrong
+ */
+export async function chooseSite(directory: string = EXAMPLE): Promise<SiteSettings> {
+  if (!existsSync(directory) || !statSync(directory).isDirectory())
+    throw new Error(`there is no directory ${directory}`);
+  const file = resolve(directory, 'wispr.json');
+  if (!existsSync(file)) return { site: ANY_SITE, source: resolve(directory), name: directory };
+  const { $schema, content, keyServer, out, reading, recipient, ...settings } = await readConfiguration(file);
+  return { ...settings, source: join(dirname(file), settings.source) };
+}

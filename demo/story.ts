@@ -1,0 +1,198 @@
+/** The journey of a site from its publisher to two readers, told step by step. */
+import { readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { ProxyAgent, request } from 'undici';
+import { OBJECT_SUFFIX, objectUrlPathOf, urlPathOf } from '../core/site/path.ts';
+import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import { type ReadingReport, readSite } from './reading.ts';
+import type { SiteSettings } from './site.ts';
+import type { World } from './world.ts';
+
+/** Says a step: what was done, and its figures. */
+export type Teller = (what: string, figures: string) => void;
+
+/** Where everything is, for people and programs that want to try. */
+export interface Addresses {
+  readonly proxy: string;
+  readonly gateway: string;
+  readonly site: string;
+  readonly keyserver: string;
+  readonly reading: string;
+  readonly origin: string;
+  /** `null` where neither Varnish nor Squid is installed. */
+  readonly cache: string | null;
+}
+
+/** How it ended. */
+export interface Ending {
+  readonly addresses: Addresses;
+  /** Every document came back byte for byte, twice; and, with `tamper`, the altered one was refused. */
+  readonly good: boolean;
+  readonly summary: Record<string, unknown>;
+  /** What a person can type now. */
+  readonly tries: readonly (readonly [label: string, what: string])[];
+}
+
+export async function tell(world: World, settings: SiteSettings, tamper: boolean, say: Teller): Promise<Ending> {
+  const server = await world.startKeyServer();
+  const host = await world.startContentHost(server.readingUrl);
+  const cache = await world.startSharedCache(host);
+  const reverse = cache?.kind === 'reverse' ? cache.url : host.url;
+  const dishonest = tamper ? await world.startDishonestCache(reverse) : undefined;
+  const content = dishonest?.url ?? reverse;
+
+  const { made, protection, handedOver } = await world.publish(server, content);
+  say('made keys', `publisher ${made.publisher.slice(0, 12)}…; they would stay offline`);
+  say('protected the site', describeProtection(protection));
+  say('started a web host', `${host.name} on ${host.url}`);
+  say(
+    'started a shared cache',
+    cache ? `${cache.name} on ${cache.url}` : 'none: neither Varnish nor Squid is installed',
+  );
+  say('started the key server', `${handedOver.sets} set keys imported; reading site on ${server.readingUrl}`);
+
+  const ada = await world.addReader('ada', server, cache);
+  const ben = await world.addReader('ben', server, cache);
+  say('connected two readers', `Ada's Reader on ${ada.proxy.url}, Ben's on ${ben.proxy.url}`);
+
+  const paths = await protectedPaths(world.out);
+  const task = { site: settings.site, source: settings.source, paths };
+  const first = await readSite({ ...task, proxy: ada.proxy.url });
+  const asked = await settled(host.requestCount);
+  say('Ada read everything', `${describeReading(first)}; the web host was asked ${asked} times`);
+  const second = await readSite({ ...task, proxy: ben.proxy.url });
+  const askedAgain = (await settled(host.requestCount)) - asked;
+  say('Ben read everything', `${describeReading(second)}; the web host was asked ${askedAgain} times`);
+
+  const sample = sampleOf(paths, protection.public);
+  const cipher = await lookAtCache(content, sample);
+  say('asked the cache without keys', cipher);
+  const refused = dishonest && (await tamperWithOne(dishonest, ada.proxy.url, settings.site, sample));
+  if (refused) say('the cache changed one byte', refused.text);
+
+  const good = allSame(first) && allSame(second) && (refused?.good ?? true);
+  const gateway = (await ada.proxy.gatewayUrl(settings.site)) ?? '';
+  return {
+    addresses: {
+      proxy: ada.proxy.url,
+      gateway,
+      site: `http://${settings.site}/`,
+      keyserver: server.url,
+      reading: server.readingUrl,
+      origin: host.url,
+      cache: cache?.url ?? null,
+    },
+    good,
+    summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
+    tries: [
+      ['open in a browser', gateway],
+      ['or without one', `curl -x ${ada.proxy.url} http://${settings.site}${urlPathOf(sample)}`],
+      ['what the cache holds', `curl ${content}${objectUrlPathOf(sample)} | head -c 900`],
+      ['without a Reader', `${content}${urlPathOf(sample)}   (sign in as ${ada.name}, ${ada.password})`],
+      ...(refused ? ([['the refusal', `${gateway.slice(0, -1)}${urlPathOf(sample)}`]] as const) : []),
+    ],
+  };
+}
+
+function describeProtection(protection: ProtectSummary): string {
+  const { documents, sets, public: open, bytesIn, bytesOut, milliseconds } = protection;
+  const publicDocuments = open.reduce((count, group) => count + group.documents, 0);
+  const sizes = `${megabytes(bytesIn)} became ${megabytes(bytesOut)}`;
+  return `${documents} documents, ${publicDocuments} of them public, in ${sets.length} sets; ${sizes} in ${seconds(milliseconds)}`;
+}
+
+function describeReading({ outcomes, milliseconds }: ReadingReport): string {
+  const same = outcomes.filter((outcome) => outcome.same).length;
+  return `${same} of ${outcomes.length} documents byte for byte in ${seconds(milliseconds)}`;
+}
+
+function summarise(
+  first: ReadingReport,
+  second: ReadingReport,
+  asked: number,
+  askedAgain: number,
+  protection: ProtectSummary,
+  refusal: string | undefined,
+): Record<string, unknown> {
+  const { documents, bytesIn, bytesOut, milliseconds } = protection;
+  const different = [...first.outcomes, ...second.outcomes].filter(({ same }) => !same).map(({ path }) => path);
+  return {
+    documents,
+    bytesIn,
+    bytesOut,
+    protectMilliseconds: Math.round(milliseconds),
+    readers: 2,
+    same: first.outcomes.length + second.outcomes.length - different.length,
+    different,
+    hostRequests: [asked, askedAgain],
+    ...(refusal !== undefined && { refusal }),
+  };
+}
+
+function allSame({ outcomes }: ReadingReport): boolean {
+  return outcomes.length > 0 && outcomes.every(({ same }) => same);
+}
+
+/** The path of every document, by the objects and heads in the output. */
+async function protectedPaths(out: string): Promise<string[]> {
+  const entries = await readdir(out, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith(OBJECT_SUFFIX))
+    .map((entry) => `/${relative(out, join(entry.parentPath, entry.name)).slice(0, -OBJECT_SUFFIX.length)}`)
+    .sort();
+}
+
+/** An encrypted document, a page if there is one. */
+function sampleOf(paths: readonly string[], open: ProtectSummary['public']): string {
+  const readable = new Set(open.flatMap((group) => group.paths));
+  const encrypted = paths.filter((path) => !readable.has(path));
+  return encrypted.find((path) => path.endsWith('.html')) ?? encrypted[0] ?? '/index.html';
+}
+
+async function lookAtCache(content: string, path: string): Promise<string> {
+  const { body } = await request(content + objectUrlPathOf(path));
+  const object = Buffer.from(await body.arrayBuffer());
+  const counts = new Map<number, number>();
+  const payload = object.subarray(-Math.min(object.length, 4096));
+  for (const byte of payload) counts.set(byte, (counts.get(byte) ?? 0) + 1);
+  const entropy = [...counts.values()].reduce(
+    (sum, count) => sum - (count / payload.length) * Math.log2(count / payload.length),
+    0,
+  );
+  return `${object.length} bytes of ${path}: ciphertext, ${entropy.toFixed(2)} bits of entropy a byte`;
+}
+
+async function tamperWithOne(
+  cache: { tamperWith(urlPath: string): void },
+  proxy: string,
+  site: string,
+  path: string,
+): Promise<{ text: string; code: string; good: boolean }> {
+  cache.tamperWith(objectUrlPathOf(path));
+  const dispatcher = new ProxyAgent({ uri: proxy, proxyTunnel: false });
+  const { statusCode, body } = await request(`http://${site}${urlPathOf(path)}`, { dispatcher });
+  const page = await body.text();
+  await dispatcher.close();
+  const code = /<code[^>]*>([a-z-]+)<\/code>/.exec(page)?.[1] ?? 'none';
+  return {
+    text: `Ada's Reader refused ${path} (${statusCode}, ${code})`,
+    code,
+    good: statusCode === 502 && code !== 'none',
+  };
+}
+
+/** Servers log a request shortly after they answered it: counts until the count stands still. */
+async function settled(count: () => Promise<number>): Promise<number> {
+  for (let before = -1, now = await count(); ; before = now, now = await count()) {
+    if (before === now) return now;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,149 @@
+/**
+ * Everything that the demonstration starts: a publisher's workspace, a content host, a shared cache, a key server with its reading site, and
+ * one Reader for each of two people. All of it on loopback, in one temporary directory, and all of it ended by `close`.
+ */
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { randomBytes } from '#primitives';
+import { bindSite, ReaderError, type RunningProxy, startProxy } from '../client-proxy/index.ts';
+import { toBase64url } from '../core/encoding/base64url.ts';
+import { normaliseCode } from '../core/keys/binding.ts';
+import { joinWithCode } from '../keyserver/accounts.ts';
+import { type ImportResult, importBundle } from '../keyserver/import-bundle.ts';
+import { invitationLinks, inviteSubscriber } from '../keyserver/invitations.ts';
+import { type RunningKeyServer, startKeyServer } from '../keyserver/server.ts';
+import { type InitResult, initWorkspace } from '../publisher/init.ts';
+import { protectSite } from '../publisher/protect/protect.ts';
+import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import { type DishonestCache, startDishonestCache } from './dishonest-cache.ts';
+import { type ContentHost, type SharedCache, startContentHost, startSharedCache } from './hosts.ts';
+import type { SiteSettings } from './site.ts';
+
+/** The port that `wispr proxy` has by default, for the first reader. */
+const READER_PORT = 8001;
+
+export interface Person {
+  readonly name: string;
+  readonly proxy: RunningProxy;
+  /** For the reading site. */
+  readonly password: string;
+}
+
+export class World {
+  readonly #directory: string;
+  readonly #settings: SiteSettings;
+  /** What to end, newest last. */
+  readonly #endings: (() => Promise<void>)[] = [];
+  #closed = false;
+
+  private constructor(directory: string, settings: SiteSettings) {
+    this.#directory = directory;
+    this.#settings = settings;
+  }
+
+  static async create(settings: SiteSettings): Promise<World> {
+    return new World(await mkdtemp(join(tmpdir(), 'wispr-demo-')), settings);
+  }
+
+  get site(): string {
+    return this.#settings.site;
+  }
+
+  /** Where the protected site lies. */
+  get out(): string {
+    return join(this.#directory, 'protected');
+  }
+
+  async startKeyServer(): Promise<RunningKeyServer> {
+    const anywhere = { listen: { host: '127.0.0.1', port: 0 } };
+    const file = (name: string) => join(this.#directory, name);
+    const config = {
+      ...anywhere,
+      dev: true,
+      reading: anywhere,
+      data: file('keys.sqlite'),
+      masterKey: file('master.key'),
+    };
+    const fetchFrom: Record<string, string> = {};
+    const server = await startKeyServer(
+      { ...config, publicKey: file('keyserver.pub'), fetchFrom },
+      { log: pino({ level: 'silent' }) },
+    );
+    return this.#ending(server, () => server.close());
+  }
+
+  async startContentHost(readingOrigin: string): Promise<ContentHost> {
+    await mkdir(this.out);
+    const host = await startContentHost(this.out, readingOrigin);
+    return this.#ending(host, () => host.stop());
+  }
+
+  async startSharedCache(host: ContentHost): Promise<SharedCache | undefined> {
+    const cache = await startSharedCache(host);
+    return cache && this.#ending(cache, () => cache.stop());
+  }
+
+  async startDishonestCache(behind: string): Promise<DishonestCache> {
+    const cache = await startDishonestCache(behind);
+    return this.#ending(cache, () => cache.stop());
+  }
+
+  /** Makes the publisher's keys, protects the site, and hands the keys to the key server. */
+  async publish(
+    server: RunningKeyServer,
+    content: string,
+  ): Promise<{ made: InitResult; protection: ProtectSummary; handedOver: ImportResult }> {
+    const passphrase = toBase64url(randomBytes(16));
+    const settings = { ...this.#settings, out: this.out, content, keyServer: server.url, reading: server.readingUrl };
+    const url = `http://${this.site}`;
+    const made = await initWorkspace({ directory: this.#directory, url, passphrase, settings });
+    const protection = await protectSite({ configurationFile: made.workspace.configuration, passphrase });
+    const handedOver = await importBundle(server.state, await readFile(made.workspace.bundle), server.origins);
+    return { made, protection, handedOver };
+  }
+
+  /** Invites somebody, starts a Reader for them and connects it; also gives them a password for the reading site. */
+  async addReader(name: string, server: RunningKeyServer, cache: SharedCache | undefined): Promise<Person> {
+    const invitation = inviteSubscriber(server.state, { name });
+    const directory = join(this.#directory, name);
+    const own = { dataDirectory: directory, keyFile: join(directory, 'reader.key') };
+    const parent = cache?.kind === 'forward' ? { parentProxy: cache.url } : {};
+    const proxy = await startOnUsualPort({ ...own, ...parent });
+    await this.#ending(proxy, () => proxy.close());
+    // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
+    await bindSite({ ...own, link: invitationLinks(invitation, server.origins).device, trustSites: [this.site] });
+    const password = toBase64url(randomBytes(9));
+    await joinWithCode(server.state, normaliseCode(invitation.accountCode) ?? '', password);
+    return { name, proxy, password };
+  }
+
+  /** Ends everything, newest first, and removes what was written. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (let end = this.#endings.pop(); end !== undefined; end = this.#endings.pop())
+      await end().catch(() => undefined);
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  /** What was still starting when everything was ended is ended at once. */
+  async #ending<Thing>(thing: Thing, end: () => Promise<void>): Promise<Thing> {
+    if (this.#closed) {
+      await end();
+      throw new Error('stopped while it was starting');
+    }
+    this.#endings.push(end);
+    return thing;
+  }
+}
+
+/** The first Reader gets the usual port if nobody has it. */
+async function startOnUsualPort(options: Parameters<typeof startProxy>[0]): Promise<RunningProxy> {
+  try {
+    return await startProxy({ ...options, port: READER_PORT });
+  } catch (error) {
+    if (error instanceof ReaderError && error.code === 'port-taken') return startProxy({ ...options, port: 0 });
+    throw error;
+  }
+}
