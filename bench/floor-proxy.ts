@@ -1,0 +1,23 @@
+/**
+ * The floor that the personal proxy is measured against: the least forward proxy that node:http allows. Absolute-form requests in, kept
+ * connections out, bodies piped with back-pressure, nothing looked at. Prints its port.
+ */
+import { Agent, createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const origin = new URL(process.argv[2] ?? 'http://127.0.0.1:80');
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+const server = createServer((incoming, outgoing) => {
+  const { pathname } = new URL(incoming.url ?? '/');
+  const upstream = request(
+    { agent, host: origin.hostname, port: origin.port, path: pathname, method: incoming.method ?? 'GET' },
+    (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    },
+  );
+  upstream.on('error', () => outgoing.destroy());
+  incoming.pipe(upstream);
+});
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

@@ -1,0 +1,43 @@
+/** `npm run bench [-- --json] [ROW…]`: figures beside their peers, measured in the same run. */
+import { parseArgs } from 'node:util';
+import type { Row } from './measure.ts';
+import { protect1gib, protect10k } from './rows/protect.ts';
+import { proxyRows } from './rows/proxy.ts';
+
+const ROWS: Record<string, () => Promise<Row[]>> = {
+  'protect-1gib': protect1gib,
+  'protect-10k': protect10k,
+  'proxy-1k': () => proxyRows('proxy-1k', 1024),
+  'proxy-64k': () => proxyRows('proxy-64k', 65_536),
+  'proxy-10m': () => proxyRows('proxy-10m', 10 * 1024 * 1024),
+};
+
+const { values, positionals } = parseArgs({ options: { json: { type: 'boolean' } }, allowPositionals: true });
+const unknown = positionals.filter((name) => !(name in ROWS));
+if (unknown.length > 0) {
+  process.stderr.write(`bench: no such row: ${unknown.join(', ')}\nbench: hint: ${Object.keys(ROWS).join(', ')}\n`);
+  process.exitCode = 2;
+} else {
+  await run(positionals.length > 0 ? positionals : Object.keys(ROWS));
+}
+
+async function run(names: readonly string[]): Promise<void> {
+  if (!values.json) printTableLine(['row', 'value', 'unit', 'peer', 'peer value', 'ratio', 'runs', 'bound']);
+  for (const name of names) {
+    process.stderr.write(`bench: ${name} …\n`);
+    for (const row of (await ROWS[name]?.()) ?? []) {
+      if (values.json) process.stdout.write(`${JSON.stringify(row)}\n`);
+      else printTableLine([row.row, row.value, row.unit, row.peer, row.peerValue, row.ratio, row.runs, row.bound]);
+    }
+  }
+}
+
+function printTableLine(cells: readonly (string | number)[]): void {
+  const widths = [14, 9, 11, 30, 11, 7, 5, 0];
+  process.stdout.write(
+    `${cells
+      .map((cell, index) => String(cell).padEnd(widths[index] ?? 0))
+      .join(' ')
+      .trimEnd()}\n`,
+  );
+}

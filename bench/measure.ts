@@ -1,0 +1,81 @@
+/** Measuring side by side: what is compared runs alternately, several times, and medians are reported, because machines are noisy. */
+import { spawn } from 'node:child_process';
+
+/** One line of the table: a figure of ours beside a peer's, from the same run. */
+export interface Row {
+  readonly row: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly peer: string;
+  readonly peerValue: number;
+  /** value / peerValue. */
+  readonly ratio: number;
+  readonly runs: number;
+  /** What keeps the value from being better. */
+  readonly bound: string;
+}
+
+/** Something to measure; each call is one run and returns its figure. */
+export interface Contestant {
+  readonly name: string;
+  readonly run: () => Promise<number>;
+}
+
+/** Runs the contestants in turn, `runs` times, and returns each one's median. */
+export async function measureAlternately(contestants: readonly Contestant[], runs: number): Promise<number[]> {
+  const figures: number[][] = contestants.map(() => []);
+  for (let run = 0; run < runs; run++) {
+    for (const [index, contestant] of contestants.entries()) figures[index]?.push(await contestant.run());
+  }
+  return figures.map(median);
+}
+
+/** Rows of the first contestant beside each of the others. */
+export function compare(
+  row: { row: string; unit: string; runs: number; bound: string },
+  contestants: readonly Contestant[],
+  medians: readonly number[],
+): Row[] {
+  const [value = Number.NaN, ...peers] = medians;
+  return peers.map((peerValue, index) => ({
+    row: row.row,
+    value: round(value),
+    unit: row.unit,
+    peer: contestants[index + 1]?.name ?? '',
+    peerValue: round(peerValue),
+    ratio: round(value / peerValue),
+    runs: row.runs,
+    bound: row.bound,
+  }));
+}
+
+/** Seconds that a command takes. @throws Error with its output if it fails */
+export async function timeCommand(command: string, args: readonly string[], cwd?: string): Promise<number> {
+  const start = performance.now();
+  await runCommand(command, args, cwd);
+  return (performance.now() - start) / 1000;
+}
+
+/** Runs a command to its end and returns what it printed. @throws Error with its output if it fails */
+export async function runCommand(command: string, args: readonly string[], cwd?: string): Promise<string> {
+  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output: { out: string; err: string } = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.err += text));
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  child.on('error', reject).on('close', resolve);
+  const code = await promise;
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${output.err}`);
+  return output.out;
+}
+
+function median(figures: number[]): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const [low = Number.NaN, high = Number.NaN] = [sorted[sorted.length % 2 === 0 ? middle - 1 : middle], sorted[middle]];
+  return (low + high) / 2;
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(4));
+}

@@ -1,0 +1,35 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runCommand } from './measure.ts';
+
+export const WISPR = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
+export const NODE = process.execPath;
+
+/** A publisher's workspace in a temporary directory, made with the command line as a user would. */
+export interface Workspace {
+  readonly directory: string;
+  /** Where the site's files go. */
+  readonly source: string;
+  readonly passphraseFile: string;
+  /** Runs `wispr` in the workspace. */
+  wispr(...args: string[]): Promise<string>;
+  remove(): Promise<void>;
+}
+
+/** @param name - for the directory's name */
+export async function createWorkspace(name: string): Promise<Workspace> {
+  const directory = await mkdtemp(join(tmpdir(), `wispr-bench-${name}-`));
+  const passphraseFile = join(directory, 'passphrase');
+  await writeFile(passphraseFile, 'bench bench bench\n', { mode: 0o600 });
+  const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
+  await wispr('init', 'http://bench.example', '--passphrase-file', passphraseFile);
+  return {
+    directory,
+    source: join(directory, 'site'),
+    passphraseFile,
+    wispr,
+    remove: () => rm(directory, { recursive: true, force: true }),
+  };
+}
