@@ -16,12 +16,15 @@ export interface ReaderFlags {
 /** Adds the common options to a command. */
 export function addReaderOptions(command: Command): Command {
   return command
-    .option('--data DIR', "the folder of the reader's database (default: $XDG_DATA_HOME/wispr)")
-    .option('--key-file FILE', 'the key that the database is sealed with (default: $XDG_CONFIG_HOME/wispr/reader.key)')
-    .option('--passphrase', 'protect a new database by a passphrase instead, asked for on the terminal')
-    .option('--passphrase-file FILE', 'the same, with the passphrase in the first line of FILE')
+    .option('--data <dir>', "the folder of the reader's database (default: $XDG_DATA_HOME/wispr)")
     .option(
-      '--connect-to RULE',
+      '--key-file <file>',
+      'the key that the database is sealed with (default: $XDG_CONFIG_HOME/wispr/reader.key)',
+    )
+    .option('--passphrase', 'protect a new database by a passphrase instead, asked for on the terminal')
+    .option('--passphrase-file <file>', 'the same, with the passphrase in the first line of FILE')
+    .option(
+      '--connect-to <rule>',
       'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; may be repeated',
       collect,
       [],
@@ -38,6 +41,19 @@ export function readerOptions({ data, keyFile, passphraseFile, passphrase, conne
     ...(given && { passphrase: given }),
     ...(canAsk() && { askPassphrase: askTwiceIfNew }),
   };
+}
+
+/** Errors that are in what was typed: exit code 2, like the ones that the parser of the command line finds. */
+const TYPED: readonly string[] = ['link-malformed', 'parent-proxy-malformed'];
+
+/** Runs a command of the reader; what was typed wrong is a matter of usage. */
+export async function runAsTyped(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof ReaderError) || !TYPED.includes(error.code)) throw error;
+    throw new UsageError(error.message, { cause: error, ...(error.hint !== undefined && { hint: error.hint }) });
+  }
 }
 
 function collect(text: string, previous: readonly ConnectTo[]): readonly ConnectTo[] {
@@ -64,7 +80,9 @@ function fromFile(file: string): Passphrase {
 
 const askTwiceIfNew: Passphrase = async (isNew) => {
   if (!canAsk())
-    throw new UsageError('a passphrase cannot be asked for without a terminal', { hint: 'use --passphrase-file FILE' });
+    throw new UsageError('a passphrase cannot be asked for without a terminal', {
+      hint: 'use --passphrase-file <file>',
+    });
   const passphrase = await askSecret(isNew ? 'choose a passphrase for the reader' : 'passphrase of the reader');
   if (isNew && passphrase === '') throw new UsageError('an empty passphrase protects nothing');
   if (isNew && passphrase !== (await askSecret('the same again'))) throw new UsageError('the two passphrases differ');

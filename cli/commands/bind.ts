@@ -1,7 +1,7 @@
 /** `wispr bind URL#CODE`: connects this device with a publisher. */
 import type { Command } from 'commander';
 import { type BoundResult, bindSite, type ConnectionRequest, DEFAULT_PORT } from '../../client-proxy/index.ts';
-import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { addReaderOptions, type ReaderFlags, readerOptions, runAsTyped } from '../reader-options.ts';
 import { askYesOrNo, canAsk, printable } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
@@ -24,16 +24,16 @@ export function addBindCommand(program: Command): void {
       "the invitation, URL#CODE, between quotes; '-' reads it from standard input; without #CODE: look for new sites",
     )
     .option(
-      '--trust-site HOST',
+      '--trust-site <host>',
       'believe that HOST belongs to the publisher without a proof, for development; may be repeated',
       append,
       [],
     )
-    .option('--dns-server ADDRESS', 'ask this DNS server for proofs; may be repeated', append, [])
+    .option('--dns-server <address>', 'ask this DNS server for proofs; may be repeated', append, [])
     .option('-y, --yes', 'connect all sites that the publisher asks for, without questions')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print the result as one line of JSON');
-  addReaderOptions(command).action(runBind);
+  addReaderOptions(command).action((link: string, flags: BindFlags) => runAsTyped(() => runBind(link, flags)));
 }
 
 async function runBind(argument: string, flags: BindFlags): Promise<void> {

@@ -1,7 +1,7 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { DEFAULT_PORT, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
-import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { addReaderOptions, type ReaderFlags, readerOptions, runAsTyped } from '../reader-options.ts';
 import { print, say } from '../voice.ts';
 
 interface ProxyFlags extends ReaderFlags {
@@ -15,11 +15,11 @@ export function addProxyCommand(program: Command): void {
   const command = program
     .command('proxy')
     .description('run the personal proxy and its gateway, on this machine only')
-    .option('-p, --port PORT', 'the port to listen on; 0 takes a free one', parsePort, DEFAULT_PORT)
-    .option('--parent-proxy URL', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
+    .option('-p, --port <port>', 'the port to listen on; 0 takes a free one', parsePort, DEFAULT_PORT)
+    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print one line of JSON when the proxy is ready');
-  addReaderOptions(command).action(runProxy);
+  addReaderOptions(command).action((flags: ProxyFlags) => runAsTyped(() => runProxy(flags)));
 }
 
 async function runProxy(flags: ProxyFlags): Promise<void> {

@@ -1,0 +1,263 @@
+/** Rows 1 to 17 of the attack list through the running proxy: a hostile host serves damaged objects, and no byte of them comes out. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ed25519Sign, sealChunks, sha256 } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { concat, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
+import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-json.ts';
+import { beginMessage, messageKeysFor } from '../../core/object/chunked-encryption.ts';
+import { encodeHead } from '../../core/object/head.ts';
+import type { EncryptedHeader } from '../../core/object/header.ts';
+import { payloadContext } from '../../core/object/message.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+const PATH = '/article.html';
+const SECRET = 'for subscribers only ';
+const content = Buffer.from(SECRET.repeat(12_000)); // 252,000 bytes: four blocks
+const CHUNK = 16_400;
+const BLOCK = 4 * CHUNK;
+
+let rig: ReaderRig;
+let object: Uint8Array;
+beforeAll(async () => {
+  rig = await startReaderRig();
+  object = await rig.publisher.object(PATH, { content });
+});
+afterAll(() => rig.close());
+
+/** Puts `served` where the object belongs, and reads it. */
+async function read(served: Uint8Array) {
+  rig.host.files.set(`${PATH}.protected`, served);
+  return send(rig.proxy.port, rig.url(PATH));
+}
+
+/** Nothing released, the check named, one link to the reading site, and the proxy lives on. */
+async function expectRefused(served: Uint8Array, code: string): Promise<void> {
+  const answer = await read(served);
+  expect([answer.status, refusalCode(answer)]).toEqual([502, code]);
+  expect(answer.text).not.toContain(SECRET.trim());
+  expect(answer.text).toContain(code);
+  const links = [...answer.text.matchAll(/(?:href|src|action)="([^"]*)"/g)].map(([, link]) => link);
+  expect(links).toEqual([`https://read.news.example${PATH}`]);
+  expect((await read(object)).text).toBe(content.toString());
+}
+
+const changed = (offset: number, bytes = object) => {
+  const copy = Uint8Array.from(bytes);
+  copy[offset] = (copy[offset] ?? 0) ^ 1;
+  return copy;
+};
+const headerLength = () => readU32(object, 8);
+const headLength = () => 12 + headerLength() + 64 + 32 * 4;
+const header = () => JSON.parse(Buffer.from(object.subarray(12, 12 + headerLength())).toString()) as JsonObject;
+const payload = () => object.subarray(headLength());
+
+/** An object whose header is `bytes`, with a good signature: what a publisher's own mistake, or a thief of its key, could make. */
+function signedWith(bytes: Uint8Array, rest = object.subarray(12 + headerLength() + 64)): Uint8Array {
+  const signature = ed25519Sign(concat(utf8('wispr/1 protected object\n'), bytes), rig.publisher.identity.secretKey);
+  return concat(utf8('wispr/1\n'), u32(bytes.length), bytes, signature, rest);
+}
+
+/** A payload with honest digests and signature: only what is inside is wrong. */
+async function signedPayload(fresh: Uint8Array, wish: Partial<EncryptedHeader> = {}): Promise<Uint8Array> {
+  const blocks: Uint8Array[] = [fresh.subarray(0, 56 + BLOCK)];
+  for (let start = 56 + BLOCK; start < fresh.length; start += BLOCK) blocks.push(fresh.subarray(start, start + BLOCK));
+  const digests = concat(...(await Promise.all(blocks.map((block) => sha256(block)))));
+  const whole = {
+    ...header(),
+    payloadLength: fresh.length,
+    digestListDigest: toBase64url(await sha256(digests)),
+    ...wish,
+  };
+  return concat(encodeHead(whole as unknown as EncryptedHeader, digests, rig.publisher.identity.secretKey), fresh);
+}
+
+describe('a hostile content host', () => {
+  it('attack 1: an empty file', () => expectRefused(new Uint8Array(0), 'object-unrecognised'));
+
+  it('attack 2: an unknown version', () =>
+    expectRefused(concat(utf8('wispr/2\n'), object.subarray(8)), 'object-version'));
+
+  it('attack 3: line ends or text mangled in transit', async () => {
+    const mangled = Buffer.from(Buffer.from(object).toString('latin1').replaceAll('\n', '\r\n'), 'latin1');
+    await expectRefused(mangled, 'object-unrecognised');
+    const asText = await read(Buffer.from(Buffer.from(object).toString('utf8')));
+    expect([asText.status, asText.text.includes(SECRET.trim())]).toEqual([502, false]);
+  });
+
+  it('attack 4: a second encoding of the same header', async () => {
+    const canonical = Buffer.from(canonicalJson(header())).toString();
+    const spellings: [string, string][] = [
+      [`${canonical} `, 'header-not-canonical'],
+      [canonical.replace('{', '{"site":"news.example",'), 'header-not-canonical'],
+      [canonical.replace('{', '{ '), 'header-not-canonical'],
+      [canonical.replace('}', ',"zz":1}'), 'header-invalid'],
+      [canonical.replace(/"set":"([^"]*)"/, '"set":"$1="'), 'header-invalid'],
+      [canonical.replace('/article', '\\/article'), 'header-not-canonical'],
+    ];
+    for (const [spelling, code] of spellings) await expectRefused(signedWith(utf8(spelling)), code);
+  });
+
+  it('attack 5: signature missing, short, or with S above the order', async () => {
+    const at = 12 + headerLength();
+    const signature = object.subarray(at, at + 64);
+    const order = Buffer.from('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010', 'hex');
+    let carry = 0;
+    const raised = Uint8Array.from(signature, (byte, index) => {
+      if (index < 32) return byte;
+      carry += byte + (order[index - 32] ?? 0);
+      const low = carry & 0xff;
+      carry >>= 8;
+      return low;
+    });
+    const replaced = (bytes: Uint8Array) => concat(object.subarray(0, at), bytes, object.subarray(at + 64));
+    for (const bad of [
+      raised,
+      new Uint8Array(64),
+      signature.subarray(0, 63),
+      new Uint8Array(0),
+      concat(signature, new Uint8Array(1)),
+    ]) {
+      const answer = await read(replaced(bad));
+      expect([answer.status, answer.text.includes(SECRET.trim())]).toEqual([502, false]);
+      expect(['signature-invalid', 'digest-list']).toContain(refusalCode(answer));
+    }
+    await expectRefused(replaced(raised), 'signature-invalid');
+  });
+
+  it('attack 6: any bit of the head flipped', async () => {
+    for (let offset = 0; offset < headLength(); offset += 7) {
+      const answer = await read(changed(offset));
+      expect([offset, answer.status, answer.text.includes(SECRET.trim())]).toEqual([offset, 502, false]);
+    }
+    expect((await read(object)).status).toBe(200);
+  });
+
+  it('attack 7: digest list short, long, altered', async () => {
+    const list = 12 + headerLength() + 64;
+    await expectRefused(changed(list + 5), 'digest-list');
+    await expectRefused(concat(object.subarray(0, list), object.subarray(list + 32)), 'digest-list');
+    await expectRefused(concat(object.subarray(0, list + 32), object.subarray(list)), 'digest-list');
+  });
+
+  it('attack 8: a bad digest or tag in block 1 releases nothing', async () => {
+    await expectRefused(changed(headLength() + 56 + 100), 'block-digest');
+    const badTag = Uint8Array.from(payload());
+    badTag[56 + CHUNK - 1] = (badTag[56 + CHUNK - 1] ?? 0) ^ 1;
+    await expectRefused(await signedPayload(badTag), 'chunk-tag');
+  });
+
+  it('attack 9: a bad block 2 releases block 1 only, and ends visibly incomplete', async () => {
+    const badTag = Uint8Array.from(payload());
+    badTag[56 + BLOCK + 3] = (badTag[56 + BLOCK + 3] ?? 0) ^ 1;
+    for (const served of [changed(headLength() + 56 + BLOCK + 3), await signedPayload(badTag)]) {
+      const answer = await read(served);
+      expect([answer.status, answer.complete]).toEqual([200, false]);
+      expect(answer.body.length).toBeGreaterThan(65_000);
+      expect(answer.body.length).toBeLessThan(65_536);
+      expect(content.subarray(0, answer.body.length).equals(answer.body)).toBe(true);
+    }
+  });
+
+  it('attack 10: cut at a chunk, at a block, in the middle', async () => {
+    for (const length of [9, 500, headLength(), headLength() + 56 + CHUNK, headLength() + 56 + BLOCK - 1]) {
+      await expectRefused(object.subarray(0, length), 'object-truncated');
+    }
+    for (const length of [headLength() + 56 + BLOCK, headLength() + 56 + 2 * BLOCK + CHUNK, object.length - 1]) {
+      const answer = await read(object.subarray(0, length));
+      expect([length, answer.complete]).toEqual([length, false]);
+      expect(content.subarray(0, answer.body.length).equals(answer.body)).toBe(true);
+    }
+  });
+
+  it('attack 11: bytes after the end, a second or full-size final chunk, a short middle chunk', async () => {
+    const trailing = await read(concat(object, new Uint8Array(1)));
+    expect(trailing.complete).toBe(false);
+    const small = await rig.publisher.object(PATH, { content: SECRET });
+    await expectRefused(concat(small, new Uint8Array(1)), 'object-trailing');
+    const last = payload().subarray(56 + Math.floor((payload().length - 56) / CHUNK) * CHUNK);
+    const twoFinal = await read(await signedPayload(concat(payload(), last)));
+    expect(twoFinal.complete && twoFinal.status === 200).toBe(false);
+    const fullFinal = payload().subarray(0, 56 + CHUNK);
+    await expectRefused(await signedPayload(fullFinal), 'header-invalid');
+    const shortMiddle = concat(payload().subarray(0, 56 + 100), payload().subarray(56 + CHUNK));
+    await expectRefused(await signedPayload(shortMiddle), 'chunk-tag');
+  });
+
+  it('attack 12: an empty document is accepted', async () => {
+    const answer = await read(await rig.publisher.object(PATH, { content: '' }));
+    expect([answer.status, answer.headers['content-length'], answer.complete]).toEqual([200, '0', true]);
+  });
+
+  it('attack 13: a chunk counter that carries is accepted', async () => {
+    const long = randomBytes(257 * 16_384);
+    rig.host.files.set('/long.bin.protected', await rig.publisher.object('/long.bin', { content: long }));
+    const answer = await send(rig.proxy.port, rig.url('/long.bin'));
+    expect([answer.complete, answer.body.equals(long)]).toEqual([true, true]);
+  });
+
+  it('attack 14: chunks or blocks reordered, or spliced from another object under the same key', async () => {
+    const other = await rig.publisher.object(PATH, { content: Buffer.from(SECRET.toUpperCase().repeat(12_000)) });
+    const first = headLength() + 56;
+    const swap = (bytes: Uint8Array, a: number, b: number, length: number) => {
+      const copy = Uint8Array.from(bytes);
+      copy.set(bytes.subarray(a, a + length), b);
+      copy.set(bytes.subarray(b, b + length), a);
+      return copy;
+    };
+    await expectRefused(swap(object, first, first + CHUNK, CHUNK), 'block-digest');
+    await expectRefused(concat(object.subarray(0, headLength()), other.subarray(headLength())), 'block-digest');
+    const blocks = await read(swap(object, first + BLOCK, first + 2 * BLOCK, BLOCK));
+    expect([blocks.complete, blocks.body.length < 65_536]).toEqual([false, true]);
+    await expectRefused(await signedPayload(swap(payload(), 56, 56 + CHUNK, CHUNK)), 'chunk-tag');
+  });
+
+  it('attack 15: lengths of 0, 2^31 and 2^53 are refused without allocating', async () => {
+    const before = process.memoryUsage().rss;
+    for (const length of [0, 1, 65_537, 2 ** 31, 2 ** 32 - 1])
+      await expectRefused(concat(object.subarray(0, 8), u32(length), object.subarray(12)), 'head-length');
+    const json = Buffer.from(canonicalJson(header())).toString();
+    for (const [member, value] of [
+      ['payloadLength', 0],
+      ['payloadLength', 2 ** 31],
+      ['payloadLength', 2 ** 53 - 1],
+      ['payloadLength', 2 ** 53],
+      ['blockChunks', 0],
+      ['blockChunks', 2 ** 31],
+      ['blockChunks', 2 ** 53],
+    ] as const) {
+      const answer = await read(signedWith(utf8(json.replace(new RegExp(`"${member}":\\d+`), `"${member}":${value}`))));
+      expect(['header-invalid', 'header-not-canonical', 'digest-list', 'object-truncated']).toContain(
+        refusalCode(answer),
+      );
+    }
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
+  });
+
+  it('attack 16: a key that does not match the commitment', async () => {
+    const damaged = Uint8Array.from(payload());
+    damaged[30] = (damaged[30] ?? 0) ^ 1;
+    await expectRefused(await signedPayload(damaged), 'commitment');
+  });
+
+  it('attack 17: a subscriber who holds the set key re-encrypts a changed document', async () => {
+    const context = payloadContext(header() as unknown as EncryptedHeader);
+    const keys = await messageKeysFor(rig.publisher.set.key, payload().subarray(0, 56), context);
+    if (!keys) throw new Error('the subscriber holds the key');
+    const forged = await sealChunks(keys, 0, Buffer.from(SECRET.toUpperCase().padEnd(content.length)), true);
+    await expectRefused(concat(object.subarray(0, headLength()), payload().subarray(0, 56), forged), 'block-digest');
+    const fresh = await beginMessage(rig.publisher.set.key, context);
+    const resealed = concat(fresh.prefix, await sealChunks(fresh.keys, 0, content, true));
+    const digests = concat(
+      ...(await Promise.all([0, 1, 2, 3].map((n) => sha256(resealed.subarray(n * BLOCK, (n + 1) * BLOCK))))),
+    );
+    const own = { ...header(), digestListDigest: toBase64url(await sha256(digests)) };
+    const signature = object.subarray(12 + headerLength(), 12 + headerLength() + 64);
+    const bytes = canonicalJson(own);
+    await expectRefused(
+      concat(utf8('wispr/1\n'), u32(bytes.length), bytes, signature, digests, resealed),
+      'signature-invalid',
+    );
+  });
+});

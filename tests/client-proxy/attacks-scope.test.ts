@@ -1,0 +1,227 @@
+/** Rows 18 to 26 and 88 of the attack list through the running proxy: right objects in wrong places, and what is no object at all. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { bindSite } from '../../client-proxy/index.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
+import { type Received, refusalCode, send } from '../support/http-client.ts';
+import { KeyServerPeer } from '../support/key-server-peer.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { createSet, TestPublisher } from '../support/test-publisher.ts';
+
+const SECRET = 'for subscribers only';
+
+let rig: ReaderRig;
+let other: TestPublisher;
+let otherServer: KeyServerPeer;
+beforeAll(async () => {
+  rig = await startReaderRig();
+  other = await TestPublisher.create('other.example');
+  otherServer = await KeyServerPeer.start(other);
+  await bindSite({ ...rig.storage, link: otherServer.invite(), trustSites: ['other.example'] });
+});
+afterAll(async () => {
+  await otherServer.close();
+  await rig.close();
+});
+beforeEach(() => {
+  rig.host.files.clear();
+  rig.host.handlers.clear();
+  rig.host.requests.length = 0;
+});
+
+const read = (path = '/a.html', site = 'news.example') => send(rig.proxy.port, `http://${site}${path}`);
+
+function expectRefused(answer: Received, code: string, status = 502): void {
+  expect([answer.status, refusalCode(answer)]).toEqual([status, code]);
+  expect(answer.text).not.toContain(SECRET);
+}
+
+describe('a valid object in the wrong place', () => {
+  it('attack 18: at another path', async () => {
+    rig.host.files.set('/a.html.protected', await rig.publisher.object('/b.html', { content: SECRET }));
+    expectRefused(await read(), 'path-mismatch');
+  });
+
+  it('attack 19: of another site, both bound', async () => {
+    const sameKey = Object.create(rig.publisher, { site: { value: 'other.example' } }) as TestPublisher;
+    rig.host.files.set('/a.html.protected', await sameKey.object('/a.html', { content: SECRET }));
+    expectRefused(await read('/a.html', 'news.example'), 'site-mismatch');
+    rig.host.files.set('/a.html.protected', await other.object('/a.html', { content: SECRET }));
+    expect((await read('/a.html', 'other.example')).text).toBe(SECRET);
+    expectRefused(await read('/a.html', 'news.example'), 'publisher-unexpected');
+  });
+
+  it("attack 20: signed by another bound publisher's key", async () => {
+    const impostor = Object.create(other, { site: { value: 'news.example' } }) as TestPublisher;
+    rig.host.files.set(
+      '/a.html.protected',
+      await impostor.object('/a.html', { content: SECRET, set: rig.publisher.set }),
+    );
+    expectRefused(await read(), 'publisher-unexpected');
+  });
+
+  it('attack 21: moved between sets', async () => {
+    const dear = await createSet();
+    const object = await rig.publisher.object('/a.html', { content: SECRET, set: dear });
+    const cheap = Buffer.from(Buffer.from(object).toString('latin1').replace(dear.id, rig.publisher.set.id), 'latin1');
+    rig.host.files.set('/a.html.protected', cheap);
+    expectRefused(await read(), 'signature-invalid');
+    rig.host.files.set('/a.html.protected', object);
+    expectRefused(await read(), 'not-entitled', 403);
+  });
+});
+
+describe('attack 22: a key that is not valid now', () => {
+  const hour = 3600;
+  const now = () => Math.floor(Date.now() / 1000);
+
+  it.each([
+    ['not yet', hour, 2 * hour],
+    ['no longer', -2 * hour, -hour],
+  ])('%s: refused, with the times', async (_, from, until) => {
+    const set = await createSet();
+    const [notBefore, notAfter] = [now() + from, now() + until];
+    rig.keyServer.grant(set, { notBefore, notAfter });
+    rig.host.files.set('/a.html.protected', await rig.publisher.object('/a.html', { content: SECRET, set }));
+    const answer = await read();
+    expectRefused(answer, 'key-not-valid-now', 403);
+    for (const time of [notBefore, notAfter]) expect(answer.text).toContain(new Date(time * 1000).toISOString());
+  });
+
+  it('that has expired while it was kept: asked for again, and used if it was extended', async () => {
+    const set = await createSet();
+    rig.keyServer.grant(set, { notAfter: now() + 1 });
+    rig.host.files.set('/a.html.protected', await rig.publisher.object('/a.html', { content: SECRET, set }));
+    expect((await read()).text).toBe(SECRET);
+    rig.keyServer.grant(set, { notAfter: now() - 5 });
+    await expect.poll(async () => refusalCode(await read()), { timeout: 10_000 }).toBe('key-not-valid-now');
+    rig.keyServer.grant(set);
+    expect((await read()).text).toBe(SECRET);
+  });
+});
+
+describe('attack 23: something else than an object', () => {
+  it.each([
+    ['unsigned HTML with status 200', 200, 'text/html', `<h1>${SECRET}</h1>`, 'object-unrecognised'],
+    ['a fallback page with status 200', 200, 'text/html', `<!-- wispr --><p>${SECRET}</p>`, 'object-unrecognised'],
+    ['an unsigned redirect', 302, 'text/html', SECRET, 'content-host-answer'],
+    ['a server error', 503, 'text/html', SECRET, 'content-host-answer'],
+    ['a range that nobody asked for', 206, 'text/html', SECRET, 'content-host-answer'],
+  ])('%s', async (_, status, type, body, code) => {
+    const answer = (_request: unknown, response: import('node:http').ServerResponse) =>
+      response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/' }).end(body);
+    rig.host.handlers.set('/a.html.protected', answer);
+    rig.host.handlers.set('/a.html', answer);
+    expectRefused(await read(), code);
+    expect(rig.host.requests.every(({ url }) => url.startsWith('/a.html'))).toBe(true);
+  });
+
+  it('an unsigned 404', async () => expectRefused(await read(), 'object-missing'));
+
+  it('an unsigned page where only the object is missing', async () => {
+    rig.host.files.set('/a.html', utf8(`<h1>${SECRET}</h1>`));
+    expectRefused(await read(), 'object-unrecognised');
+  });
+});
+
+describe('attack 24: a reading site that is no HTTPS origin', () => {
+  it.each([
+    'http://read.news.example',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'https://read.news.example/path',
+    '//read.news.example',
+  ])('%s is refused before anything is bound', async (reading) => {
+    const publisher = await TestPublisher.create('third.example');
+    const site = { site: 'third.example', content: ['http://third.example'], reading };
+    expect(() => publisher.descriptor('https://keys.third.example', { sites: [site] })).toThrow(/malformed/);
+    // Our own writer refuses; another's would not.
+    const server = await KeyServerPeer.start(publisher);
+    server.descriptor = resign(publisher, server.origin, reading);
+    const bound = bindSite({ ...rig.storage, link: server.invite(), trustSites: ['third.example'] });
+    await expect(bound).rejects.toMatchObject({ code: 'descriptor-malformed' });
+    await server.close();
+  });
+
+  it('query and path survive into the link, and nothing else of the request does', async () => {
+    const answer = await read('/a%20b/?q=%22%3E%3Cscript%3E&x=%C3%A9');
+    expect(answer.text).toContain('href="https://read.news.example/a%20b/?q=%22%3E%3Cscript%3E&amp;x=%C3%A9"');
+    expect(answer.text).not.toContain('<script');
+  });
+});
+
+/** A signed descriptor that only lacks sense. */
+function resign(publisher: TestPublisher, keyServer: string, reading: string): Uint8Array {
+  const placeholder = 'https://placeholder.example';
+  const bytes = publisher.descriptor(keyServer, {
+    sites: [{ site: 'third.example', content: ['http://third.example'], reading: placeholder }],
+  });
+  return utf8(Buffer.from(bytes).toString().replace(placeholder, reading));
+}
+
+describe('loops', () => {
+  it('attack 25: a fallback page that is itself protected is not followed', async () => {
+    const inner = encodeHtmlCarrier(
+      await rig.publisher.object('/a.html', { content: 'inner' }),
+      utf8('<p>inner fallback</p>'),
+    );
+    const outer = encodeHtmlCarrier(await rig.publisher.object('/a.html', { content: 'outer' }), inner);
+    rig.host.files.set('/a.html', outer);
+    expect((await read()).text).toBe('outer');
+    rig.host.handlers.set('/a.html.protected', (_, response) =>
+      response.writeHead(302, { location: '/a.html.protected' }).end(),
+    );
+    rig.host.requests.length = 0;
+    expectRefused(await read(), 'content-host-answer');
+    expect(rig.host.requests).toHaveLength(1);
+  });
+
+  it('attack 26: a protected object inside a protected object is not unwrapped twice', async () => {
+    const inner = await rig.publisher.object('/a.html', { content: SECRET });
+    rig.host.files.set('/a.html.protected', await rig.publisher.object('/a.html', { content: inner }));
+    const answer = await read();
+    expect([answer.status, answer.body.equals(inner)]).toEqual([200, true]);
+  });
+});
+
+describe('attack 88: equivalent spellings of a URL', () => {
+  beforeEach(async () => {
+    await rig.publisher.publish(rig.host.files, '/a/é b.html', { content: SECRET });
+    // What a proxy that looked away would pass on.
+    for (const path of ['/a//x', '/%2e%2e/x', '/a/é b.html']) rig.host.files.set(path, utf8('unsigned'));
+  });
+
+  it.each([
+    'http://news.example/a/%C3%A9%20b.html',
+    'http://news.example/%61/%c3%a9%20b%2Ehtml',
+    'http://NEWS.Example/a/%C3%A9%20b.html',
+    'http://news.example./a/%C3%A9%20b.html',
+    'http://news.example:80/a/%C3%A9%20b.html',
+    'http://news.example:/a/%C3%A9%20b.html',
+    'HTTP://news%2Eexample/a/%C3%A9%20b.html?x=1',
+  ])('%s is the document', async (target) => {
+    const answer = await send(rig.proxy.port, target, { headers: { host: 'unrelated.example' } });
+    expect([answer.status, answer.text]).toEqual([200, SECRET]);
+  });
+
+  it.each([
+    '/a//%C3%A9%20b.html',
+    '/a/./%C3%A9%20b.html',
+    '/x/../a/%C3%A9%20b.html',
+    '/a%2F%C3%A9%20b.html',
+    '/a/%C3.html',
+    '/%2e%2e/x',
+    '/a/b%00',
+  ])('%s is refused, and nobody is asked', async (path) => {
+    expectRefused(await read(path), 'path-refused', 404);
+    expect(rig.host.requests).toHaveLength(0);
+  });
+
+  it('the URL decides, not Host', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET });
+    rig.host.files.set('/a.html', utf8('unsigned'));
+    const passed = await send(rig.proxy.port, 'http://elsewhere.example/a.html', { headers: { host: 'news.example' } });
+    expect(passed.text).toBe('unsigned');
+    expect(rig.host.requests.at(-1)?.headers.host).toBe('elsewhere.example');
+  });
+});

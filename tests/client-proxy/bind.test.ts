@@ -1,0 +1,314 @@
+/** Connecting with publishers: proofs of hosts, confirmation, and what is refused. Rows 70 and 71 of the attack list. */
+import { readFileSync } from 'node:fs';
+import { createServer as createSecureServer, type Server } from 'node:https';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type BindOptions,
+  bindSite,
+  type ConnectionRequest,
+  parseConnectTo,
+  startProxy,
+} from '../../client-proxy/index.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { hostProofLine } from '../../core/keys/descriptor.ts';
+import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
+import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
+import { closeServer, listenOnLoopback, startContentHost } from '../support/hostile-host.ts';
+import { send } from '../support/http-client.ts';
+import { KeyServerPeer } from '../support/key-server-peer.ts';
+import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
+import { TestPublisher } from '../support/test-publisher.ts';
+
+const cleanUp = new CleanUp();
+const certificates = new CleanUp();
+let certificate: TestCertificate;
+let storage: ReturnType<typeof storageIn>;
+let publisher: TestPublisher;
+let keyServer: KeyServerPeer;
+let dns: DnsServer;
+
+beforeAll(async () => {
+  const names = ['DNS:news.example', 'DNS:second.example', 'DNS:keys.example', 'IP:127.0.0.1'];
+  certificate = await makeCertificate(await temporaryFolder(certificates), names);
+  return () => certificates.run();
+});
+beforeEach(async () => {
+  storage = storageIn(await temporaryFolder(cleanUp));
+  publisher = await TestPublisher.create();
+  keyServer = await KeyServerPeer.start(publisher, { tls: certificate });
+  cleanUp.add(() => keyServer.close());
+  dns = await startDnsServer();
+  cleanUp.add(dns.close);
+});
+afterEach(() => cleanUp.run());
+
+/** Nothing answers on port 443 of any host, unless a test says otherwise. */
+const bind = (options: Partial<BindOptions> = {}) =>
+  bindSite({
+    ...storage,
+    link: keyServer.invite(),
+    ca: certificate.ca,
+    dnsServers: [dns.address],
+    connectTo: [parseConnectTo(':443:127.0.0.1:9')],
+    ...options,
+  });
+
+/** Serves `/.well-known/wispr-site` over HTTPS. */
+async function startProofHost(file: string | ((server: Server) => void)): Promise<BindOptions['connectTo']> {
+  const server = createSecureServer(certificate, (request, response) => {
+    if (request.url === '/.well-known/wispr-site') response.end(typeof file === 'string' ? file : '');
+    else response.writeHead(404).end();
+  });
+  if (typeof file !== 'string') file(server);
+  const port = await listenOnLoopback(server);
+  cleanUp.add(() => closeServer(server));
+  return [parseConnectTo(`:443:127.0.0.1:${port}`)];
+}
+
+describe('a proof that the host belongs to the publisher', () => {
+  it('by its own file over HTTPS', async () => {
+    const connectTo = await startProofHost(`# two lines\n${hostProofLine(publisher.identity.id)}\n`);
+    const bound = await bind({ connectTo: connectTo ?? [] });
+    expect(bound.sites.map(({ site }) => site)).toEqual(['news.example']);
+  });
+
+  it('by a DNS TXT record, whole or in pieces', async () => {
+    const line = hostProofLine(publisher.identity.id);
+    dns.records.set('_wispr.news.example', ['v=spf1 -all', [line.slice(0, 20), line.slice(20)]]);
+    await bind();
+    expect(dns.questions).toContain('_wispr.news.example');
+  });
+
+  it.each([
+    ['names another publisher', () => 'wispr/1 root=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n'],
+    ['names it in the middle of a line', () => `see ${hostProofLine(publisher.identity.id)}\n`],
+    ['is too long', () => `${'x\n'.repeat(5000)}${hostProofLine(publisher.identity.id)}\n`],
+  ])('attack 70: a file that %s is refused, and so is a record', async (_, text) => {
+    const connectTo = await startProofHost(text());
+    dns.records.set('_wispr.news.example', [text().slice(0, 200)]);
+    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
+    expect(await connectedSites()).toEqual([]);
+    expect(keyServer.bodies).toHaveLength(0);
+  });
+
+  it('attack 70: a redirect to where the proof is does not count', async () => {
+    const connectTo = await startProofHost((server) => {
+      server.removeAllListeners('request');
+      server.on('request', (_request, response) => response.writeHead(302, { location: `https://127.0.0.1/` }).end());
+    });
+    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
+  });
+
+  it('attack 70: a host that names nobody is refused; by hand it is believed', async () => {
+    await expect(bind()).rejects.toMatchObject({ code: 'host-proof' });
+    expect((await bind({ trustSites: ['news.example'] })).sites).toHaveLength(1);
+  });
+
+  it('attack 70: of two claimed hosts, one that does not name the publisher spoils both', async () => {
+    dns.records.set('_wispr.news.example', [hostProofLine(publisher.identity.id)]);
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
+    await expect(bind()).rejects.toMatchObject({ code: 'host-proof' });
+    expect(await connectedSites()).toEqual([]);
+  });
+});
+
+const twoSites = () =>
+  ['news.example', 'second.example'].map((site) => ({
+    site,
+    content: [`http://${site}`],
+    reading: `https://read.${site}`,
+  }));
+
+describe('two bindings never share a host', () => {
+  it('attack 70: a host bound to another publisher, or through another key server, is refused', async () => {
+    await bind({ trustSites: ['news.example'] });
+    const impostor = await KeyServerPeer.start(await TestPublisher.create(), { tls: certificate });
+    cleanUp.add(() => impostor.close());
+    const elsewhere = await KeyServerPeer.start(publisher, { tls: certificate });
+    cleanUp.add(() => elsewhere.close());
+    for (const server of [impostor, elsewhere]) {
+      await expect(bind({ link: server.invite(), trustSites: ['news.example'] })).rejects.toMatchObject({
+        code: 'site-taken',
+      });
+      expect(server.bodies).toHaveLength(0);
+    }
+    expect(await connectedSites()).toEqual(['news.example']);
+  });
+});
+
+describe('confirmation', () => {
+  it('is asked for each site, and only confirmed ones are connected', async () => {
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
+    let asked: ConnectionRequest | undefined;
+    const confirm = async (request: ConnectionRequest) => {
+      asked = request;
+      return ['second.example', 'never-asked.example'];
+    };
+    const bound = await bind({ confirm, trustSites: ['news.example', 'second.example'] });
+    expect(bound.sites.map(({ site }) => site)).toEqual(['second.example']);
+    expect(asked?.sites.map(({ site, proof }) => [site, proof])).toEqual([
+      ['news.example', 'trusted-by-hand'],
+      ['second.example', 'trusted-by-hand'],
+    ]);
+    expect(await connectedSites()).toEqual(['second.example']);
+  });
+
+  it('refused for all: nothing is connected, and the code stays good', async () => {
+    const link = keyServer.invite();
+    const refused = bind({ link, confirm: async () => [], trustSites: ['news.example'] });
+    await expect(refused).rejects.toMatchObject({ code: 'not-confirmed' });
+    expect(keyServer.bodies).toHaveLength(0);
+    await bind({ link, trustSites: ['news.example'] });
+  });
+
+  it('attack 71: a later descriptor that adds a host leaves it inactive until the reader confirms it', async () => {
+    await bind({ trustSites: ['news.example'] });
+    const now = Math.floor(Date.now() / 1000);
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites(), issued: now });
+    const trustSites = ['news.example', 'second.example'];
+    const link = keyServer.origin;
+    await bind({ link, trustSites, confirm: async () => [] });
+    expect(await connectedSites()).toEqual(['news.example']);
+    let asked: ConnectionRequest | undefined;
+    const confirm = async (request: ConnectionRequest) => {
+      asked = request;
+      return ['second.example'];
+    };
+    await bind({ link, trustSites, confirm });
+    expect(asked?.sites.map(({ confirmed }) => confirmed)).toEqual([true, false]);
+    expect(await connectedSites()).toEqual(['news.example', 'second.example']);
+    expect(keyServer.bodies).toHaveLength(1); // one binding: the device key stays
+  });
+
+  it('attack 71: the running proxy renews an expired descriptor, and does not serve the host it adds', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 });
+    await bind({ trustSites: ['news.example'] });
+    const host = await startContentHost();
+    cleanUp.add(host.close);
+    await publisher.publish(host.files, '/a.html', { content: 'read' });
+    host.files.set('/a.html', utf8('unsigned'));
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
+    const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
+    cleanUp.add(proxy.close);
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites(), issued: now });
+    await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 5000 }).toBeGreaterThan(now + 1);
+    expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
+    expect((await send(proxy.port, 'http://second.example/a.html')).text).toBe('unsigned');
+    expect((await proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
+  });
+
+  it('attack 71: an expired descriptor that cannot be renewed is not used', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 });
+    await bind({ trustSites: ['news.example'] });
+    const proxy = await startProxy({ ...storage, port: 0, ca: certificate.ca });
+    cleanUp.add(proxy.close);
+    await keyServer.close();
+    await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 5000 }).toBeGreaterThan(now + 1);
+    expect((await send(proxy.port, 'http://news.example/a.html')).headers['wispr-refusal']).toBe('descriptor-expired');
+  });
+
+  it('a site that the descriptor no longer names stays bound, and is refused', async () => {
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
+    await bind({ trustSites: ['news.example', 'second.example'] });
+    const now = Math.floor(Date.now() / 1000);
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now });
+    await bind({ link: keyServer.origin, trustSites: ['news.example'] });
+    const proxy = await startProxy({ ...storage, port: 0 });
+    cleanUp.add(proxy.close);
+    expect((await send(proxy.port, 'http://second.example/')).headers['wispr-refusal']).toBe('site-withdrawn');
+  });
+});
+
+describe('the exchange', () => {
+  const trustSites = ['news.example'];
+
+  it('uses a code once; what went wrong is told apart', async () => {
+    const link = keyServer.invite();
+    await bind({ link, trustSites });
+    await expect(bind({ link, trustSites })).rejects.toMatchObject({ code: 'code-refused' });
+    await expect(bind({ link: `${keyServer.origin}#not-a-code`, trustSites })).rejects.toMatchObject({
+      code: 'code-refused',
+    });
+    await expect(bind({ link: 'https://127.0.0.1:9#0000000000000000' })).rejects.toMatchObject({
+      code: 'key-server-unreachable',
+    });
+    await expect(bind({ ca: undefined as never, trustSites })).rejects.toMatchObject({
+      code: 'key-server-certificate',
+    });
+    for (const bad of [
+      'http://keys.example#0000000000000000',
+      'keys.example',
+      'https://keys.example/path#0000000000000000',
+      'javascript:alert(1)',
+    ])
+      await expect(bind({ link: bad })).rejects.toMatchObject({ code: 'link-malformed' });
+  });
+
+  it('without a code wants an earlier binding', async () => {
+    await expect(bind({ link: keyServer.origin, trustSites })).rejects.toMatchObject({ code: 'code-needed' });
+  });
+
+  it('tells a wrong clock from a wrong code', async () => {
+    keyServer.instead = (request, response) => {
+      if (request.url !== '/v1/bindings') return false;
+      request.resume();
+      response
+        .writeHead(400, { date: new Date(Date.now() + 3_600_000).toUTCString() })
+        .end('{"error":"stale-request"}');
+      return true;
+    };
+    await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'clock-off' });
+  });
+
+  it('refuses a descriptor that is forged, expired, older, or of another key server', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const good = Buffer.from(keyServer.descriptor).toString();
+    keyServer.descriptor = utf8(good.replace('The Morning Paper', 'The Evening Paper'));
+    await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'descriptor-signature' });
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { expires: now - 1 });
+    await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'descriptor-expired' });
+    keyServer.descriptor = publisher.descriptor('https://keys.example');
+    await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'descriptor-foreign' });
+    keyServer.descriptor = utf8(good);
+    await bind({ trustSites });
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now - 3600 });
+    await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'descriptor-older' });
+    expect(keyServer.bodies).toHaveLength(1);
+  });
+
+  it('refuses an answer that was not made for this device', async () => {
+    keyServer.instead = (request, response) => {
+      if (request.url !== '/v1/bindings') return false;
+      request.resume();
+      response.end(readFileSync('package.json'));
+      return true;
+    };
+    await expect(bind({ trustSites })).rejects.toMatchObject({ code: 'binding-malformed' });
+    expect(await connectedSites()).toEqual([]);
+  });
+
+  it('keeps one seed: the same device is the same to a publisher, and another to the next', async () => {
+    await bind({ trustSites });
+    await bind({ trustSites });
+    const other = await KeyServerPeer.start(await TestPublisher.create('other.example'), { tls: certificate });
+    cleanUp.add(() => other.close());
+    await bind({ link: other.invite(), trustSites: ['other.example'] });
+    const keysOf = (server: KeyServerPeer) =>
+      server.bodies.map((body) => JSON.parse(Buffer.from(body).toString()).ed25519 as string);
+    const [first, second] = keysOf(keyServer);
+    expect(first).toBe(second);
+    expect(keysOf(other)).not.toContain(first);
+  });
+});
+
+/** What a proxy that starts now is connected with. */
+async function connectedSites(): Promise<string[]> {
+  const proxy = await startProxy({ ...storage, port: 0 });
+  try {
+    return (await proxy.sites()).map(({ site }) => site);
+  } finally {
+    await proxy.close();
+  }
+}

@@ -1,0 +1,272 @@
+import { randomBytes } from 'node:crypto';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+let rig: ReaderRig;
+beforeAll(async () => {
+  rig = await startReaderRig();
+});
+afterAll(() => rig.close());
+beforeEach(() => {
+  rig.host.requests.length = 0;
+});
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  send(rig.proxy.port, rig.url(path), { method, headers });
+
+describe('a document through the proxy', () => {
+  it('comes back byte for byte, whatever its size', async () => {
+    for (const size of [0, 1, 16_300, 16_384, 65_536, 65_537, 200_000, 1_500_000]) {
+      const content = randomBytes(size);
+      await rig.publisher.publish(rig.host.files, `/size/${size}.bin`, {
+        content,
+        metadata: { mediaType: 'application/octet-stream' },
+      });
+      const answer = await get(`/size/${size}.bin`);
+      expect(answer.status).toBe(200);
+      expect(answer.headers['content-length']).toBe(String(size));
+      expect(answer.body.equals(content)).toBe(true);
+    }
+  });
+
+  it('has the signed headers and none of the host', async () => {
+    const metadata = {
+      lastModified: 1_700_000_000,
+      headers: { 'content-language': 'en', 'content-security-policy': "default-src 'self'" },
+    };
+    await rig.publisher.publish(rig.host.files, '/headers.html', { content: 'x', metadata });
+    const { headers } = await get('/headers.html');
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-language': 'en',
+      'content-security-policy': "default-src 'self'",
+      'last-modified': 'Tue, 14 Nov 2023 22:13:20 GMT',
+      'x-content-type-options': 'nosniff',
+      'accept-ranges': 'bytes',
+      via: '1.1 wispr',
+    });
+    expect(headers['x-from-host']).toBeUndefined();
+    expect(headers['set-cookie']).toBeUndefined();
+  });
+
+  it('tells the content host nothing about the reader', async () => {
+    await rig.publisher.publish(rig.host.files, '/quiet.html', { content: 'x' });
+    await get('/quiet.html', {
+      cookie: 'me=1',
+      referer: 'http://elsewhere.example/',
+      'user-agent': 'a',
+      authorization: 'Basic x',
+    });
+    expect(rig.host.requests).toHaveLength(1);
+    expect(Object.keys(rig.host.requests[0]?.headers ?? {}).sort()).toEqual([
+      'accept',
+      'accept-encoding',
+      'connection',
+      'host',
+    ]);
+  });
+
+  it('that is signed only is checked against the head beside it', async () => {
+    const content = randomBytes(150_000);
+    await rig.publisher.publishSigned(rig.host.files, '/public/map.png', {
+      content,
+      metadata: { mediaType: 'image/png' },
+    });
+    const answer = await get('/public/map.png');
+    expect(answer.body.equals(content)).toBe(true);
+    rig.host.files.set(
+      '/public/map.png',
+      Buffer.concat([content.subarray(0, 149_999), Buffer.of(0x55 ^ (content[149_999] ?? 0))]),
+    );
+    expect((await get('/public/map.png')).complete).toBe(false);
+  });
+
+  it('is found in the HTML form too', async () => {
+    const object = await rig.publisher.object('/carried.html', { content: '<p>carried</p>' });
+    rig.host.files.set('/carried.html', encodeHtmlCarrier(object, utf8('<p>fallback</p>')));
+    expect((await get('/carried.html')).text).toBe('<p>carried</p>');
+  });
+
+  it('at a folder is its index', async () => {
+    await rig.publisher.publish(rig.host.files, '/folder/index.html', { content: 'index' });
+    expect((await get('/folder/')).text).toBe('index');
+    expect((await get('/folder/?query=1')).text).toBe('index');
+  });
+
+  it('answers HEAD without a body, and nothing but GET and HEAD', async () => {
+    await rig.publisher.publish(rig.host.files, '/head.html', { content: 'four' });
+    const head = await get('/head.html', {}, 'HEAD');
+    expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, '4', 0]);
+    const post = await send(rig.proxy.port, rig.url('/head.html'), { method: 'POST', body: 'x' });
+    expect([post.status, post.headers.allow, refusalCode(post)]).toEqual([405, 'GET, HEAD', 'method-refused']);
+  });
+});
+
+describe('content codings', () => {
+  const content = Buffer.from('<p>compressed</p>'.repeat(20_000));
+
+  it.each([
+    ['gzip', gzipSync(content)],
+    ['br', brotliCompressSync(content)],
+  ] as const)('%s goes straight through to who accepts it, and is undone for others', async (coding, coded) => {
+    const path = `/coded-${coding}.html`;
+    await rig.publisher.publish(rig.host.files, path, { content: coded, metadata: { contentCoding: coding } });
+    const passed = await get(path, { 'accept-encoding': 'deflate, br;q=0.5, gzip;q=0.8' });
+    expect([passed.headers['content-encoding'], passed.headers.vary, passed.body.equals(coded)]).toEqual([
+      coding,
+      'accept-encoding',
+      true,
+    ]);
+    for (const accepted of [undefined, 'identity', `${coding};q=0`, 'deflate', '*;q=0']) {
+      const undone = await get(path, accepted === undefined ? {} : { 'accept-encoding': accepted });
+      expect([undone.headers['content-encoding'], undone.body.equals(content)]).toEqual([undefined, true]);
+      expect(undone.headers.etag).not.toBe(passed.headers.etag);
+      expect(undone.headers.vary).toBe('accept-encoding');
+    }
+  });
+
+  it('ends visibly incomplete where the content breaks off', async () => {
+    const coded = gzipSync(content).subarray(0, 500);
+    await rig.publisher.publish(rig.host.files, '/broken.html', {
+      content: coded,
+      metadata: { contentCoding: 'gzip' },
+    });
+    expect((await get('/broken.html')).complete).toBe(false);
+  });
+});
+
+describe('conditions', () => {
+  it('answer 304 to who has this version', async () => {
+    await rig.publisher.publish(rig.host.files, '/condition.html', {
+      content: 'one',
+      metadata: { lastModified: 1_700_000_000 },
+    });
+    const { headers } = await get('/condition.html');
+    const etag = headers.etag ?? '';
+    for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await get('/condition.html', { 'if-none-match': condition });
+      expect([answer.status, answer.body.length, answer.headers.etag]).toEqual([304, 0, etag]);
+    }
+    expect((await get('/condition.html', { 'if-none-match': '"other"' })).status).toBe(200);
+    expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:20 GMT' })).status).toBe(304);
+    expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' })).status).toBe(200);
+  });
+
+  it('see that a document changed', async () => {
+    await rig.publisher.publish(rig.host.files, '/edited.html', { content: 'one' });
+    const before = await get('/edited.html');
+    await rig.publisher.publish(rig.host.files, '/edited.html', { content: 'two' });
+    const after = await get('/edited.html', { 'if-none-match': before.headers.etag ?? '' });
+    expect([after.status, after.text]).toEqual([200, 'two']);
+  });
+});
+
+describe('ranges', () => {
+  const content = randomBytes(3_000_000);
+  const cases: [string, number, number][] = [
+    ['bytes=0-0', 0, 1],
+    ['bytes=100-', 100, 3_000_000],
+    ['bytes=-5', 2_999_995, 3_000_000],
+    ['bytes=65530-65600', 65_530, 65_601],
+    ['bytes=2500000-2500999', 2_500_000, 2_501_000],
+    ['bytes=2999999-9999999', 2_999_999, 3_000_000],
+    ['bytes=0-2999999', 0, 3_000_000],
+  ];
+
+  beforeAll(async () => {
+    await rig.publisher.publish(rig.host.files, '/film.mp4', {
+      content,
+      metadata: { mediaType: 'video/mp4', lastModified: 1_700_000_000 },
+    });
+    await rig.publisher.publishSigned(rig.host.files, '/public/film.mp4', {
+      content,
+      metadata: { mediaType: 'video/mp4' },
+    });
+  });
+
+  it.each(['/film.mp4', '/public/film.mp4'])('of %s are the bytes of the content', async (path) => {
+    for (const [range, start, end] of cases) {
+      const answer = await get(path, { range });
+      expect([range, answer.status, answer.headers['content-range']]).toEqual([
+        range,
+        206,
+        `bytes ${start}-${end - 1}/3000000`,
+      ]);
+      expect(answer.headers['content-length']).toBe(String(end - start));
+      expect(answer.body.equals(content.subarray(start, end))).toBe(true);
+    }
+  });
+
+  it('fetch the blocks that they need, and no more', async () => {
+    await get('/film.mp4', { range: 'bytes=0-0' });
+    rig.host.requests.length = 0;
+    await get('/film.mp4', { range: 'bytes=2000000-2000001' });
+    expect(rig.host.requests).toHaveLength(1);
+    const [, first, last] = /bytes=(\d+)-(\d+)/.exec(rig.host.requests[0]?.headers.range ?? '') ?? [];
+    expect(Number(last) - Number(first)).toBeLessThan(70_000);
+  });
+
+  it('outside the content are refused; several, other units and nonsense get the whole', async () => {
+    for (const range of ['bytes=3000000-', 'bytes=-0']) {
+      const answer = await get('/film.mp4', { range });
+      expect([answer.status, answer.headers['content-range']]).toEqual([416, 'bytes */3000000']);
+    }
+    for (const range of ['bytes=0-1,5-6', 'items=0-1', 'bytes=5-1', 'bytes=a-b', 'bytes=']) {
+      const answer = await get('/film.mp4', { range });
+      expect([range, answer.status, answer.body.length]).toEqual([range, 200, 3_000_000]);
+    }
+  });
+
+  it('are served only of the version that If-Range names', async () => {
+    const { headers } = await get('/film.mp4', {}, 'HEAD');
+    const range = 'bytes=0-9';
+    for (const condition of [headers.etag ?? '', headers['last-modified'] ?? '']) {
+      expect((await get('/film.mp4', { range, 'if-range': condition })).status).toBe(206);
+    }
+    for (const condition of ['"other"', `W/${headers.etag}`, 'Tue, 14 Nov 2023 22:13:21 GMT']) {
+      expect((await get('/film.mp4', { range, 'if-range': condition })).status).toBe(200);
+    }
+  });
+
+  it('come from the new version when the object has changed', async () => {
+    const path = '/replaced.bin';
+    await rig.publisher.publish(rig.host.files, path, { content });
+    await get(path, { range: 'bytes=0-0' });
+    const changed = randomBytes(2_000_000);
+    await rig.publisher.publish(rig.host.files, path, { content: changed });
+    const answer = await get(path, { range: 'bytes=1500000-1500009' });
+    expect([answer.status, answer.headers['content-range']]).toEqual([206, 'bytes 1500000-1500009/2000000']);
+    expect(answer.body.equals(changed.subarray(1_500_000, 1_500_010))).toBe(true);
+  });
+
+  it('work where the content host ignores or refuses them', async () => {
+    const object = await rig.publisher.object('/stubborn.bin', { content });
+    for (const status of [200, 416, 500]) {
+      rig.host.handlers.set('/stubborn.bin.protected', (request, response) => {
+        const whole = status === 200 || request.headers.range === undefined;
+        response.writeHead(whole ? 200 : status).end(whole ? object : 'no');
+      });
+      const answer = await get('/stubborn.bin', { range: 'bytes=2000000-2000009' });
+      expect([200, 206]).toContain(answer.status);
+      const expected = answer.status === 206 ? content.subarray(2_000_000, 2_000_010) : content;
+      expect(answer.body.equals(expected)).toBe(true);
+    }
+  });
+
+  it('of a slice that was changed on the way release nothing of the changed block', async () => {
+    const path = '/sliced.bin';
+    const object = await rig.publisher.publish(rig.host.files, path, { content });
+    await get(path, { range: 'bytes=0-0' });
+    const damaged = Uint8Array.from(object);
+    damaged[1_700_000] = (damaged[1_700_000] ?? 0) ^ 1;
+    rig.host.files.set(`${path}.protected`, damaged);
+    const answer = await get(path, { range: 'bytes=1600000-1800000' });
+    expect(answer.complete).toBe(false);
+    expect(content.subarray(1_600_000).subarray(0, answer.body.length).equals(answer.body)).toBe(true);
+    expect(answer.body.length).toBeLessThan(100_000);
+  });
+});

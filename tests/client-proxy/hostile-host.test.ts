@@ -1,0 +1,182 @@
+/** Row 56 of the attack list: malformed answers of a content host, for documents and for what passes through. */
+import type { Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { startRawHost } from '../support/hostile-host.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+const SECRET = 'unsigned and unwanted';
+
+let rig: ReaderRig;
+let host: Awaited<ReturnType<typeof startRawHost>>;
+let answer: (head: string, socket: Socket) => void;
+beforeAll(async () => {
+  host = await startRawHost((head, socket) => answer(head, socket));
+  rig = await startReaderRig({ proxy: { connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] } });
+});
+afterAll(async () => {
+  await rig.close();
+  await host.close();
+});
+beforeEach(() => {
+  answer = (_head, socket) => socket.destroy();
+});
+afterEach(async () => {
+  // Whatever came: the proxy lives on, and reads a good document.
+  const object = await rig.publisher.object('/good.html', { content: 'good' });
+  answer = (_head, socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
+    socket.write(object);
+  };
+  expect((await send(rig.proxy.port, rig.url('/good.html'))).text).toBe('good');
+});
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, index) => `X-${index}: ${'x'.repeat(500)}\r\n`).join('');
+
+const MALFORMED: [string, string][] = [
+  ['two lengths', `HTTP/1.1 200 OK\r\nContent-Length: 21\r\nContent-Length: 22\r\n\r\n${SECRET}`],
+  ['a length that is no number', `HTTP/1.1 200 OK\r\nContent-Length: 0x15\r\n\r\n${SECRET}`],
+  ['a negative length', `HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n${SECRET}`],
+  ['a length that overflows', `HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n${SECRET}`],
+  [
+    'a length and chunks',
+    `HTTP/1.1 200 OK\r\nContent-Length: 21\r\nTransfer-Encoding: chunked\r\n\r\n15\r\n${SECRET}\r\n0\r\n\r\n`,
+  ],
+  ['HTTP/0.9', `<p>${SECRET}</p>`],
+  ['another protocol', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ['an empty status line', `\r\n\r\n${SECRET}`],
+  ['a status of two digits', `HTTP/1.1 20 OK\r\n\r\n${SECRET}`],
+  ['a NUL in a field', `HTTP/1.1 200 OK\r\nX-A: a\0b\r\nContent-Length: 21\r\n\r\n${SECRET}`],
+  ['a bare CR in a field', `HTTP/1.1 200 OK\r\nX-A: a\rb\r\nContent-Length: 21\r\n\r\n${SECRET}`],
+  ['a space before the colon', `HTTP/1.1 200 OK\r\nContent-Length : 21\r\n\r\n${SECRET}`],
+  ['fields beyond the bound', `HTTP/1.1 200 OK\r\n${many(100)}\r\n${SECRET}`],
+  [
+    '101 that nobody asked for',
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n${SECRET}`,
+  ],
+  ['100 that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n${SECRET}`],
+  ['nothing at all', ''],
+];
+
+describe('attack 56: a malformed answer', () => {
+  it.each(MALFORMED)('with %s is a clean 502 instead of a document', async (_, bytes) => {
+    answer = (_head, socket) => socket.end(bytes, 'latin1');
+    const got = await send(rig.proxy.port, rig.url('/a.html'));
+    expect(got.status).toBe(502);
+    expect(['content-host-answer', 'content-host-unreachable', 'object-unrecognised']).toContain(refusalCode(got));
+    expect(got.text).not.toContain(SECRET);
+    expect(got.complete).toBe(true);
+  });
+
+  it.each(MALFORMED)('with %s is a clean 502 when it should pass through', async (_, bytes) => {
+    answer = (_head, socket) => socket.end(bytes, 'latin1');
+    const got = await send(rig.proxy.port, 'http://elsewhere.example/a.html');
+    expect(got.status).toBe(502);
+    expect(['host-answer', 'host-unreachable']).toContain(refusalCode(got));
+  });
+
+  it.each([
+    ['too large', 'FFFFFFFFFFFFFFFFF'],
+    ['with 0x', '0x15'],
+    ['with an underscore', '1_5'],
+    ['with a sign', '+15'],
+  ])('with a chunk size %s releases nothing', async (_, size) => {
+    const bytes = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\n${SECRET}\r\n0\r\n\r\n`;
+    answer = (_head, socket) => socket.end(bytes, 'latin1');
+    const document = await send(rig.proxy.port, rig.url('/a.html'));
+    expect([document.status, document.text.includes(SECRET)]).toEqual([502, false]);
+    const passed = await send(rig.proxy.port, 'http://elsewhere.example/a.html');
+    expect(passed.complete && passed.status === 200).toBe(false);
+  });
+
+  it('that ends before its length is visibly incomplete', async () => {
+    answer = (_head, socket) => socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n${SECRET}`, 'latin1');
+    const document = await send(rig.proxy.port, rig.url('/a.html'));
+    expect([document.status, document.text.includes(SECRET)]).toEqual([502, false]);
+    const passed = await send(rig.proxy.port, 'http://elsewhere.example/a.html');
+    expect([passed.text, passed.complete]).toEqual([SECRET, false]);
+  });
+
+  it('after a hundred interim answers is still just an answer', async () => {
+    const object = await rig.publisher.object('/a.html', { content: 'late' });
+    answer = (_head, socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(100));
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
+      socket.write(object);
+    };
+    expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe('late');
+  });
+
+  it('without end is bounded by the signed length', async () => {
+    const object = await rig.publisher.object('/a.html', { content: Buffer.alloc(200_000, 'x') });
+    let sent = 0;
+    answer = (_head, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.write(object);
+      const more = () => {
+        while (!socket.destroyed && socket.write(Buffer.alloc(65_536))) sent += 65_536;
+      };
+      socket.on('drain', more);
+      more();
+    };
+    const got = await send(rig.proxy.port, rig.url('/a.html'));
+    expect([got.status, got.complete]).toEqual([200, false]);
+    expect(got.body.length).toBeLessThan(200_000);
+    expect(sent).toBeLessThan(20_000_000);
+  });
+
+  it('with an endless body that is no object at all is cut off', async () => {
+    let ended = false;
+    answer = (_head, socket) => {
+      socket.on('close', () => {
+        ended = true;
+      });
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      const more = () => {
+        while (!socket.destroyed && socket.write(Buffer.alloc(65_536, 'x')));
+      };
+      socket.on('drain', more);
+      more();
+    };
+    expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('object-unrecognised');
+    await expect.poll(() => ended).toBe(true);
+  });
+
+  it('by a host that is not there is a clean 502', async () => {
+    const gone = await startRawHost((_head, socket) => socket.destroy());
+    await gone.close();
+    const lost = await startReaderRig({ proxy: { connectTo: [parseConnectTo(`:80:127.0.0.1:${gone.port}`)] } });
+    try {
+      expect(refusalCode(await send(lost.proxy.port, lost.url('/a.html')))).toBe('content-host-unreachable');
+      expect(refusalCode(await send(lost.proxy.port, 'http://elsewhere.example/'))).toBe('host-unreachable');
+    } finally {
+      await lost.close();
+    }
+  });
+});
+
+describe('a client that leaves', () => {
+  it('ends what was fetched for it', async () => {
+    let closed = false;
+    const object = await rig.publisher.object('/long.bin', { content: Buffer.alloc(300_000) });
+    answer = (_head, socket) => {
+      socket.on('close', () => {
+        closed = true;
+      });
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
+      socket.write(object.subarray(0, 150_000)); // and then nothing
+    };
+    const { request } = await import('node:http');
+    await new Promise<void>((resolve) => {
+      const outgoing = request({ host: '127.0.0.1', port: rig.proxy.port, path: rig.url('/long.bin') }, (got) => {
+        got.once('data', () => outgoing.destroy());
+        got.on('error', () => resolve());
+      });
+      outgoing.on('error', () => resolve());
+      outgoing.end();
+    });
+    await expect.poll(() => closed).toBe(true);
+  });
+});

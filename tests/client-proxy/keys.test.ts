@@ -1,0 +1,178 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { wrapKey } from '../../core/keys/wrapped-key.ts';
+import { type Received, refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { createSet, type TestSet } from '../support/test-publisher.ts';
+
+const SECRET = 'for subscribers only';
+
+let rig: ReaderRig;
+let set: TestSet;
+beforeAll(async () => {
+  rig = await startReaderRig();
+});
+afterAll(() => rig.close());
+beforeEach(async () => {
+  rig.keyServer.tamper = (answer) => answer;
+  rig.keyServer.instead = () => false;
+  rig.keyServer.keyRequests.length = 0;
+  set = await createSet();
+  rig.keyServer.grant(set);
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET, set });
+});
+
+const read = (path = '/a.html') => send(rig.proxy.port, rig.url(path));
+
+function expectRefused(answer: Received, code: string, status: number): void {
+  expect([answer.status, refusalCode(answer)]).toEqual([status, code]);
+  expect(answer.text).not.toContain(SECRET);
+}
+
+/** Set keys in the reader's database. */
+function storedKeys(): unknown[] {
+  const database = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`, { readOnly: true });
+  try {
+    return database
+      .prepare('SELECT id FROM set_keys')
+      .all()
+      .map(({ id }) => id);
+  } finally {
+    database.close();
+  }
+}
+
+describe('set keys', () => {
+  it('are asked for once, and kept', async () => {
+    expect((await read()).text).toBe(SECRET);
+    expect((await read()).text).toBe(SECRET);
+    expect(rig.keyServer.keyRequests.map(({ keys }) => keys)).toEqual([[set.id]]);
+    expect(storedKeys()).toContain(set.id);
+  });
+
+  it('that are wanted at the same time travel in one request, each once', async () => {
+    const sets = await Promise.all(Array.from({ length: 12 }, createSet));
+    for (const [index, one] of sets.entries()) {
+      rig.keyServer.grant(one);
+      await rig.publisher.publish(rig.host.files, `/many/${index}.html`, { content: SECRET, set: one });
+    }
+    const answers = await Promise.all([...sets.keys(), ...sets.keys()].map((index) => read(`/many/${index}.html`)));
+    expect(answers.every(({ text }) => text === SECRET)).toBe(true);
+    const asked = rig.keyServer.keyRequests.flatMap(({ keys }) => keys);
+    expect(asked.sort()).toEqual(sets.map(({ id }) => id).sort());
+    expect(rig.keyServer.keyRequests.length).toBeLessThan(12);
+  });
+
+  it.each([
+    ['not-entitled', 'not-entitled', 403],
+    ['lapsed', 'subscription-lapsed', 403],
+    ['revoked', 'device-revoked', 403],
+    ['stale-request', 'clock-off', 502],
+    ['replayed-request', 'key-server-answer', 502],
+  ] as const)('refused as %s: said so, and remembered for a while where it lasts', async (reason, code, status) => {
+    rig.keyServer.refusals.set(set.id, reason);
+    expectRefused(await read(), code, status);
+    expectRefused(await read(), code, status);
+    expect(rig.keyServer.keyRequests).toHaveLength(status === 403 ? 1 : 2);
+    rig.keyServer.refusals.clear();
+  });
+
+  it.each([
+    ['no answer', 'key-server-unreachable'],
+    ['an error', 'key-server-answer'],
+    ['a redirect', 'key-server-answer'],
+    ['nonsense', 'answer-unreadable'],
+    ['an endless answer', 'key-server-answer'],
+    ['the answer to another request', 'answer-unreadable'],
+  ])('%s of the key server: refused, and asked again next time', async (what, code) => {
+    const earlier = rig.keyServer.lastAnswer;
+    rig.keyServer.instead = (request, response) => {
+      if (request.url !== '/v1/keys') return false;
+      request.resume();
+      if (what === 'no answer') request.socket.destroy();
+      else if (what === 'an error') response.writeHead(500).end();
+      else if (what === 'a redirect') response.writeHead(307, { location: '/elsewhere' }).end();
+      else if (what === 'nonsense') response.end('nonsense');
+      else if (what === 'an endless answer') {
+        const more = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+        };
+        response.on('drain', more);
+        more();
+      } else response.end(earlier);
+      return true;
+    };
+    expectRefused(await read(), code, 502);
+    rig.keyServer.instead = () => false;
+    expect((await read()).text).toBe(SECRET);
+  });
+});
+
+describe('attack 42: a wrapped key', () => {
+  it('of another subscriber', async () => {
+    const stranger = { id: toBase64url(randomBytes(32)), key: randomBytes(32) };
+    rig.keyServer.tamper = async (answer) => ({
+      ...answer,
+      keys: [await wrapKey(stranger, { ...set, kind: 'set' }, { notBefore: 0, notAfter: 2 ** 40 })],
+    });
+    expectRefused(await read(), 'wrapped-key-foreign', 502);
+    expect(storedKeys()).not.toContain(set.id);
+  });
+
+  it('under another issuer', async () => {
+    rig.keyServer.tamper = async (answer, device) => ({
+      ...answer,
+      keys: [
+        await wrapKey(
+          { id: device.id, key: randomBytes(32) },
+          { ...set, kind: 'set' },
+          { notBefore: 0, notAfter: 2 ** 40 },
+        ),
+      ],
+    });
+    expectRefused(await read(), 'wrapped-key-tag', 502);
+    expect(storedKeys()).not.toContain(set.id);
+  });
+
+  it('of the wrong length, or with an altered validity', async () => {
+    rig.keyServer.tamper = (answer) => ({
+      ...answer,
+      keys: answer.keys.map((key) => ({ ...key, wrapped: key.wrapped.slice(4) })),
+    });
+    expectRefused(await read(), 'answer-unreadable', 502);
+    rig.keyServer.tamper = (answer) => ({
+      ...answer,
+      keys: answer.keys.map((key) => ({ ...key, notAfter: key.notAfter + 1 })),
+    });
+    expectRefused(await read(), 'wrapped-key-tag', 502);
+    expect(storedKeys()).not.toContain(set.id);
+  });
+});
+
+describe('attack 43: a key whose hash is not the key id asked for', () => {
+  it('is refused, and no copy of it is kept', async () => {
+    const wrong = randomBytes(32);
+    rig.keyServer.tamper = async (answer, device) => ({
+      ...answer,
+      keys: [await wrapKey(device, { id: set.id, key: wrong, kind: 'set' }, { notBefore: 0, notAfter: 2 ** 40 })],
+    });
+    expectRefused(await read(), 'wrapped-key-id-mismatch', 502);
+    expect(storedKeys()).not.toContain(set.id);
+  });
+
+  it('nor is a key that was not asked for, or of another kind', async () => {
+    const unasked = await createSet();
+    rig.keyServer.tamper = async (answer, device) => ({
+      ...answer,
+      keys: [
+        await wrapKey(device, { ...unasked, kind: 'set' }, { notBefore: 0, notAfter: 2 ** 40 }),
+        await wrapKey(device, { ...set, kind: 'period' }, { notBefore: 0, notAfter: 2 ** 40 }),
+      ],
+    });
+    expectRefused(await read(), 'not-entitled', 403);
+    expect(storedKeys()).not.toContain(unasked.id);
+    expect(storedKeys()).not.toContain(set.id);
+  });
+});

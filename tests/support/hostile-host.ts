@@ -1,0 +1,103 @@
+/** A content host for tests: a real HTTP server that serves files, with ranges, and does whatever else a test makes it do. */
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface ContentHost {
+  readonly port: number;
+  /** By URL path. */
+  readonly files: Map<string, Uint8Array>;
+  /** Instead of a file. */
+  readonly handlers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>;
+  readonly requests: SeenRequest[];
+  close(): Promise<void>;
+}
+
+export async function startContentHost(): Promise<ContentHost> {
+  const [files, handlers, requests] = [new Map(), new Map(), []] as [
+    ContentHost['files'],
+    ContentHost['handlers'],
+    SeenRequest[],
+  ];
+  const server = createServer((request, response) => {
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
+    const handler = handlers.get(path);
+    if (handler) handler(request, response);
+    else serveFile(files.get(path), request, response);
+  });
+  const port = await listenOnLoopback(server);
+  return { port, files, handlers, requests, close: () => closeServer(server) };
+}
+
+function serveFile(file: Uint8Array | undefined, request: IncomingMessage, response: ServerResponse): void {
+  if (file === undefined) {
+    response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>');
+    return;
+  }
+  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+  const headers = {
+    'content-type': 'application/cache-protected',
+    'x-from-host': 'not signed',
+    'set-cookie': 'host=1',
+  };
+  if (first === undefined) {
+    response.writeHead(200, { ...headers, 'content-length': file.length }).end(file);
+    return;
+  }
+  const part = file.subarray(Number(first), Number(last) + 1);
+  const range = `bytes ${first}-${Number(first) + part.length - 1}/${file.length}`;
+  response.writeHead(206, { ...headers, 'content-length': part.length, 'content-range': range }).end(part);
+}
+
+/** A host that answers in bytes: `answer` gets the head of each request, and the socket to do with what it likes. */
+export async function startRawHost(
+  answer: (head: string, socket: Socket) => void,
+): Promise<{ port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    let received = '';
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+      for (let end = received.indexOf('\r\n\r\n'); end >= 0; end = received.indexOf('\r\n\r\n')) {
+        const head = received.slice(0, end);
+        received = received.slice(end + 4);
+        answer(head, socket);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+export async function listenOnLoopback(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,67 @@
+/** A client that says exactly what it is told, and reports exactly what came: also where an answer breaks off. */
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+
+export interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: string[];
+  readonly body: Buffer;
+  readonly text: string;
+  /** Whether the answer came to its proper end. */
+  readonly complete: boolean;
+}
+
+export interface Sent {
+  readonly method?: string;
+  readonly headers?: Record<string, string | string[]>;
+  readonly body?: Uint8Array | string;
+}
+
+/** Sends a request to a port on loopback. @param target - the request target, in whatever form */
+export function send(
+  port: number,
+  target: string,
+  { method = 'GET', headers = {}, body }: Sent = {},
+): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    const [, authority = `127.0.0.1:${port}`] = /^[a-z]+:\/\/([^/?#]*)/i.exec(target) ?? [];
+    const outgoing = httpRequest(
+      { host: '127.0.0.1', port, path: target, method, headers: { host: authority, ...headers }, agent: false },
+      (answer) => {
+        const parts: Buffer[] = [];
+        answer.on('data', (part) => parts.push(part));
+        answer.on('error', () => undefined); // told by `complete`
+        answer.on('close', () => {
+          const whole = Buffer.concat(parts);
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            rawHeaders: answer.rawHeaders,
+            body: whole,
+            text: whole.toString(),
+            complete: answer.complete,
+          });
+        });
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+/** Sends bytes, and takes everything until the other side closes. */
+export function sendRaw(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
+    const parts: Buffer[] = [];
+    socket.on('data', (part: Buffer) => parts.push(part));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(Buffer.concat(parts).toString('latin1')));
+  });
+}
+
+/** The short code on a refusal page. */
+export function refusalCode({ headers }: Received): string | undefined {
+  return headers['wispr-refusal'] as string | undefined;
+}

@@ -1,0 +1,97 @@
+/** A publisher for tests: real keys, real objects, a real descriptor; what it publishes stays in memory. */
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { encodeDescriptor, type SiteDescription } from '../../core/keys/descriptor.ts';
+import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import type { Metadata } from '../../core/object/metadata.ts';
+import {
+  encodeObject,
+  type ObjectOptions,
+  type PublisherIdentity,
+  publisherIdentity,
+} from '../../core/object/writer.ts';
+import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+
+export interface TestSet {
+  readonly id: KeyId;
+  readonly key: Uint8Array;
+}
+
+export interface DocumentWish {
+  readonly content: Uint8Array | string;
+  readonly metadata?: Partial<Metadata>;
+  readonly set?: TestSet;
+  readonly blockChunks?: number;
+  readonly paddingLength?: number;
+}
+
+export async function createSet(): Promise<TestSet> {
+  const key = randomBytes(32);
+  return { id: await keyIdOf('set', key), key };
+}
+
+export class TestPublisher {
+  readonly identity: PublisherIdentity;
+  readonly site: string;
+  /** The set of everything that names no other. */
+  readonly set: TestSet;
+
+  private constructor(identity: PublisherIdentity, site: string, set: TestSet) {
+    this.identity = identity;
+    this.site = site;
+    this.set = set;
+  }
+
+  static async create(site = 'news.example'): Promise<TestPublisher> {
+    return new TestPublisher(await publisherIdentity(ed25519KeyPair(randomBytes(32))), site, await createSet());
+  }
+
+  /** A protected object; without encryption, the head of a signed document. */
+  async object(path: string, wish: DocumentWish & { readonly signedOnly?: boolean }): Promise<Uint8Array> {
+    const content = typeof wish.content === 'string' ? utf8(wish.content) : wish.content;
+    const options: ObjectOptions = {
+      site: this.site,
+      path,
+      publisher: this.identity,
+      metadata: { mediaType: 'text/html; charset=utf-8', ...wish.metadata, contentLength: content.length },
+      ...(!wish.signedOnly && { set: wish.set ?? this.set }),
+      ...(wish.blockChunks !== undefined && { blockChunks: wish.blockChunks }),
+      ...(wish.paddingLength !== undefined && { paddingLength: wish.paddingLength }),
+    };
+    return encodeObject(options, content);
+  }
+
+  /** Puts an encrypted document on a content host. */
+  async publish(files: Map<string, Uint8Array>, path: string, wish: DocumentWish): Promise<Uint8Array> {
+    const object = await this.object(path, wish);
+    files.set(objectUrlPathOf(path), object);
+    return object;
+  }
+
+  /** Puts a signed document on a content host: head and file. */
+  async publishSigned(files: Map<string, Uint8Array>, path: string, wish: DocumentWish): Promise<void> {
+    files.set(objectUrlPathOf(path), await this.object(path, { ...wish, signedOnly: true }));
+    files.set(urlPathOf(path), typeof wish.content === 'string' ? utf8(wish.content) : wish.content);
+  }
+
+  descriptor(
+    keyServer: string,
+    wish: { sites?: SiteDescription[]; issued?: number; expires?: number; name?: string } = {},
+  ): Uint8Array {
+    const now = Math.floor(Date.now() / 1000);
+    const site = { site: this.site, content: [`http://${this.site}`], reading: `https://read.${this.site}` };
+    return encodeDescriptor(
+      {
+        name: 'The Morning Paper',
+        keyServer,
+        publisherKey: toBase64url(this.identity.publicKey),
+        issued: now - 60,
+        expires: now + 86_400,
+        sites: [site],
+        ...wish,
+      },
+      this.identity.secretKey,
+    );
+  }
+}
