@@ -5,10 +5,12 @@ import { addAdminCommand } from './commands/admin.ts';
 import { addBindCommand } from './commands/bind.ts';
 import { addCacheConfigCommand } from './commands/cache-config.ts';
 import { addInitCommand } from './commands/init.ts';
+import { addInspectCommand } from './commands/inspect.ts';
 import { addInviteCommand } from './commands/invite.ts';
 import { addKeyServerCommand } from './commands/keyserver.ts';
 import { addProtectCommand } from './commands/protect.ts';
 import { addProxyCommand } from './commands/proxy.ts';
+import { addVerifyCommand } from './commands/verify.ts';
 import { EXIT, explain, say } from './voice.ts';
 
 function createProgram(): Command {
@@ -21,6 +23,8 @@ function createProgram(): Command {
   addCacheConfigCommand(program);
   addInitCommand(program);
   addProtectCommand(program);
+  addInspectCommand(program);
+  addVerifyCommand(program);
   addKeyServerCommand(program);
   addInviteCommand(program);
   addAdminCommand(program);

@@ -1,19 +1,20 @@
 /** Asks for passphrases: on the terminal without showing them, or from a file. Never from arguments or the environment. */
 import { open } from 'node:fs/promises';
+import { askSecret, canAsk } from './terminal.ts';
 import { say, UsageError } from './voice.ts';
 
 const MAXIMUM_LENGTH = 4096;
 
 /** The passphrase in `file`, or what is typed at the terminal. */
 export async function readPassphrase(file: string | undefined, prompt = 'passphrase'): Promise<string> {
-  return file === undefined ? askHidden(prompt) : readPassphraseFile(file);
+  return file === undefined ? ask(prompt) : readPassphraseFile(file);
 }
 
 /** As {@link readPassphrase}, for a passphrase that is new: at the terminal it is asked for twice. */
 export async function readNewPassphrase(file: string | undefined, prompt = 'new passphrase'): Promise<string> {
   if (file !== undefined) return readPassphraseFile(file);
-  const first = await askHidden(prompt);
-  if ((await askHidden('the same again')) === first) return first;
+  const first = await ask(prompt);
+  if ((await ask('the same again')) === first) return first;
   throw new UsageError('the two passphrases differ', { hint: 'nothing was made; try again' });
 }
 
@@ -36,48 +37,12 @@ async function readStart(file: string): Promise<string> {
   if ((mode & 0o077) !== 0 && (mode & 0o170000) === 0o100000) {
     say(`the passphrase file ${file} can be read by other users of this machine (chmod 600 changes that)`);
   }
-  const text = await handle.readFile({ encoding: 'utf8' });
-  return text;
+  return handle.readFile({ encoding: 'utf8' });
 }
 
-async function askHidden(prompt: string): Promise<string> {
-  if (!process.stdin.isTTY) {
-    throw new UsageError('there is no terminal to ask for the passphrase on', {
-      hint: 'name a file with the passphrase: --passphrase-file FILE',
-    });
-  }
-  process.stderr.write(`wispr: ${prompt}: `);
-  process.stdin.setRawMode(true);
-  try {
-    return await readKeys();
-  } finally {
-    process.stdin.setRawMode(false);
-    process.stdin.pause();
-    process.stderr.write('\n');
-  }
-}
-
-const [INTERRUPT, END, BACKSPACE, DELETE, ERASE_LINE] = ['\u0003', '\u0004', '\b', '\u007f', '\u0015'];
-
-/** Keys up to the line end, in raw mode. What was typed ahead behind it is left for the next question. */
-async function readKeys(): Promise<string> {
-  let typed: string[] = [];
-  for (;;) {
-    const key = await nextKey();
-    if (key === '\r' || key === '\n') return typed.join('');
-    if (key === INTERRUPT || key === END) throw new UsageError('stopped; nothing was changed');
-    if (key === BACKSPACE || key === DELETE) typed.pop();
-    else if (key === ERASE_LINE) typed = [];
-    else if (key >= ' ') typed.push(key);
-  }
-}
-
-const typedAhead: string[] = [];
-
-async function nextKey(): Promise<string> {
-  while (typedAhead.length === 0) {
-    const data = await new Promise<Buffer | string>((resolve) => process.stdin.resume().once('data', resolve));
-    typedAhead.push(...data.toString());
-  }
-  return typedAhead.shift() ?? '';
+function ask(question: string): Promise<string> {
+  if (canAsk()) return askSecret(question);
+  throw new UsageError('there is no terminal to ask for the passphrase on', {
+    hint: 'name a file with the passphrase: --passphrase-file FILE',
+  });
 }

@@ -20,7 +20,7 @@ export type PublishErrorCode =
   | 'key-store-missing'
   /** The key store was altered or cut. */
   | 'key-store-damaged'
-  /** The key store asks for more work or memory than any that wispr makes; refused uncomputed. */
+  /** The key store asks for more work or memory than any that wispr makes: refused uncomputed. */
   | 'key-store-parameters'
   /** The key server's public key is not one. */
   | 'recipient-invalid'

@@ -124,7 +124,7 @@ small,.go{font-family:system-ui,sans-serif}
 small{color:var(--soft);font-size:.875rem}
 h1{font-size:clamp(1.6rem,5vw,2.3rem);line-height:1.2;margin:.4rem 0 1rem;overflow-wrap:anywhere}
 .about{color:var(--soft);font-style:italic}
-.excerpt{border-top:1px solid var(--line);padding-top:.4rem;-webkit-mask:linear-gradient(#000 55%,#0003);mask:linear-gradient(#000 55%,#0003)}
+.excerpt{border-top:1px solid var(--line);padding-top:.4rem;-webkit-mask:linear-gradient(#000 60%,#0006);mask:linear-gradient(#000 60%,#0006)}
 .go{display:inline-block;margin:1.2rem 0 .8rem;padding:.7rem 1.8rem;border-radius:.4rem;background:var(--go);color:var(--on);font-weight:600;text-decoration:none}
 .go:focus-visible{outline:3px solid var(--ink);outline-offset:3px}
 </style>

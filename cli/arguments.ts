@@ -1,0 +1,8 @@
+/** Checks of arguments that several commands share. */
+import { existsSync } from 'node:fs';
+import { UsageError } from './voice.ts';
+
+/** @throws UsageError if there is nothing at `path` */
+export function checkReadable(path: string): void {
+  if (!existsSync(path)) throw new UsageError(`there is no ${path}`);
+}

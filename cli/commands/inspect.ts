@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import { isEncrypted } from '../../core/object/header.ts';
+import { type Inspection, inspectFile } from '../../publisher/inspect.ts';
+import { count, printable } from '../../publisher/text.ts';
+import { checkReadable } from '../arguments.ts';
+import { print, say } from '../voice.ts';
+
+/** `wispr inspect FILE` */
+export function addInspectCommand(program: Command): void {
+  program
+    .command('inspect')
+    .summary('show what a protected object says about itself')
+    .description('Shows the head of a .protected file or of an HTML page that carries one. Nothing is proved by it.')
+    .argument('<file>', 'the protected object')
+    .option('--json', 'print one JSON object')
+    .action(inspect);
+}
+
+async function inspect(file: string, { json }: { json?: boolean }): Promise<void> {
+  checkReadable(file);
+  const inspection = await inspectFile(file);
+  print(json ? JSON.stringify({ ...inspection, proved: false }) : describe(file, inspection));
+  if (!json) say('none of this is proved: anybody can write it; "wispr verify" checks it against the publisher\'s key');
+}
+
+function describe(file: string, inspection: Inspection): string {
+  const { header, carrier } = inspection;
+  const rows = isEncrypted(header)
+    ? [
+        ['document', 'encrypted'],
+        ['set key', header.set],
+      ]
+    : [['document', 'signed, for everybody to read'], ...Object.entries(header.metadata).map(describeMetadata)];
+  const all = [
+    ['carrier', carrier === 'html' ? 'HTML page' : 'bare'],
+    ['site', header.site],
+    ['path', header.path],
+    ...rows,
+    ['publisher', header.publisher],
+    ['head', count(inspection.headLength, 'byte')],
+    [
+      'payload',
+      `${count(header.payloadLength, 'byte')} in ${count(inspection.blocks, 'block')} of ${count(header.blockChunks, 'chunk')}`,
+    ],
+    ['this file', describeLength(inspection)],
+  ];
+  const lines = all.map(([name = '', value = '']) => `  ${name.padEnd(14)} ${printable(value)}`);
+  return [`${printable(file)}: protected object, version 1`, ...lines].join('\n');
+}
+
+function describeMetadata([name, value]: [string, unknown]): string[] {
+  const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const shown = name === 'lastModified' ? new Date(Number(value) * 1000).toISOString() : value;
+  return [words, typeof shown === 'object' ? JSON.stringify(shown) : String(shown)];
+}
+
+function describeLength({ header, bytesAfterHead, expectedAfterHead }: Inspection): string {
+  if (bytesAfterHead !== expectedAfterHead) {
+    return `DAMAGED: ${count(bytesAfterHead, 'byte')} follow the head, ${count(expectedAfterHead, 'byte')} should`;
+  }
+  return isEncrypted(header) ? 'whole, by its length' : 'the head alone; the content is the ordinary file beside it';
+}

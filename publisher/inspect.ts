@@ -1,0 +1,58 @@
+/** `wispr inspect FILE`: what a protected object says about itself. Nothing is proved by it. */
+import { ByteReader } from '../core/encoding/byte-reader.ts';
+import { isHtmlCarrier, openCarrier } from '../core/object/carrier.ts';
+import { blockCount, messageLength } from '../core/object/geometry.ts';
+import { readUnverifiedHead } from '../core/object/head.ts';
+import { type Header, isEncrypted, payloadShape } from '../core/object/header.ts';
+import { PublishError, systemReason } from './errors.ts';
+import { fileBytes, fileStart } from './verify/files.ts';
+
+/** What stands in an object's head, and whether the file has the length that follows from it. */
+export interface Inspection {
+  readonly carrier: 'bare' | 'html';
+  readonly header: Header;
+  /** Bytes of the head. */
+  readonly headLength: number;
+  readonly blocks: number;
+  /** Bytes of what is encrypted, its padding included; of the content of a signed document. */
+  readonly messageLength: number;
+  /** Bytes that follow the head in this file, or in its carrier. */
+  readonly bytesAfterHead: number;
+  /** Bytes that should. A signed document's content lies beside its head. */
+  readonly expectedAfterHead: number;
+}
+
+/**
+ * Reads the head of an object in either carrier.
+ *
+ * @throws ObjectError if it has no form that could be verified; PublishError `tree-unreadable`
+ */
+export async function inspectFile(file: string): Promise<Inspection> {
+  const start = await readStart(file);
+  const input = new ByteReader(openCarrier(fileBytes(file)));
+  const head = await readUnverifiedHead(input).catch(async (error: unknown) => {
+    await input.cancel();
+    throw error;
+  });
+  let bytesAfterHead = 0;
+  for await (const piece of input.remaining()) bytesAfterHead += piece.length;
+  const { header, length } = head;
+  const shape = payloadShape(header);
+  return {
+    carrier: isHtmlCarrier(start) ? 'html' : 'bare',
+    header,
+    headLength: length,
+    blocks: blockCount(shape),
+    messageLength: messageLength(shape),
+    bytesAfterHead,
+    expectedAfterHead: isEncrypted(header) ? header.payloadLength : 0,
+  };
+}
+
+async function readStart(file: string): Promise<Uint8Array> {
+  try {
+    return await fileStart(file, 16);
+  } catch (error) {
+    throw new PublishError('tree-unreadable', `cannot read ${file}: ${systemReason(error)}`, { cause: error });
+  }
+}

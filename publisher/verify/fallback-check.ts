@@ -1,0 +1,79 @@
+/**
+ * Recognises fallback pages. Nothing signs them, but they are made from a few values by one template: so the values are read out, the page
+ * is made again, and both must be the same byte for byte. No foreign script or link can hide in a page that passes.
+ */
+import { Parser } from 'htmlparser2';
+import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { type FallbackPage, renderFallbackPage } from '../fallback-page.ts';
+import { OPEN_GRAPH } from '../site/page.ts';
+
+/** Bytes of the largest fallback page: long paths stand in it several times. */
+export const MAXIMUM_FALLBACK_PAGE = 128 * 1024;
+
+/** The values of a fallback page; `undefined` if `bytes` are anything else. */
+export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
+  const text = bytes.length <= MAXIMUM_FALLBACK_PAGE ? fromUtf8(bytes) : undefined;
+  if (text === undefined || !text.includes('content="wispr fallback page"')) return undefined;
+  const handler = new ValueReader();
+  new Parser(handler, { decodeEntities: true }).end(text);
+  const page = handler.page(text);
+  if (!URL.canParse(page.reading) || ![...page.openGraph.keys()].every(isKnownProperty)) return undefined;
+  return renderFallbackPage(page) === text ? page : undefined;
+}
+
+/** Whether a fallback page leads to this document on the reading site, and nowhere else. */
+export function leadsTo(page: FallbackPage, reading: string, urlPath: string): boolean {
+  return page.reading === reading + urlPath.replace(/(?<=\/)index\.html$/, '');
+}
+
+function isKnownProperty(property: string): boolean {
+  return OPEN_GRAPH.some((known) => known === property);
+}
+
+class ValueReader {
+  readonly #values = {
+    language: '',
+    direction: '',
+    title: '',
+    description: '',
+    canonical: '',
+    publisher: '',
+    reading: '',
+  };
+  readonly #openGraph = new Map<string, string>();
+  readonly #excerpt: string[] = [];
+  #inExcerpt = false;
+  #inPublisher = false;
+  /** Text since the last tag. */
+  #text = '';
+
+  onopentag(name: string, attributes: Record<string, string>): void {
+    const { lang = '', dir = '', content = '', href = '', class: className } = attributes;
+    this.#text = '';
+    if (name === 'html') Object.assign(this.#values, { language: lang, direction: dir });
+    else if (name === 'meta' && attributes.name === 'description') this.#values.description = content;
+    else if (name === 'meta' && attributes.property) this.#openGraph.set(attributes.property, content);
+    else if (name === 'link') this.#values.canonical = href;
+    else if (name === 'a') this.#values.reading = href;
+    else if (name === 'div') this.#inExcerpt = true;
+    else if (name === 'small') this.#inPublisher = className === 'from';
+  }
+
+  ontext(text: string): void {
+    this.#text += text;
+  }
+
+  onclosetag(name: string): void {
+    if (name === 'title') this.#values.title = this.#text;
+    else if (name === 'small' && this.#inPublisher) this.#values.publisher = this.#text;
+    else if (name === 'p' && this.#inExcerpt) this.#excerpt.push(this.#text);
+    else if (name === 'div') this.#inExcerpt = false;
+    this.#text = '';
+  }
+
+  page(text: string): FallbackPage {
+    const milliseconds = /location\.replace\(a\.href\)\},(\d{1,7})\)\n<\/script>\n<\/body>/.exec(text)?.[1];
+    const redirectAfter = milliseconds === undefined ? 'never' : Number(milliseconds) / 1000;
+    return { ...this.#values, openGraph: this.#openGraph, excerpt: this.#excerpt, redirectAfter };
+  }
+}
