@@ -27,17 +27,17 @@ describe('hashes', () => {
     );
   });
 
-  it.each(['hmacSha256', 'hmacSha512'] as const)(
-    '%s agrees for keys of every length, the empty one too',
-    async (name) => {
-      await fc.assert(
-        fc.asyncProperty(data, data, async (macKey, bytes) => {
-          expect(plain(await webcrypto[name](macKey, bytes))).toEqual(plain(await node[name](macKey, bytes)));
-        }),
-        { examples: [[new Uint8Array(0), new Uint8Array(0)]] },
-      );
-    },
-  );
+  it.each([
+    ['hmacSha256', node.hmacSha256, webcrypto.hmacSha256],
+    ['hmacSha512', node.hmacSha512, webcrypto.hmacSha512],
+  ])('%s agrees for keys of every length, the empty one too', async (_, one, other) => {
+    await fc.assert(
+      fc.asyncProperty(data, data, async (macKey, bytes) => {
+        expect(plain(await one(macKey, bytes))).toEqual(plain(await other(macKey, bytes)));
+      }),
+      { examples: [[new Uint8Array(0), new Uint8Array(0)]] },
+    );
+  });
 });
 
 describe.each(IMPLEMENTATIONS)('%s', (_, sealer, opener) => {
