@@ -102,7 +102,7 @@ export class DocumentReader {
    */
   async *contentRange(content: ByteRange, payload: ByteReader): AsyncGenerator<Uint8Array> {
     const { first, last } = this.#blocksOf(content);
-    const wanted = { start: content.start, end: Math.min(content.end, this.metadata.contentLength) };
+    const wanted = this.#withinContent(content);
     for (let index = first; index <= last; index++) {
       yield* this.#slice(await this.#openBlock(payload, index), index, wanted);
     }
@@ -159,12 +159,17 @@ export class DocumentReader {
   }
 
   #blocksOf(content: ByteRange): { first: number; last: number } {
+    const { start, end } = this.#withinContent(content);
     const length = blockMessageLength(this.#shape);
-    const lastByte = Math.max(content.start, content.end - 1);
-    return {
-      first: Math.floor((content.start + this.#contentOffset) / length),
-      last: Math.min(blockCount(this.#shape) - 1, Math.floor((lastByte + this.#contentOffset) / length)),
-    };
+    const blockAt = (offset: number) =>
+      Math.min(blockCount(this.#shape) - 1, Math.floor((offset + this.#contentOffset) / length));
+    return { first: blockAt(start), last: blockAt(Math.max(start, end - 1)) };
+  }
+
+  /** What of a range there is: behind the content there may be padding, which is nobody's business. */
+  #withinContent({ start, end }: ByteRange): ByteRange {
+    const { contentLength } = this.metadata;
+    return { start: Math.min(start, contentLength), end: Math.min(end, contentLength) };
   }
 }
 
