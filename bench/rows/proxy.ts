@@ -132,7 +132,7 @@ async function startAndReadLine(
 async function measureRequests(proxy: string, path: string, length: number, workspace: Workspace): Promise<number> {
   const script = join(workspace.directory, 'absolute-form.lua');
   await writeFile(script, `wrk.path = "http://${SITE}${path}"\nwrk.headers["Host"] = "${SITE}"\n`);
-  const output = await runCommand('wrk', ['-t1', '-c10', `-d${SECONDS}s`, '-s', script, proxy]);
+  const output = await runCommand('wrk', ['-t1', '-c10', '--timeout', '30s', `-d${SECONDS}s`, '-s', script, proxy]);
   const requests = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]);
   const bytes = /Non-2xx|Socket errors/.test(output) ? undefined : /([\d]+) requests in/.exec(output);
   if (!Number.isFinite(requests) || bytes === null || bytes === undefined) {
