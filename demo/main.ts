@@ -14,9 +14,8 @@ const HELP = `npm run demo [-- OPTION…]
   --json        one line of JSON when ready; with --once a summary too
 `;
 
-const stopped = new Promise<void>((resolve) => {
-  process.once('SIGINT', resolve);
-  process.once('SIGTERM', resolve);
+const stopped = new Promise<undefined>((resolve) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined));
 });
 
 process.exitCode = await main().catch((error: unknown) => {
