@@ -39,9 +39,7 @@ export function passThrough(
         new PassThroughHandler(response, authority, resolve, reject),
       );
     } catch (error) {
-      reject(
-        new ReaderError('request-malformed', `the request cannot be passed on: ${reasonOf(error)}`, { cause: error }),
-      );
+      reject(new ReaderError('bad-request', `the request cannot be passed on: ${reasonOf(error)}`, { cause: error }));
     }
   });
 }

@@ -149,10 +149,10 @@ describe('requests that are refused', () => {
   it.each([
     ['https://elsewhere.example/', 501, 'scheme-refused'],
     ['ftp://elsewhere.example/', 501, 'scheme-refused'],
-    ['http://user@elsewhere.example/', 400, 'request-malformed'],
-    ['http://elsewhere.example:99999/', 400, 'request-malformed'],
-    ['http:///path', 400, 'request-malformed'],
-    ['http://a..b/', 400, 'request-malformed'],
+    ['http://user@elsewhere.example/', 400, 'bad-request'],
+    ['http://elsewhere.example:99999/', 400, 'bad-request'],
+    ['http:///path', 400, 'bad-request'],
+    ['http://a..b/', 400, 'bad-request'],
     ['http://elsewhere.example:25/', 403, 'port-refused'],
   ])('%s', async (target, status, code) => {
     const text = await sendRaw(rig.proxy.port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
@@ -217,7 +217,7 @@ describe('tunnels', () => {
     ['mail.example:25', 403, 'tunnel-refused'],
     ['news.example:80', 403, 'tunnel-refused'],
     ['NEWS.example.:80', 403, 'tunnel-refused'],
-    ['news.example', 400, 'request-malformed'],
+    ['news.example', 400, 'bad-request'],
     ['127.0.0.1:9', 502, 'host-unreachable'],
   ])('to %s are refused', async (authority, status, code) => {
     const answer = await connectTo(rig.proxy.port, authority);
