@@ -29,7 +29,7 @@ export type ReaderErrorCode =
   | 'device-revoked'
   // requests
   | 'site-withdrawn'
-  | 'request-malformed'
+  | 'bad-request'
   | 'method-refused'
   | 'scheme-refused'
   | 'cross-site'

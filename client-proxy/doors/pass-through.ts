@@ -9,6 +9,8 @@ import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 /** Ports that no browser speaks HTTP to. */
 const REFUSED_PORTS = new Set([25]);
 
+const NOTHING = Buffer.alloc(0);
+
 /**
  * @throws ReaderError `port-refused`, `host-unreachable`, `host-answer`, `loop`; if `response.headersSent`, the caller must end the transfer
  * visibly incomplete
@@ -37,9 +39,7 @@ export function passThrough(
         new PassThroughHandler(response, authority, resolve, reject),
       );
     } catch (error) {
-      reject(
-        new ReaderError('request-malformed', `the request cannot be passed on: ${reasonOf(error)}`, { cause: error }),
-      );
+      reject(new ReaderError('bad-request', `the request cannot be passed on: ${reasonOf(error)}`, { cause: error }));
     }
   });
 }
@@ -71,7 +71,8 @@ class PassThroughHandler implements Dispatcher.DispatchHandler {
     if (status < 200) return; // interim answers are for this hop
     // A field with a character that HTTP has no place for throws here, and becomes an error of the host.
     this.#response.writeHead(status, statusMessage, forwardedFields(rawFields(controller)));
-    if (!controller.paused) this.#response.flushHeaders();
+    // Sends the head now, as Latin-1; `flushHeaders` would write it in UTF-8, and a packet of its own.
+    this.#response.write(NOTHING);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -43,7 +43,8 @@ export function parseAuthority(
   const [, digits] = /:(\d*)$/.exec(authority) ?? [];
   const port = digits ? Number(digits) : defaultPort;
   const host = hostname.replace(/\.$/, '');
-  return port === undefined || port < 1 || port > 65_535 || host === '' ? undefined : { host, port };
+  const emptyLabel = host === '' || host.startsWith('.') || host.endsWith('.') || host.includes('..');
+  return emptyLabel || port === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
 /** `Host` for an endpoint, without a default port. */

@@ -59,7 +59,7 @@ export class Router {
     if (scheme !== undefined && scheme !== 'http')
       throw new ReaderError('scheme-refused', `${scheme}: is not fetched here`);
     const absolute = parseAbsoluteTarget(target);
-    if (absolute === undefined) throw new ReaderError('request-malformed', 'the address is not one of http:');
+    if (absolute === undefined) throw new ReaderError('bad-request', 'the address is not one of http:');
     return this.#forward(call, absolute);
   }
 

@@ -46,7 +46,7 @@ export async function openTunnel(
 
 function connectTo(authority: string, { sites, upstream, ownPort }: TunnelOptions): Promise<Socket> {
   const wanted = parseAuthority(authority, undefined);
-  if (wanted === undefined) throw new ReaderError('request-malformed', 'CONNECT wants a host and a port');
+  if (wanted === undefined) throw new ReaderError('bad-request', 'CONNECT wants a host and a port');
   if (wanted.port === 25) throw new ReaderError('tunnel-refused', 'port 25 is for mail between servers');
   if (wanted.port === 80 && sites.find(wanted.host))
     throw new ReaderError(

@@ -192,7 +192,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'store-damaged': OWN_FAULT,
   'store-unusable': OWN_FAULT,
   internal: OWN_FAULT,
-  'request-malformed': {
+  'bad-request': {
     ...REFUSED,
     status: 400,
     title: 'The request is malformed',

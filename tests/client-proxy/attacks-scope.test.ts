@@ -1,4 +1,5 @@
 /** Rows 18 to 26 and 88 of the attack list through the running proxy: right objects in wrong places, and what is no object at all. */
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bindSite } from '../../client-proxy/index.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -108,7 +109,7 @@ describe('attack 23: something else than an object', () => {
     ['a server error', 503, 'text/html', SECRET, 'content-host-answer'],
     ['a range that nobody asked for', 206, 'text/html', SECRET, 'content-host-answer'],
   ])('%s', async (_, status, type, body, code) => {
-    const answer = (_request: unknown, response: import('node:http').ServerResponse) =>
+    const answer = (_request: unknown, response: ServerResponse) =>
       response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/' }).end(body);
     rig.host.handlers.set('/a.html.protected', answer);
     rig.host.handlers.set('/a.html', answer);

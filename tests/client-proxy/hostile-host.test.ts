@@ -1,4 +1,5 @@
 /** Row 56 of the attack list: malformed answers of a content host, for documents and for what passes through. */
+import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
@@ -168,7 +169,6 @@ describe('a client that leaves', () => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
       socket.write(object.subarray(0, 150_000)); // and then nothing
     };
-    const { request } = await import('node:http');
     await new Promise<void>((resolve) => {
       const outgoing = request({ host: '127.0.0.1', port: rig.proxy.port, path: rig.url('/long.bin') }, (got) => {
         got.once('data', () => outgoing.destroy());

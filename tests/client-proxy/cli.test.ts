@@ -1,0 +1,207 @@
+/** `wispr proxy` and `wispr bind` as a person types them. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hostProofLine } from '../../core/keys/descriptor.ts';
+import { makeCertificate } from '../support/certificates.ts';
+import { type ContentHost, startContentHost } from '../support/hostile-host.ts';
+import { startDnsServer } from '../support/dns-server.ts';
+import { send } from '../support/http-client.ts';
+import { KeyServerPeer } from '../support/key-server-peer.ts';
+import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
+import { runCli, startCli } from '../support/run-cli.ts';
+import { TestPublisher } from '../support/test-publisher.ts';
+
+const cleanUp = new CleanUp();
+let home: string;
+let publisher: TestPublisher;
+let keyServer: KeyServerPeer;
+let host: ContentHost;
+beforeEach(async () => {
+  home = await temporaryFolder(cleanUp);
+  publisher = await TestPublisher.create();
+  keyServer = await KeyServerPeer.start(publisher);
+  cleanUp.add(() => keyServer.close());
+  host = await startContentHost();
+  cleanUp.add(host.close);
+});
+afterEach(() => cleanUp.run());
+
+const bind = (...args: string[]) => runCli(home, ['bind', keyServer.invite(), '--trust-site', 'news.example', ...args]);
+
+async function startProxyCommand(...args: string[]) {
+  const running = startCli(home, [
+    'proxy',
+    '--port',
+    '0',
+    '--json',
+    '--connect-to',
+    `:80:127.0.0.1:${host.port}`,
+    ...args,
+  ]);
+  cleanUp.add(async () => {
+    running.process.kill('SIGKILL');
+    await running.ended;
+  });
+  const ready = JSON.parse(await running.firstLine) as { proxy: string; sites: { site: string; gateway: string }[] };
+  return { ...running, ready, port: Number(new URL(ready.proxy).port) };
+}
+
+/** One clear line on what happened, perhaps a hint, and no trace of a stack. */
+function expectWords(stderr: string): void {
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(2);
+  for (const line of lines) expect(line).toMatch(/^wispr: /);
+  expect(stderr).not.toMatch(/\bat .*:\d+:\d+|internal error/);
+}
+
+describe('wispr bind and wispr proxy', () => {
+  it('connect a device and read; a site bound while the proxy runs is there at the next request', async () => {
+    await publisher.publish(host.files, '/a.html', { content: 'read at last' });
+    const running = await startProxyCommand();
+    expect(running.ready.sites).toEqual([]);
+    expect((await send(running.port, 'http://news.example/a.html')).status).toBe(404); // passes through
+    const bound = await bind('--yes', '--json');
+    expect([bound.code, bound.stderr.includes('news.example')]).toEqual([0, true]);
+    const { sites } = JSON.parse(bound.stdout) as { sites: { gateway: string }[] };
+    expect((await send(running.port, 'http://news.example/a.html')).text).toBe('read at last');
+    const gateway = new URL(sites[0]?.gateway ?? '').hostname;
+    expect((await send(running.port, '/a.html', { headers: { host: `${gateway}:${running.port}` } })).text).toBe(
+      'read at last',
+    );
+    running.process.kill('SIGTERM');
+    const { code, stderr } = await running.ended;
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`ready on ${running.ready.proxy}`)]);
+  });
+
+  it('end at once on SIGINT, also while a request is under way', async () => {
+    host.handlers.set('/never', () => undefined);
+    const running = await startProxyCommand('--quiet');
+    const waiting = send(running.port, 'http://elsewhere.example/never').catch(() => undefined);
+    await expect.poll(() => host.requests.length).toBe(1);
+    running.process.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect([code, stderr]).toEqual([0, '']);
+    await waiting;
+  });
+
+  it('never show, log or send the code but where it belongs', async () => {
+    const link = keyServer.invite();
+    const [, code = ''] = link.split('#');
+    const bound = await runCli(home, ['bind', '-', '--yes', '--trust-site', 'news.example'], { input: `${link}\n` });
+    expect(bound.code).toBe(0);
+    const again = await runCli(home, ['bind', link, '--yes', '--trust-site', 'news.example']);
+    expect(again.code).toBe(1);
+    for (const text of [bound.stdout, bound.stderr, again.stdout, again.stderr]) {
+      expect(text).not.toContain(code);
+      expect(text).not.toContain(code.replaceAll('-', ''));
+    }
+  });
+
+  it('prove a host by DNS, and a key server by its certificate', async () => {
+    const certificate = await makeCertificate(home, ['IP:127.0.0.1']);
+    const secure = await KeyServerPeer.start(publisher, { tls: certificate });
+    cleanUp.add(() => secure.close());
+    const dns = await startDnsServer();
+    cleanUp.add(dns.close);
+    const args = ['bind', secure.invite(), '--yes', '--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9'];
+    const untrusted = await runCli(home, args);
+    expect([untrusted.code, untrusted.stderr]).toEqual([1, expect.stringContaining('certificate')]);
+    expectWords(untrusted.stderr);
+    const env = { NODE_EXTRA_CA_CERTS: certificate.caFile };
+    const unproved = await runCli(home, args, { env });
+    expect([unproved.code, unproved.stderr]).toEqual([1, expect.stringContaining('does not name this publisher')]);
+    expectWords(unproved.stderr);
+    dns.records.set('_wispr.news.example', [hostProofLine(publisher.identity.id)]);
+    expect((await runCli(home, args, { env })).code).toBe(0);
+  });
+
+  it('log refusals without queries, and nothing when told to be quiet', async () => {
+    await bind('--yes');
+    const running = await startProxyCommand();
+    await send(running.port, 'http://news.example/missing.html?secret=1');
+    await expect.poll(running.stderr).toContain('refused news.example/missing.html: object-missing');
+    expect(running.stderr()).not.toContain('secret');
+  });
+});
+
+describe('what is typed wrong is exit code 2', () => {
+  it.each([
+    [['bind'], /link/],
+    [['bind', 'nonsense'], /link of an invitation/],
+    [['bind', 'http://keys.example#0000000000000000'], /https/],
+    [['bind', 'https://keys.example/', '--unknown'], /unknown option/],
+    [['proxy', '--port', 'eighty'], /port/],
+    [['proxy', '--port', '70000'], /port/],
+    [['proxy', '--connect-to', 'a:b'], /HOST1:PORT1:HOST2:PORT2/],
+    [['proxy', '--parent-proxy', 'nonsense'], /proxy/],
+    [['proxy', 'extra'], /argument/],
+    [['proxy', '--passphrase-file', '/nowhere/at/all'], /passphrase/],
+  ])('%j', async (args, words) => {
+    const { code, stderr, stdout } = await runCli(home, args);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(words)]);
+    expectWords(stderr);
+  });
+
+  it('a question without a terminal to ask on', async () => {
+    const { code, stderr } = await bind();
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect(keyServer.bodies).toHaveLength(0);
+  });
+});
+
+describe('what goes wrong is one clear line and exit code 1', () => {
+  it('a port that is taken', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { port: number };
+    const { code, stderr } = await runCli(home, ['proxy', '--port', String(port)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`port ${port} is in use`)]);
+    expectWords(stderr);
+    taken.close();
+  });
+
+  it('a wrong passphrase, or none', async () => {
+    const file = join(home, 'passphrase');
+    writeFileSync(file, 'right\n', { mode: 0o600 });
+    expect((await bind('--yes', '--passphrase-file', file)).code).toBe(0);
+    const none = await runCli(home, ['proxy', '--port', '0']);
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('protected by a passphrase')]);
+    expectWords(none.stderr);
+    writeFileSync(file, 'wrong\n');
+    const wrong = await runCli(home, ['proxy', '--port', '0', '--passphrase-file', file]);
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not open')]);
+    expectWords(wrong.stderr);
+    writeFileSync(file, 'right\n');
+    const running = await startProxyCommand('--passphrase-file', file);
+    expect(running.ready.sites.map(({ site }) => site)).toEqual(['news.example']);
+    expect(await readdir(home)).not.toContain('config');
+  });
+
+  it('a damaged database, left as it was', async () => {
+    const folder = join(home, 'data', 'wispr');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'reader.db'), 'not a database, whatever it was before this happened to it');
+    for (const args of [
+      ['proxy', '--port', '0'],
+      ['bind', keyServer.invite(), '--yes'],
+    ]) {
+      const { code, stderr } = await runCli(home, args);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('damaged')]);
+      expectWords(stderr);
+    }
+    expect(readFileSync(join(folder, 'reader.db'), 'utf8')).toContain('not a database');
+    expect(await readdir(folder)).toEqual(['reader.db']);
+  });
+
+  it('a key server that is not there, or is none', async () => {
+    const gone = await runCli(home, ['bind', 'http://127.0.0.1:9#0000-0000-0000-0000', '--yes']);
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('could not be reached')]);
+    expectWords(gone.stderr);
+    const none = await runCli(home, ['bind', `http://127.0.0.1:${host.port}#0000-0000-0000-0000`, '--yes']);
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('answered 404')]);
+    expectWords(none.stderr);
+  });
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gatewayLabel } from '../../client-proxy/gateway-label.ts';
+import { bindSite } from '../../client-proxy/index.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { KeyServerPeer } from '../support/key-server-peer.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { TestPublisher } from '../support/test-publisher.ts';
+
+let rig: ReaderRig;
+let host: string;
+beforeAll(async () => {
+  rig = await startReaderRig();
+  host = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').host;
+  const headers = {
+    'content-security-policy': "default-src 'self'",
+    'permissions-policy': 'camera=(), loopback-network=*',
+  };
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'through the gateway', metadata: { headers } });
+});
+afterAll(() => rig.close());
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  send(rig.proxy.port, path, { method, headers: { host, ...headers } });
+
+const values = (answer: { rawHeaders: string[] }, name: string) =>
+  answer.rawHeaders.filter((_, index) => index % 2 === 1 && answer.rawHeaders[index - 1]?.toLowerCase() === name);
+
+describe('the gateway', () => {
+  it('serves documents, with the signed headers and what keeps others out', async () => {
+    const answer = await get('/a.html');
+    expect([answer.status, answer.text]).toEqual([200, 'through the gateway']);
+    expect(values(answer, 'content-security-policy')).toEqual(["default-src 'self'", "frame-ancestors 'self'"]);
+    expect(answer.headers['cross-origin-resource-policy']).toBe('same-origin');
+    expect(answer.headers['cross-origin-opener-policy']).toBe('same-origin');
+    const [signed, ours] = values(answer, 'permissions-policy');
+    expect([signed, ours]).toEqual(['camera=(), loopback-network=*', expect.stringContaining('loopback-network=()')]);
+  });
+
+  it('does so in absolute form too, as browsers that use the proxy for everything ask', async () => {
+    expect((await send(rig.proxy.port, `http://${host}/a.html`)).text).toBe('through the gateway');
+  });
+
+  it('answers ranges and conditions like the proxy', async () => {
+    const answer = await get('/a.html', { range: 'bytes=0-6' });
+    expect([answer.status, answer.text]).toEqual([206, 'through']);
+    expect((await get('/a.html', { 'if-none-match': answer.headers.etag ?? '' })).status).toBe(304);
+  });
+
+  it.each([
+    ['a page of its own', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
+    ['the address bar', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],
+    [
+      'a link elsewhere',
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    ],
+  ])('serves %s', async (_, headers) => {
+    expect((await get('/a.html', headers)).status).toBe(200);
+  });
+
+  it.each([
+    ['script', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' }],
+    ['image', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
+    ['frame', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
+    ['fetch', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
+    [
+      'image of another gateway site',
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+    ],
+    ['request with an Origin alone', { origin: 'http://evil.example' }],
+  ])('refuses a %s of a foreign page', async (_, headers) => {
+    const answer = await get('/a.html', headers as unknown as Record<string, string>);
+    expect([answer.status, refusalCode(answer)]).toEqual([403, 'cross-site']);
+    expect(answer.text).not.toContain('through the gateway');
+    expect(answer.headers['cross-origin-resource-policy']).toBe('same-origin');
+  });
+
+  it('knows only its own names', async () => {
+    for (const name of ['news.example', 'unknown.localhost', `a.${host}`, '127.0.0.1', 'evil.example']) {
+      const answer = await get('/a.html', { host: name.includes(':') ? name : `${name}:${rig.proxy.port}` });
+      expect([name, answer.status, refusalCode(answer)]).toEqual([name, 403, 'host-unknown']);
+    }
+    expect((await get('/a.html', { host: host.toUpperCase() })).status).toBe(200);
+    expect((await get('/a.html', { host: host.replace(/:\d+/, ':1') })).status).toBe(403);
+  });
+});
+
+describe("the reader's own page", () => {
+  it('lists the connected sites, and a site connected while it runs', async () => {
+    const publisher = await TestPublisher.create('<b>.example'.replace(/[<>]/g, 'x'));
+    const keyServer = await KeyServerPeer.start(publisher);
+    keyServer.descriptor = publisher.descriptor(keyServer.origin, { name: '<script>alert(1)</script>' });
+    for (const own of [`localhost:${rig.proxy.port}`, `127.0.0.1:${rig.proxy.port}`]) {
+      const answer = await get('/', { host: own });
+      expect(answer.text).toContain(`href="http://${host}/"`);
+      expect(answer.text).not.toContain(publisher.site);
+    }
+    await bindSite({ ...rig.storage, link: keyServer.invite(), trustSites: [publisher.site] });
+    const answer = await get('/', { host: `localhost:${rig.proxy.port}` });
+    expect(answer.text).toContain(`href="${await rig.proxy.gatewayUrl(publisher.site)}"`);
+    expect(answer.text).toContain('&lt;script&gt;');
+    expect(answer.text).not.toContain('<script');
+    await keyServer.close();
+  });
+
+  it('loads nothing, runs nothing, and is for nobody else', async () => {
+    const own = { host: `localhost:${rig.proxy.port}` };
+    const { headers } = await get('/', own);
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'/,
+    );
+    expect(headers['cache-control']).toBe('no-store');
+    expect(
+      (
+        await get('/', {
+          ...own,
+          'sec-fetch-site': 'cross-site',
+          'sec-fetch-mode': 'no-cors',
+          'sec-fetch-dest': 'image',
+        })
+      ).status,
+    ).toBe(403);
+    expect((await get('/', own, 'POST')).status).toBe(405);
+    expect((await get('/other', own)).status).toBe(403);
+  });
+});
+
+describe('a label', () => {
+  it('is one DNS label for every site', async () => {
+    const sites = [
+      'news.example',
+      'news-example',
+      'xn--bcher-kva.example',
+      `${'a'.repeat(63)}.${'b'.repeat(63)}.example`,
+      '1.a-'.repeat(3).slice(0, -1),
+    ];
+    const labels = await Promise.all(sites.map(gatewayLabel));
+    expect(new Set(labels).size).toBe(labels.length);
+    for (const label of labels) {
+      expect(label).toMatch(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
+      expect(label).not.toContain('--');
+    }
+    expect(labels[0]).toMatch(/^news-example-[a-z2-7]{10}$/);
+  });
+});

@@ -1,0 +1,222 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { verifyDescriptor } from '../../core/keys/descriptor.ts';
+import { keyIdOf } from '../../core/keys/key-id.ts';
+import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
+import { createSet, TestPublisher } from '../support/test-publisher.ts';
+
+const cleanUp = new CleanUp();
+let directory: string;
+let keyFile: string;
+let file: string;
+beforeEach(async () => {
+  const storage = storageIn(await temporaryFolder(cleanUp));
+  directory = storage.dataDirectory;
+  keyFile = storage.keyFile;
+  file = join(directory, 'reader.db');
+});
+afterEach(() => cleanUp.run());
+
+const open = (passphrase?: string) =>
+  ReaderStore.open({ directory, keyFile, ...(passphrase !== undefined && { passphrase: async () => passphrase }) });
+
+/** A store with a binding, a set key and a seed in it, closed again. */
+async function fill(passphrase?: string) {
+  const store = await open(passphrase);
+  const publisher = await TestPublisher.create();
+  const descriptorBytes = publisher.descriptor('https://keys.example');
+  const descriptor = await verifyDescriptor(descriptorBytes, 0);
+  const key = randomBytes(32);
+  const deviceKey = { id: await keyIdOf('device', key), key };
+  const sites = [{ site: 'news.example', label: 'news-example-x' }];
+  await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites }, 1);
+  const set = await createSet();
+  await store.saveSetKeys(1, new Map([[set.id, { key: set.key, notBefore: 5, notAfter: 10 }]]));
+  const seed = await store.deviceSeed();
+  store.close();
+  return { deviceKey, set, seed };
+}
+
+const allBytes = () => Buffer.concat(readdirSync(directory).map((name) => readFileSync(join(directory, name))));
+
+describe("the reader's store", () => {
+  it('keeps what it was given', async () => {
+    const { deviceKey, set, seed } = await fill();
+    const store = await open();
+    const [binding] = await store.bindings();
+    expect(binding?.deviceKey.key).toEqual(Buffer.from(deviceKey.key));
+    expect(binding?.sites).toEqual([{ site: 'news.example', label: 'news-example-x' }]);
+    expect((await store.setKey(1, set.id))?.notAfter).toBe(10);
+    expect(Buffer.from((await store.setKey(1, set.id))?.key ?? []).equals(set.key)).toBe(true);
+    expect(Buffer.from(await store.deviceSeed()).equals(seed)).toBe(true);
+    store.close();
+  });
+
+  it('writes no secret in clear, and no file that others may read', async () => {
+    const { deviceKey, set, seed } = await fill();
+    const bytes = allBytes();
+    for (const secret of [deviceKey.key, set.key, seed]) {
+      expect(bytes.includes(Buffer.from(secret))).toBe(false);
+      expect(bytes.includes(toBase64url(secret))).toBe(false);
+    }
+    expect(bytes.includes(readFileSync(keyFile, 'utf8').trim())).toBe(false);
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(directory)) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(keyFile, '..'))).toEqual(['reader.key']);
+  });
+
+  it('shows another process what changed, and its own set keys as no change', async () => {
+    const [one, two] = [await open(), await open()];
+    const before = [one.version(), two.version()];
+    const publisher = await TestPublisher.create();
+    const descriptorBytes = publisher.descriptor('https://keys.example');
+    const key = randomBytes(32);
+    const deviceKey = { id: await keyIdOf('device', key), key };
+    await one.saveBinding(
+      { descriptor: await verifyDescriptor(descriptorBytes, 0), descriptorBytes, deviceKey, sites: [] },
+      1,
+    );
+    expect(one.version()).not.toBe(before[0]);
+    expect(two.version()).not.toBe(before[1]);
+    const after = one.version();
+    await one.saveSetKeys(1, new Map([[(await createSet()).id, { key, notBefore: 0, notAfter: 1 }]]));
+    expect(one.version()).toBe(after);
+    one.close();
+    two.close();
+  });
+
+  it('makes one seed, whoever comes first', async () => {
+    const stores = await Promise.all([open(), open(), open()]);
+    const seeds = await Promise.all(stores.map((store) => store.deviceSeed()));
+    expect(new Set(seeds.map(toBase64url)).size).toBe(1);
+    for (const store of stores) store.close();
+  });
+
+  it('refuses rows that were swapped or changed', async () => {
+    const { set } = await fill();
+    const other = await createSet();
+    const store = await open();
+    await store.saveSetKeys(1, new Map([[other.id, { key: other.key, notBefore: 5, notAfter: 10 }]]));
+    const database = new DatabaseSync(file);
+    const [a] = database.prepare('SELECT key FROM set_keys WHERE id = ?').all(set.id);
+    database.prepare('UPDATE set_keys SET key = ? WHERE id = ?').run(a?.key as Uint8Array, other.id);
+    await expect(store.setKey(1, other.id)).rejects.toMatchObject({ code: 'store-damaged' });
+    database.prepare('UPDATE set_keys SET not_after = 99 WHERE id = ?').run(set.id);
+    await expect(store.setKey(1, set.id)).rejects.toMatchObject({ code: 'store-damaged' });
+    database.prepare('UPDATE bindings SET publisher = ?').run(other.id);
+    await expect(store.bindings()).rejects.toMatchObject({ code: 'store-damaged' });
+    database.close();
+    store.close();
+  });
+});
+
+describe('a database that cannot be used', () => {
+  it.each([
+    ['is no database', () => 'this is a text, and has been one for as long as anybody remembers'],
+    ['was damaged', () => readFileSync(file).fill(0x55, 4096, 12_000)],
+    ['was cut', () => readFileSync(file).subarray(0, 5000)],
+  ])('that %s: store-damaged, and not changed', async (_, damage) => {
+    await fill();
+    new DatabaseSync(file).exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    writeFileSync(file, damage());
+    const before = readFileSync(file);
+    await expect(open()).rejects.toMatchObject({ code: 'store-damaged' });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('of another program: store-damaged, and not changed', async () => {
+    await mkdir(directory, { recursive: true });
+    const foreign = new DatabaseSync(file);
+    foreign.exec('CREATE TABLE recipes (name TEXT)');
+    foreign.close();
+    const before = readFileSync(file);
+    await expect(open()).rejects.toMatchObject({ code: 'store-damaged' });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('of a newer version: store-newer, and not changed', async () => {
+    await fill();
+    const newer = new DatabaseSync(file);
+    newer.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 2');
+    newer.close();
+    const before = readFileSync(file);
+    await expect(open()).rejects.toMatchObject({ code: 'store-newer' });
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(readdirSync(directory)).toEqual(['reader.db']);
+  });
+
+  it('in a place that cannot be: store-unusable', async () => {
+    await mkdir(join(directory, '..'), { recursive: true });
+    await writeFile(directory, 'a file where the folder should be');
+    await expect(open()).rejects.toMatchObject({ code: 'store-unusable' });
+  });
+});
+
+describe('the storage key', () => {
+  it('in another file, or in none, opens nothing and changes nothing', async () => {
+    await fill();
+    const good = readFileSync(keyFile);
+    writeFileSync(keyFile, `${toBase64url(randomBytes(32))}\n`);
+    await expect(open()).rejects.toMatchObject({ code: 'storage-key-wrong' });
+    writeFileSync(keyFile, 'nonsense');
+    await expect(open()).rejects.toMatchObject({ code: 'storage-key-wrong' });
+    keyFile = join(directory, '..', 'elsewhere.key');
+    await expect(open()).rejects.toMatchObject({ code: 'storage-key-missing' });
+    expect(existsSync(keyFile)).toBe(false);
+    writeFileSync(keyFile, good);
+    (await open()).close();
+  });
+
+  it('out of a passphrase is on no disk, and a wrong passphrase opens nothing', async () => {
+    await fill('correct horse');
+    expect(existsSync(keyFile)).toBe(false);
+    await expect(open('wrong horse')).rejects.toMatchObject({ code: 'passphrase-wrong' });
+    await expect(open()).rejects.toMatchObject({ code: 'passphrase-needed' });
+    const store = await open('correct horse');
+    expect(await store.bindings()).toHaveLength(1);
+    store.close();
+  });
+
+  it('in a file cannot be replaced by a passphrase in passing', async () => {
+    await fill();
+    await expect(open('new horse')).rejects.toMatchObject({ code: 'passphrase-unexpected' });
+  });
+
+  it.each([
+    ['huge', 'memoryKiB', 2 ** 31],
+    ['zero', 'memoryKiB', 0],
+    ['zero', 'passes', 0],
+    ['huge', 'passes', 2 ** 31],
+    ['zero', 'parallelism', 0],
+  ])('with %s parameters (%s) is not computed', async (_, name, value) => {
+    await fill('correct horse');
+    const database = new DatabaseSync(file);
+    const row = database.prepare("SELECT value FROM storage WHERE name = 'protection'").get();
+    const parameters = JSON.parse(Buffer.from(row?.value as Uint8Array).toString());
+    const changed = JSON.stringify({ ...parameters, [name]: value });
+    database.prepare("UPDATE storage SET value = ? WHERE name = 'protection'").run(Buffer.from(changed));
+    database.close();
+    const began = Date.now();
+    await expect(open('correct horse')).rejects.toMatchObject({ code: 'store-damaged' });
+    expect(Date.now() - began).toBeLessThan(300);
+  });
+});
+
+it('a folder that may not be written is an error in words', async () => {
+  await mkdir(directory, { recursive: true });
+  chmodSync(directory, 0o500);
+  try {
+    if (process.getuid?.() === 0)
+      (await open()).close(); // root may do everything
+    else await expect(open()).rejects.toMatchObject({ code: 'store-unusable' });
+  } finally {
+    chmodSync(directory, 0o700);
+  }
+});
