@@ -1,0 +1,130 @@
+/**
+ * core in a browser: bundled as it is for pages, where `#primitives` is WebCrypto, and run in Chromium on every vector. The page's
+ * content security policy is as strict as a page with libsodium's WebAssembly can have it.
+ */
+import { readFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import canonicalJson from '../vectors/canonical-json.json' with { type: 'json' };
+import type { KeyVectorFile, ObjectVectorFile } from '../vectors/format.ts';
+import keys from '../vectors/keys.json' with { type: 'json' };
+import paths from '../vectors/paths.json' with { type: 'json' };
+import objects from '../vectors/protected-object.json' with { type: 'json' };
+import type { Report } from '../vectors/run/browser.ts';
+import { expectedKeyOutcome } from '../vectors/run/keys.ts';
+import { expectedOutcome } from '../vectors/run/objects.ts';
+
+const CHROMIUM_ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+const objectVectors = (objects as unknown as ObjectVectorFile).vectors;
+const keyVectors = (keys as unknown as KeyVectorFile).vectors;
+
+describe('core in Chromium', () => {
+  let server: Server | undefined;
+  let browser: Browser | undefined;
+  let report: Report;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    server = await listen(serve(await bundle()));
+    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGUMENTS });
+    const page = await browser.newPage();
+    report = await runIn(page, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, problems);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  });
+
+  it('runs on WebCrypto, in a secure context, without anything of Node.js', () => {
+    expect(report).toMatchObject({ secureContext: true, node: false });
+    expect(problems).toEqual([]);
+  });
+
+  it(`opens or refuses ${objectVectors.length} vectors of protected-object.json as on Node.js`, () => {
+    expect(objectVectors.length).toBeGreaterThan(300);
+    const expected = objectVectors.map((vector) => ({ name: vector.name, ...expectedOutcome(vector) }));
+    expect(report.objects).toEqual(expected);
+    expect(report.objectsInPieces).toEqual(expected);
+  });
+
+  it(`takes ${keyVectors.length} vectors of keys.json as on Node.js`, () => {
+    expect(keyVectors.length).toBeGreaterThan(200);
+    expect(report.keys).toEqual(keyVectors.map((vector) => ({ name: vector.name, ...expectedKeyOutcome(vector) })));
+  });
+
+  it('reads paths and canonical JSON as on Node.js', () => {
+    expect(report.paths).toEqual(paths);
+    expect(report.canonicalJson).toEqual(canonicalJson);
+  });
+});
+
+/** Bundled for browsers: package.json's `imports` then chooses WebCrypto by its default condition. */
+async function bundle(): Promise<Uint8Array> {
+  const result = await build({
+    entryPoints: [fileURLToPath(new URL('../vectors/run/browser.ts', import.meta.url))],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'browser',
+    target: 'chrome120',
+    logLevel: 'error',
+    metafile: true,
+  });
+  const inputs = Object.keys(result.metafile.inputs);
+  expect(inputs).toContain('core/primitives/webcrypto.ts');
+  expect(inputs).not.toContain('core/primitives/node.ts');
+  const [output] = result.outputFiles;
+  if (output === undefined) throw new Error('esbuild wrote nothing');
+  return output.contents;
+}
+
+function serve(script: Uint8Array): RequestListener {
+  const page = '<!doctype html><title>vectors</title><script type="module" src="/script.js"></script>';
+  const vectors = (name: string) => readFile(new URL(`../vectors/${name}`, import.meta.url));
+  const files: Record<string, () => Promise<[type: string, body: string | Uint8Array]>> = {
+    '/': async () => ['text/html', page],
+    '/script.js': async () => ['text/javascript', script],
+    '/protected-object.json': async () => ['application/json', await vectors('protected-object.json')],
+    '/keys.json': async () => ['application/json', await vectors('keys.json')],
+    '/paths.json': async () => ['application/json', await vectors('paths.json')],
+    '/canonical-json.json': async () => ['application/json', await vectors('canonical-json.json')],
+  };
+  return async (request, response) => {
+    const file = await files[request.url ?? '']?.();
+    if (file === undefined) return response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': file[0], 'content-security-policy': POLICY }).end(file[1]);
+  };
+}
+
+function listen(handler: RequestListener): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer(handler);
+    server.listen(0, '127.0.0.1', () => resolve(server));
+  });
+}
+
+async function runIn(page: Page, url: string, problems: string[]): Promise<Report> {
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on(
+    'console',
+    (message) =>
+      message.type() === 'error' && !message.location().url.endsWith('/favicon.ico') && problems.push(message.text()),
+  );
+  await page.goto(url);
+  await page.waitForFunction(() => 'runVectors' in globalThis);
+  return page.evaluate(() => (globalThis as unknown as { runVectors: () => Promise<Report> }).runVectors());
+}
