@@ -1,4 +1,4 @@
-import { concat } from './bytes.ts';
+import { concat, concatAll } from './bytes.ts';
 
 /**
  * Reads a stream of byte chunks in pieces of a wanted length. Holds no more than one piece and one chunk.
@@ -14,19 +14,17 @@ export class ByteReader {
 
   /** The next `length` bytes; `undefined` if the stream ends before. May share memory with the stream's chunk. */
   async read(length: number): Promise<Uint8Array | undefined> {
+    if (length > 0 && (await this.atEnd())) return undefined;
     if (this.#rest.length >= length) return this.#take(length);
-    const parts = [this.#rest];
-    let missing = length - this.#rest.length;
-    this.#rest = new Uint8Array(0);
-    while (missing > 0) {
-      const chunk = await this.#next();
-      if (chunk === undefined) return undefined;
-      const used = Math.min(missing, chunk.length);
-      parts.push(chunk.subarray(0, used));
-      this.#rest = chunk.subarray(used);
-      missing -= used;
+    // Filled as the bytes come, however small the chunks that they come in.
+    const piece = new Uint8Array(length);
+    for (let filled = 0; filled < length; ) {
+      if (await this.atEnd()) return undefined;
+      const part = this.#take(Math.min(length - filled, this.#rest.length));
+      piece.set(part, filled);
+      filled += part.length;
     }
-    return join(parts);
+    return piece;
   }
 
   /** The bytes up to and with the next `delimiter`; `undefined` if it is not among the next `maximum` bytes. */
@@ -35,7 +33,7 @@ export class ByteReader {
     while (found < 0 && this.#rest.length < maximum) {
       const chunk = await this.#next();
       if (chunk === undefined) return undefined;
-      this.#rest = join([this.#rest, chunk]);
+      this.#rest = this.#rest.length === 0 ? chunk : concat(this.#rest, chunk);
       found = this.#rest.subarray(0, maximum).indexOf(delimiter);
     }
     return found < 0 ? undefined : this.#take(found + 1);
@@ -59,7 +57,7 @@ export class ByteReader {
       missing -= part.length;
       parts.push(part);
     }
-    return concat(...parts);
+    return concatAll(parts);
   }
 
   /** All that is left, as a stream of chunks. */
@@ -88,12 +86,6 @@ export class ByteReader {
   }
 }
 
-/** Joins without copying where only one part has anything in it. */
-function join(parts: Uint8Array[]): Uint8Array {
-  const [first, second] = parts.filter((part) => part.length > 0);
-  return first !== undefined && second === undefined ? first : concat(...parts);
-}
-
 /** A stream of one chunk. */
 export async function* streamOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
@@ -103,5 +95,5 @@ export async function* streamOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Ar
 export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
-  return concat(...parts);
+  return concatAll(parts);
 }

@@ -17,6 +17,11 @@ export function fromUtf8(bytes: Uint8Array): string | undefined {
 }
 
 export function concat(...parts: Uint8Array[]): Uint8Array {
+  return concatAll(parts);
+}
+
+/** {@link concat} for lists that may be long: a call takes some hundred thousand arguments at most, and a stream may come byte by byte. */
+export function concatAll(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let offset = 0;
   for (const part of parts) {
@@ -47,7 +52,7 @@ export function readU32(bytes: Uint8Array, offset = 0): number {
 
 /** The parts, each behind its length as `u32`, so that no two lists of parts give the same bytes; the spec's `lp`. */
 export function lengthPrefixed(...parts: Uint8Array[]): Uint8Array {
-  return concat(...parts.flatMap((part) => [u32(part.length), part]));
+  return concatAll(parts.flatMap((part) => [u32(part.length), part]));
 }
 
 /** Compares public values. Secrets are compared with `equalSecrets` of the primitives. */

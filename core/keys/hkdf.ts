@@ -1,5 +1,5 @@
 import { hmacSha512 } from '#primitives';
-import { concat } from '../encoding/bytes.ts';
+import { concat, concatAll } from '../encoding/bytes.ts';
 
 const HASH_LENGTH = 64;
 
@@ -24,5 +24,5 @@ export async function hkdfExpand(key: Uint8Array, info: Uint8Array, length: numb
     previous = await hmacSha512(key, concat(previous, info, Uint8Array.of(round)));
     blocks.push(previous);
   }
-  return concat(...blocks).subarray(0, length);
+  return concatAll(blocks).subarray(0, length);
 }

@@ -5,7 +5,7 @@
 import { CHUNK_LENGTH, type KeyPair, sealChunks, sha256 } from '#primitives';
 import { toBase64url } from '../encoding/base64url.ts';
 import { ByteReader, collect, streamOf } from '../encoding/byte-reader.ts';
-import { concat } from '../encoding/bytes.ts';
+import { concat, concatAll } from '../encoding/bytes.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
 import { beginMessage, type MessageKeys } from './chunked-encryption.ts';
 import {
@@ -101,7 +101,7 @@ export class ObjectWriter {
   /** The head, once all blocks are made. */
   async head(): Promise<Uint8Array> {
     if (this.#digests.length !== blockCount(this.#shape)) throw new Error('the head comes after the blocks');
-    const digests = concat(...this.#digests);
+    const digests = concatAll(this.#digests);
     const header = { ...this.#header, digestListDigest: toBase64url(await sha256(digests)) };
     return encodeHead(header, digests, this.#options.publisher.secretKey);
   }

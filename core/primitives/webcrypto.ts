@@ -1,5 +1,5 @@
 /** The primitives on WebCrypto, for browsers; it also runs on Node, where tests hold it against `node.ts`. */
-import { concat } from '../encoding/bytes.ts';
+import { concatAll } from '../encoding/bytes.ts';
 import {
   type ChunkKeys,
   chunkNonce,
@@ -37,7 +37,7 @@ export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, pla
   const sealed = pieces.map((piece, index) =>
     seal(key, chunkNonce(keys.baseNonce, firstChunk + index), piece, NO_DATA),
   );
-  return concat(...(await Promise.all(sealed)));
+  return concatAll(await Promise.all(sealed));
 };
 
 export const openChunks: Primitives['openChunks'] = async (keys, firstChunk, ciphertext, last) => {
@@ -51,7 +51,7 @@ async function openRun(keys: ChunkKeys, firstChunk: number, pieces: Uint8Array[]
     pieces.map((piece, index) => open(key, chunkNonce(keys.baseNonce, firstChunk + index), piece, NO_DATA)),
   );
   const chunks = opened.filter((chunk) => chunk !== undefined);
-  return chunks.length === opened.length ? concat(...chunks) : undefined;
+  return chunks.length === opened.length ? concatAll(chunks) : undefined;
 }
 
 async function hmac(hash: string, key: Uint8Array, data: Uint8Array): Promise<Uint8Array> {

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
+
+const LONG = 300_000;
+
+/** A stream whose chunks are single bytes, as a content host can make one. */
+async function* byteByByte(length: number): AsyncGenerator<Uint8Array> {
+  for (let index = 0; index < length; index++) yield Uint8Array.of(index & 0xff);
+}
+
+describe('ByteReader', () => {
+  it.each(['read', 'readUpTo'] as const)('%s takes hundreds of thousands of tiny chunks', async (method) => {
+    const bytes = await new ByteReader(byteByByte(LONG))[method](LONG);
+    expect(bytes?.length).toBe(LONG);
+    expect(bytes?.[LONG - 1]).toBe((LONG - 1) & 0xff);
+    expect((await collect(byteByByte(LONG))).length).toBe(LONG);
+  });
+
+  it('gives the bytes of the stream in their order, in whatever pieces they come and are read', async () => {
+    const chunks = fc.array(fc.uint8Array({ maxLength: 5 }), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(chunks, fc.array(fc.nat(8)), async (parts, lengths) => {
+        const whole = Buffer.concat(parts);
+        const reader = new ByteReader(streamOf(...parts));
+        let offset = 0;
+        for (const length of lengths) {
+          const piece = await reader.read(length);
+          if (offset + length > whole.length) {
+            expect(piece).toBeUndefined();
+            return;
+          }
+          expect(Buffer.from(piece ?? [])).toEqual(whole.subarray(offset, offset + length));
+          offset += length;
+        }
+        expect(await reader.atEnd()).toBe(offset === whole.length);
+        expect(Buffer.from(await collect(reader.remaining()))).toEqual(whole.subarray(offset));
+      }),
+    );
+  });
+
+  it('looks no further for a delimiter than it may', async () => {
+    const line = (text: string) => new ByteReader(streamOf(...[...text].map((character) => Buffer.from(character))));
+    expect(Buffer.from((await line('abc\nd').readThrough(10, 4)) ?? []).toString()).toBe('abc\n');
+    expect(await line('abc\nd').readThrough(10, 3)).toBeUndefined();
+    expect(await line('abc').readThrough(10, 9)).toBeUndefined();
+  });
+});
