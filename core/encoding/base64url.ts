@@ -1,8 +1,11 @@
+import { decodeBase64, encodeBase64, URL_SAFE } from './base64.ts';
+import { utf8 } from './bytes.ts';
+
+const decoder = new TextDecoder();
+
 /** RFC 4648 section 5 without padding: the only form in which wispr writes short binary values as text. */
 export function toBase64url(bytes: Uint8Array): string {
-  let binary = '';
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  return decoder.decode(encodeBase64(bytes, URL_SAFE));
 }
 
 /**
@@ -13,8 +16,7 @@ export function toBase64url(bytes: Uint8Array): string {
  * @returns `undefined` if `text` is not such a value
  */
 export function fromBase64url(text: unknown, length?: number): Uint8Array | undefined {
-  if (typeof text !== 'string' || !/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
+  if (typeof text !== 'string') return undefined;
   if (length !== undefined && text.length !== Math.ceil((length * 4) / 3)) return undefined;
-  const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
-  return toBase64url(bytes) === text ? bytes : undefined;
+  return decodeBase64(utf8(text), URL_SAFE);
 }

@@ -70,7 +70,7 @@ function isCanonicalX25519(point: Uint8Array): boolean {
 /** Whether each 12-bit little-endian coefficient is below ML-KEM's modulus. */
 function isReduced(bytes: Uint8Array): boolean {
   for (let offset = 0; offset < bytes.length; offset += 3) {
-    const [a = 0, b = 0, c = 0] = bytes.subarray(offset, offset + 3);
+    const [a, b, c] = [bytes[offset] ?? 0, bytes[offset + 1] ?? 0, bytes[offset + 2] ?? 0];
     if ((a | ((b & 0x0f) << 8)) >= MLKEM_MODULUS || ((b >> 4) | (c << 4)) >= MLKEM_MODULUS) return false;
   }
   return true;

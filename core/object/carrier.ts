@@ -4,25 +4,28 @@
  *
  *   <!-- wispr/1\n  base64 in lines of 76 characters  -->\n  fallback page
  */
+import { decodeBase64, encodeBase64, STANDARD } from '../encoding/base64.ts';
 import { ByteReader } from '../encoding/byte-reader.ts';
-import { concat, equalBytes, utf8 } from '../encoding/bytes.ts';
+import { concat, concatAll, equalBytes, utf8 } from '../encoding/bytes.ts';
 import { ObjectError } from './errors.ts';
 
 const OPENING = utf8('<!-- wispr/1\n');
-const CLOSING = '-->\n';
+const CLOSING = utf8('-->\n');
+const PADDING = utf8('==');
+const LINE_END = utf8('\n');
 const LINE_LENGTH = 76;
-const BYTES_PER_LINE = 57;
 const LINE_FEED = 10;
 /** Lines decoded before they are handed on together. */
 const LINES_PER_PIECE = 256;
 
 /** Puts an object into a comment above `fallbackPage`. */
 export function encodeHtmlCarrier(object: Uint8Array, fallbackPage: Uint8Array): Uint8Array {
-  const lines: string[] = [];
-  for (let offset = 0; offset < object.length; offset += BYTES_PER_LINE) {
-    lines.push(`${btoa(String.fromCharCode(...object.subarray(offset, offset + BYTES_PER_LINE)))}\n`);
+  const text = concat(encodeBase64(object, STANDARD), PADDING.subarray(0, (3 - (object.length % 3)) % 3));
+  const parts = [OPENING];
+  for (let offset = 0; offset < text.length; offset += LINE_LENGTH) {
+    parts.push(text.subarray(offset, offset + LINE_LENGTH), LINE_END);
   }
-  return concat(OPENING, utf8(lines.join('')), utf8(CLOSING), fallbackPage);
+  return concatAll([...parts, CLOSING, fallbackPage]);
 }
 
 /**
@@ -52,31 +55,41 @@ export function isHtmlCarrier(start: Uint8Array): boolean {
 
 async function* decodeLines(input: ByteReader): AsyncGenerator<Uint8Array> {
   let pieces: Uint8Array[] = [];
-  let short = false;
-  for (let line = await readLine(input); line !== CLOSING; line = await readLine(input)) {
-    if (short) throw malformed('a line follows one that is short or padded');
-    short = line.length < LINE_LENGTH + 1 || line.endsWith('=\n'); // base64 pads its end only
-    pieces.push(decodeLine(line.slice(0, -1)));
+  let last = false;
+  for (let line = await readLine(input); !equalBytes(line, CLOSING); line = await readLine(input)) {
+    if (last) throw malformed('a line follows one that is short or padded');
+    const text = withoutPadding(line.subarray(0, -1));
+    last = text.length < LINE_LENGTH; // base64 pads its end only
+    pieces.push(decodeLine(text));
     if (pieces.length === LINES_PER_PIECE) {
-      yield concat(...pieces);
+      yield concatAll(pieces);
       pieces = [];
     }
   }
-  yield concat(...pieces);
+  yield concatAll(pieces);
 }
 
-function decodeLine(line: string): Uint8Array {
-  const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(line) && line.length % 4 === 0 ? atob(line) : '';
-  if (line.length > LINE_LENGTH || btoa(bytes) !== line || line.length === 0)
-    throw malformed('a line is not base64 in its one spelling');
-  return Uint8Array.from(bytes, (character) => character.charCodeAt(0));
+/** The line without the padding that makes its length a multiple of four; a line without it is malformed, and so is an empty one. */
+function withoutPadding(line: Uint8Array): Uint8Array {
+  const padding = line.subarray(-2).indexOf(PADDING[0] ?? 0);
+  const length = padding < 0 ? line.length : line.length - 2 + padding;
+  const wanted = (4 - (length % 4)) % 4;
+  if (length === 0 || line.length % 4 !== 0 || !equalBytes(line.subarray(length), PADDING.subarray(0, wanted)))
+    throw malformed('a line is not base64 with its padding');
+  return line.subarray(0, length);
+}
+
+function decodeLine(text: Uint8Array): Uint8Array {
+  const bytes = decodeBase64(text, STANDARD);
+  if (bytes === undefined) throw malformed('a line is not base64 in its one spelling');
+  return bytes;
 }
 
 /** A line with its line feed; at most 77 bytes are looked at. */
-async function readLine(input: ByteReader): Promise<string> {
+async function readLine(input: ByteReader): Promise<Uint8Array> {
   const line = await input.readThrough(LINE_FEED, LINE_LENGTH + 1);
   if (line === undefined) throw malformed('a line is longer than 76 characters, or the comment has no end');
-  return String.fromCharCode(...line);
+  return line;
 }
 
 function malformed(what: string): ObjectError {

@@ -1,0 +1,57 @@
+/**
+ * Base64, RFC 4648, without padding and in both alphabets. On bytes and by table: platforms' own functions go through strings, which is
+ * slow for whole objects, and accept more than one spelling of a value.
+ */
+export interface Alphabet {
+  /** The 64 characters. */
+  readonly characters: Uint8Array;
+  /** The value of each byte; 255 for bytes that stand for none. */
+  readonly values: Uint8Array;
+}
+
+/** RFC 4648 section 4. */
+export const STANDARD = alphabet('+/');
+/** RFC 4648 section 5. */
+export const URL_SAFE = alphabet('-_');
+
+/** The characters that spell `bytes`. */
+export function encodeBase64(bytes: Uint8Array, { characters }: Alphabet): Uint8Array {
+  const text = new Uint8Array(Math.ceil((bytes.length * 4) / 3));
+  for (let from = 0, to = 0; from < bytes.length; from += 3, to += 4) {
+    const group = ((bytes[from] ?? 0) << 16) | ((bytes[from + 1] ?? 0) << 8) | (bytes[from + 2] ?? 0);
+    for (let index = 0; index < 4 && to + index < text.length; index++) {
+      text[to + index] = characters[(group >> (18 - 6 * index)) & 63] ?? 0;
+    }
+  }
+  return text;
+}
+
+/** The bytes that `text` spells; `undefined` if that is not their one spelling: a foreign byte, or an unused bit that is set. */
+export function decodeBase64(text: Uint8Array, { values }: Alphabet): Uint8Array | undefined {
+  if (text.length % 4 === 1) return undefined;
+  const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
+  let foreign = 0;
+  let rest = 0;
+  for (let from = 0, to = 0; from < text.length; from += 4, to += 3) {
+    let group = 0;
+    for (let index = from; index < from + 4; index++) {
+      const value = index < text.length ? (values[text[index] ?? 0] ?? 0) : 0;
+      foreign |= value & 0xc0;
+      group = (group << 6) | value;
+    }
+    for (let index = 0; index < 3; index++) {
+      const byte = (group >> (16 - 8 * index)) & 0xff;
+      if (to + index < bytes.length) bytes[to + index] = byte;
+      else rest |= byte;
+    }
+  }
+  return foreign === 0 && rest === 0 ? bytes : undefined;
+}
+
+function alphabet(lastTwo: string): Alphabet {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+  const characters = new TextEncoder().encode(`${letters}${letters.toLowerCase()}0123456789${lastTwo}`);
+  const values = new Uint8Array(256).fill(255);
+  for (const [value, character] of characters.entries()) values[character] = value;
+  return { characters, values };
+}
