@@ -6,6 +6,7 @@ import type { Metadata } from '../../../core/object/metadata.ts';
 import { encodeObject, type ObjectOptions } from '../../../core/object/writer.ts';
 import type { ObjectVector } from '../format.ts';
 import { encryptedOptions, markedContent, NOW, otherSetKey, setKey, sparseObject } from './fixed.ts';
+import { metadataOfLength } from './objects-metadata.ts';
 import { accepted, READER, signedOptions, smallHead, smallObject, TEXT } from './vector.ts';
 
 export async function goodObjects(): Promise<ObjectVector[]> {
@@ -90,8 +91,6 @@ async function metadataOfAllKinds(): Promise<ObjectVector[]> {
     'permissions-policy': 'geolocation=()',
     'referrer-policy': 'no-referrer',
   };
-  const long = 'x'.repeat(4000);
-  const longHeaders = { 'content-disposition': long, 'content-security-policy': long, link: long };
   const kinds: Record<string, Metadata> = {
     'content coding gzip': { contentCoding: 'gzip', contentLength, mediaType: 'text/html' },
     'content coding br': { contentCoding: 'br', contentLength, mediaType: 'text/html' },
@@ -105,7 +104,7 @@ async function metadataOfAllKinds(): Promise<ObjectVector[]> {
     'headers without members': { contentLength, headers: {}, lastModified: 0, mediaType: 'a/b' },
     'a long media type': { contentLength, mediaType: `application/x ; ${'y'.repeat(239)}` },
     'a header value of 4,096 characters': { contentLength, headers: { link: 'z'.repeat(4096) }, mediaType: 'a/b' },
-    'metadata of more than 12,000 bytes': { contentLength, headers: longHeaders, mediaType: 'text/html' },
+    'metadata of 16,000 bytes': JSON.parse(metadataOfLength(16_000, contentLength)),
   };
   const vectors: ObjectVector[] = [];
   for (const [kind, metadata] of Object.entries(kinds)) {

@@ -39,7 +39,8 @@ export async function badMetadata(): Promise<ObjectVector[]> {
       `{"contentLength":7,"headers":{"link":"${'x'.repeat(4097)}"},"mediaType":"text/plain"}`,
     ),
     'metadata length past the end': concat(u32(good.length + 8), utf8(good), content),
-    'metadata length of 16,001': concat(u32(16_001), new Uint8Array(17_000)),
+    'metadata of 16,001 bytes': front(metadataOfLength(16_001, content.length)),
+    'metadata length of 16,001': concat(u32(16_001), new Uint8Array(100)),
     'metadata length of 2^32 - 1': concat(u32(2 ** 32 - 1), utf8(good), content),
   };
   return Promise.all(
@@ -54,4 +55,20 @@ export async function badMetadata(): Promise<ObjectVector[]> {
   function front(metadata: string): Uint8Array {
     return concat(u32(utf8(metadata).length), utf8(metadata), content);
   }
+}
+
+/** Metadata that is right but for its length: four response headers of about 4,000 characters. */
+export function metadataOfLength(length: number, contentLength: number): string {
+  const write = (rest: number) =>
+    JSON.stringify({
+      contentLength,
+      headers: {
+        'content-disposition': 'x'.repeat(3900),
+        'content-security-policy': 'x'.repeat(3900),
+        link: 'x'.repeat(4000),
+        'referrer-policy': 'x'.repeat(rest),
+      },
+      mediaType: 'text/plain',
+    });
+  return write(length - write(0).length);
 }
