@@ -1,6 +1,6 @@
 /** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
 import { type Dispatcher, request } from 'undici';
-import { concat } from '../../core/encoding/bytes.ts';
+import { concatAll } from '../../core/encoding/bytes.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError, reasonOf } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -63,7 +63,7 @@ async function readBounded(body: AsyncIterable<Uint8Array>, maximum: number, ori
       throw new ReaderError('key-server-answer', `${origin} answered with more than ${maximum} bytes`);
     parts.push(part);
   }
-  return concat(...parts);
+  return concatAll(parts);
 }
 
 function describe(error: unknown, origin: string): ReaderError {

@@ -18,7 +18,7 @@ export interface MessageKeys extends ChunkKeys {
 }
 
 /** Derives a message's keys: the spec's section "Key derivation". */
-export async function deriveMessageKeys(
+async function deriveMessageKeys(
   inputKey: Uint8Array,
   salt: Uint8Array,
   context: Uint8Array,

@@ -18,7 +18,7 @@ export interface Metadata {
 export type ContentCoding = 'br' | 'gzip';
 
 /** The response headers that a publisher can sign, besides those that have members of their own. */
-export const SIGNED_HEADERS = [
+const SIGNED_HEADERS = [
   'content-disposition',
   'content-language',
   'content-security-policy',

@@ -20,6 +20,6 @@ export async function signedResponseHeaders(head: Head, metadata: Metadata): Pro
 }
 
 /** A strong validator of the plaintext: SHA-256 of the head, which fixes every byte of it. */
-export async function entityTag(head: Head): Promise<string> {
+async function entityTag(head: Head): Promise<string> {
   return `"${toBase64url(await headDigest(head))}"`;
 }
