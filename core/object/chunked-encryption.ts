@@ -18,11 +18,7 @@ export interface MessageKeys extends ChunkKeys {
 }
 
 /** Derives a message's keys: the spec's section "Key derivation". */
-async function deriveMessageKeys(
-  inputKey: Uint8Array,
-  salt: Uint8Array,
-  context: Uint8Array,
-): Promise<MessageKeys> {
+async function deriveMessageKeys(inputKey: Uint8Array, salt: Uint8Array, context: Uint8Array): Promise<MessageKeys> {
   if (inputKey.length !== 32 || salt.length !== SALT_LENGTH) throw new RangeError('wrong length of key or salt');
   const derived = await hkdfExpand(inputKey, concat(INFO_LABEL, salt, context), 32 + 12 + COMMITMENT_LENGTH);
   return { key: derived.subarray(0, 32), baseNonce: derived.subarray(32, 44), commitment: derived.subarray(44) };

@@ -51,7 +51,7 @@ export async function encryptedOptions(
  * Content whose encryption is zeros but for the front of the message, eight bytes at the start of each chunk, and the tags, so that
  * big objects take few bytes in these files. The content itself looks random.
  */
-export async function sparseContent(options: ObjectOptions): Promise<Uint8Array> {
+async function sparseContent(options: ObjectOptions): Promise<Uint8Array> {
   const { set, metadata, saltForVectors } = options;
   if (!set || !saltForVectors) throw new Error('only encrypted vectors have sparse content');
   const { keys } = await beginMessage(set.key, payloadContext({ ...options, set: set.id }), saltForVectors);
