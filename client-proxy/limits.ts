@@ -14,8 +14,8 @@ export const LIMITS = {
   bodyQueue: 262_144,
   /** How far ahead in an open answer a wanted range may begin; beyond, a request of its own is cheaper. */
   skippedInStream: 1_048_576,
-  /** Opened documents kept for ranges: their number, the bytes of their heads together, and for how long. */
-  rememberedDocuments: 256,
+  /** Opened documents kept for one site: their number, the bytes of their heads together, and for how long. */
+  rememberedDocuments: 4_096,
   rememberedHeadBytes: 16_777_216,
   rememberedFor: 300_000,
   /** Refused key ids remembered, and for how long. */

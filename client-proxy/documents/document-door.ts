@@ -57,8 +57,10 @@ export async function serveDocument(upstream: Upstream, wanted: DocumentRequest)
 async function serveFresh(exchange: Exchange): Promise<void> {
   const { bound, path, request, response, source, range } = exchange;
   const expected = { site: bound.site, path, publisherKey: bound.publisherKey };
-  const opened = await openAt(source.fetch, expected, { findKey: bound.keys.find, now: nowInSeconds() });
+  const known = bound.remembered.get(path);
+  const opened = await openAt(source.fetch, expected, { findKey: bound.keys.find, now: nowInSeconds(), known });
   source.opened();
+  if (opened.reader !== known?.reader) bound.remembered.set(path, opened.reader);
   const chosen = await represent(opened.reader, exchange);
   if (isNotModified(request.headers, chosen)) endNotModified(response, chosen);
   else if (request.method === 'HEAD') response.writeHead(200, chosen.headers).end();
@@ -84,8 +86,7 @@ async function serveRangeOf(
   exchange: Exchange,
 ): Promise<void> {
   const { reader, content, metadata } = opened;
-  const { bound, path, response, source } = exchange;
-  bound.remembered.set(path, reader);
+  const { response, source } = exchange;
   const range = parseByteRange(header, metadata.contentLength);
   if (range === undefined) return sendWhole(opened, chosen, response);
   if (range === 'unsatisfiable') return endUnsatisfiable(response, chosen, metadata.contentLength);
@@ -98,8 +99,9 @@ async function serveRangeOf(
 /** With a head that was verified a while ago. `false`: nothing was sent, and the document has to be opened anew. */
 async function serveRemembered(exchange: Exchange): Promise<boolean> {
   const { bound, path, request, range } = exchange;
-  const reader = range === undefined ? undefined : bound.remembered.get(path);
-  if (range === undefined || reader === undefined) return false;
+  const known = range === undefined ? undefined : bound.remembered.get(path);
+  if (range === undefined || known === undefined) return false;
+  const reader = await known.reader.confirm({ findKey: bound.keys.find, now: nowInSeconds() });
   const chosen = await represent(reader, exchange);
   if (!chosen.ranges || !rangeApplies(request.headers, chosen) || isNotModified(request.headers, chosen)) return false;
   return serveBlocks(reader, chosen, range, exchange);

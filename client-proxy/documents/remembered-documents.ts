@@ -1,12 +1,13 @@
 /**
- * Opened documents of one site, for ranges: with a verified head, any block can be fetched and checked by itself. An old entry does no
- * harm: blocks of another version do not have the digests in the head, and the whole is then fetched anew.
+ * Opened documents of one site. With a verified head, any block can be fetched and checked by itself, which ranges need; and an object that
+ * begins with the same bytes needs no second check of its signature. An old entry does no harm: another version begins with other bytes,
+ * its blocks do not have the digests in the head, and it is then opened anew.
  */
-import type { DocumentReader } from '../../core/object/document-reader.ts';
+import type { DocumentReader, KnownDocument } from '../../core/object/document-reader.ts';
+import { headBytes } from '../../core/object/head.ts';
 import { LIMITS } from '../limits.ts';
 
-interface Entry {
-  readonly reader: DocumentReader;
+interface Entry extends KnownDocument {
   readonly until: number;
 }
 
@@ -14,18 +15,18 @@ export class RememberedDocuments {
   readonly #entries = new Map<string, Entry>(); // the least recently used first
   #bytes = 0;
 
-  get(path: string): DocumentReader | undefined {
+  get(path: string): KnownDocument | undefined {
     const entry = this.#entries.get(path);
     if (entry === undefined) return undefined;
     this.forget(path);
     if (entry.until < Date.now()) return undefined;
     this.#put(path, entry);
-    return entry.reader;
+    return entry;
   }
 
   set(path: string, reader: DocumentReader): void {
     this.forget(path);
-    this.#put(path, { reader, until: Date.now() + LIMITS.rememberedFor });
+    this.#put(path, { reader, headBytes: headBytes(reader.head), until: Date.now() + LIMITS.rememberedFor });
     while (this.#bytes > LIMITS.rememberedHeadBytes || this.#entries.size > LIMITS.rememberedDocuments) {
       const [oldest] = this.#entries.keys();
       if (oldest === undefined) return;
@@ -35,11 +36,16 @@ export class RememberedDocuments {
 
   forget(path: string): void {
     const entry = this.#entries.get(path);
-    if (entry && this.#entries.delete(path)) this.#bytes -= entry.reader.head.length;
+    if (entry && this.#entries.delete(path)) this.#bytes -= memoryOf(entry);
   }
 
   #put(path: string, entry: Entry): void {
     this.#entries.set(path, entry);
-    this.#bytes += entry.reader.head.length;
+    this.#bytes += memoryOf(entry);
   }
+}
+
+/** Roughly: the head twice, and what surrounds it. */
+function memoryOf({ headBytes }: Entry): number {
+  return 2 * headBytes.length + 1000;
 }

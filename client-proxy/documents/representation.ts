@@ -28,7 +28,7 @@ export async function chooseRepresentation(
   request: IncomingHttpHeaders,
 ): Promise<Representation> {
   const { contentCoding } = reader.metadata;
-  const signed = await signedResponseHeaders(reader.head, reader.metadata);
+  const signed = signedHeaders.get(reader) ?? (await computeHeaders(reader));
   const { etag = '', 'last-modified': lastModified } = signed;
   if (contentCoding === undefined) {
     const headers = { ...signed, 'accept-ranges': 'bytes', via: VIA };
@@ -45,6 +45,15 @@ export async function chooseRepresentation(
     undo: contentCoding,
     ranges: false,
   };
+}
+
+/** For documents that are read again and again. */
+const signedHeaders = new WeakMap<DocumentReader, Record<string, string>>();
+
+async function computeHeaders(reader: DocumentReader): Promise<Record<string, string>> {
+  const headers = await signedResponseHeaders(reader.head, reader.metadata);
+  signedHeaders.set(reader, headers);
+  return headers;
 }
 
 function acceptEncoding({ 'accept-encoding': header }: IncomingHttpHeaders): string | undefined {

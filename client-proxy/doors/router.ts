@@ -103,6 +103,7 @@ export class Router {
     const { description } = bound;
     if (description === undefined)
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
+    call.address = `${bound.site}${target.split('?', 1)[0]}`; // by whichever door: the address that the reader knows
     call.readingUrl = readingUrlOf(description.reading, target);
     const { request, response } = call;
     if (request.method !== 'GET' && request.method !== 'HEAD')

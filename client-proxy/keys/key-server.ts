@@ -74,6 +74,8 @@ export async function sendKeyRequest(dispatcher: Dispatcher, keyServer: string, 
   });
   if (answer.status === 200) return answer.body;
   checkClock(answer, keyServer);
+  if (codeOf(answer) === 'request-refused')
+    throw new ReaderError('device-revoked', `${keyServer} does not know this device, or not any more`);
   throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked for keys`);
 }
 

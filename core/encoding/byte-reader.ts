@@ -1,4 +1,4 @@
-import { concat, concatAll } from './bytes.ts';
+import { concat, concatAll, equalBytes } from './bytes.ts';
 
 /**
  * Reads a stream of byte chunks in pieces of a wanted length. Holds no more than one piece and one chunk.
@@ -37,6 +37,18 @@ export class ByteReader {
       found = this.#rest.subarray(0, maximum).indexOf(delimiter);
     }
     return found < 0 ? undefined : this.#take(found + 1);
+  }
+
+  /** Whether the next bytes are `expected`; they are taken only if they are. */
+  async takeIfEqual(expected: Uint8Array): Promise<boolean> {
+    while (this.#rest.length < expected.length) {
+      const chunk = await this.#next();
+      if (chunk === undefined) return false;
+      this.#rest = join([this.#rest, chunk]);
+    }
+    if (!equalBytes(this.#rest.subarray(0, expected.length), expected)) return false;
+    this.#take(expected.length);
+    return true;
   }
 
   /** Whether nothing is left. Waits for the stream to say so. */

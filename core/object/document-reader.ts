@@ -35,6 +35,15 @@ export interface ReadingContext {
   readonly findKey: (setKeyId: KeyId) => Promise<SetKey | undefined>;
   /** Seconds since 1970. */
   readonly now: number;
+  /** What was opened before at this site, path and publisher; steps 1 to 9 need not be taken twice for the same bytes. */
+  readonly known?: KnownDocument | undefined;
+}
+
+/** A document that was opened before, under the same expectation. */
+export interface KnownDocument {
+  readonly reader: DocumentReader;
+  /** Of `reader.head`, as `headBytes` gives them. */
+  readonly headBytes: Uint8Array;
 }
 
 /** A document whose head, key and first block have passed every check. */
@@ -69,6 +78,16 @@ export class DocumentReader {
   static async create(head: Head, context: ReadingContext): Promise<DocumentReader> {
     const { header } = head;
     return new DocumentReader(head, isEncrypted(header) ? await findSetKey(header.set, context) : undefined);
+  }
+
+  /**
+   * Step 10 for an object whose head has the bytes of one that was opened before.
+   *
+   * @throws ObjectError as {@link create}
+   */
+  async confirm(context: ReadingContext): Promise<DocumentReader> {
+    if (isEncrypted(this.head.header)) await findSetKey(this.head.header.set, context);
+    return this;
   }
 
   /** Known after {@link open}, or at once for signed documents. */
@@ -137,6 +156,7 @@ export class DocumentReader {
 
   /** Step 13. */
   async #deriveKeys(prefix: Uint8Array): Promise<void> {
+    if (this.#messageKeys !== undefined) return; // block 0 has passed its digest, so it has the same salt as before
     const { header } = this.head;
     if (!isEncrypted(header) || this.#setKey === undefined) throw new Error('only encrypted documents have keys');
     this.#messageKeys = await messageKeysFor(this.#setKey, prefix, payloadContext(header));
@@ -187,9 +207,12 @@ export async function openDocument(
   fetchContent: () => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<OpenedDocument> {
   const input = new ByteReader(object);
-  const head = await readHead(input, expected);
-  const reader = await DocumentReader.create(head, context);
-  if (isEncrypted(head.header)) return reader.open(input);
+  const { known } = context;
+  const reader =
+    known && (await input.takeIfEqual(known.headBytes))
+      ? await known.reader.confirm(context)
+      : await DocumentReader.create(await readHead(input, expected), context);
+  if (isEncrypted(reader.head.header)) return reader.open(input);
   if (!(await input.atEnd())) throw new ObjectError('object-trailing', 'bytes follow the head of a signed document');
   return reader.open(new ByteReader(await fetchContent()));
 }

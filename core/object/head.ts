@@ -76,9 +76,14 @@ export async function readUnverifiedHead(input: ByteReader): Promise<Head> {
   return readDigests(input, await readSignedPart(input));
 }
 
+/** The head as it stands in the object. */
+export function headBytes({ headerBytes, signature, digests }: Head): Uint8Array {
+  return concat(MAGIC, u32(headerBytes.length), headerBytes, signature, digests);
+}
+
 /** The key id of the head's own bytes: what a publication will pin, and what makes a strong validator. */
 export async function headDigest(head: Head): Promise<Uint8Array> {
-  return sha256(concat(MAGIC, u32(head.headerBytes.length), head.headerBytes, head.signature, head.digests));
+  return sha256(headBytes(head));
 }
 
 /** The digest that block `index` must have. */

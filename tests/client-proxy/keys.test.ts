@@ -83,6 +83,7 @@ describe('set keys', () => {
     ['no answer', 'key-server-unreachable'],
     ['an error', 'key-server-answer'],
     ['a redirect', 'key-server-answer'],
+    ['a device that it does not know', 'device-revoked'],
     ['nonsense', 'answer-unreadable'],
     ['an endless answer', 'key-server-answer'],
     ['the answer to another request', 'answer-unreadable'],
@@ -94,6 +95,7 @@ describe('set keys', () => {
       if (what === 'no answer') request.socket.destroy();
       else if (what === 'an error') response.writeHead(500).end();
       else if (what === 'a redirect') response.writeHead(307, { location: '/elsewhere' }).end();
+      else if (what.startsWith('a device')) response.writeHead(403).end('{"error":"request-refused"}');
       else if (what === 'nonsense') response.end('nonsense');
       else if (what === 'an endless answer') {
         const more = () => {
@@ -104,7 +106,7 @@ describe('set keys', () => {
       } else response.end(earlier);
       return true;
     };
-    expectRefused(await read(), code, 502);
+    expectRefused(await read(), code, code === 'device-revoked' ? 403 : 502);
     rig.keyServer.instead = () => false;
     expect((await read()).text).toBe(SECRET);
   });
