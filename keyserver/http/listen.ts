@@ -22,12 +22,21 @@ export interface Listener {
 }
 
 /**
- * Listens for one door.
+ * Checks whether a door may be opened, before anything is made or changed.
  *
- * @throws KeyServerError `plain-http-refused`, `origin-missing`, `certificate-…`, `port-in-use`, `listen-failed`
+ * @throws KeyServerError `plain-http-refused`, `origin-missing`, `certificate-…`
  */
-export async function listenFor(door: DoorConfig, { dev, behindProxy }: KeyServerConfig): Promise<Listener> {
+export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfig): void {
   checkPlainHttp(door, dev === true, behindProxy === true);
+  if (door.tls) readTls(door.tls, originOf(door));
+}
+
+/**
+ * Listens for a door that {@link checkDoor} has passed.
+ *
+ * @throws KeyServerError `certificate-…`, `port-in-use`, `listen-failed`
+ */
+export async function listenFor(door: DoorConfig): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
   const server = door.tls ? createHttpsServer(readTls(door.tls, originOf(door)), listener) : createHttpServer(listener);
