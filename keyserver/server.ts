@@ -40,6 +40,8 @@ export interface RunningKeyServer {
   /** Origin of the reading site. */
   readonly readingUrl: string;
   readonly origins: Origins;
+  /** The ports listened on. */
+  readonly ports: { readonly keyServer: number; readonly reading: number };
   readonly state: KeyServerState;
   /** Reads renewed certificates. */
   readonly reload: () => void;
@@ -109,6 +111,7 @@ async function serve(
     url: origins.keyServer,
     readingUrl: origins.reading,
     origins,
+    ports: { keyServer: api.port, reading: reading.port },
     state,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {

@@ -15,6 +15,7 @@ const CLOSE_TIMEOUT = 5000;
 /** A door that listens; it answers 503 until it is given an app. */
 export interface Listener {
   readonly origin: string;
+  readonly port: number;
   readonly serve: (app: RequestListener) => void;
   /** Reads a renewed certificate. */
   readonly reload: () => void;
@@ -45,6 +46,7 @@ export async function listenFor(door: DoorConfig): Promise<Listener> {
   const { port } = server.address() as AddressInfo;
   return {
     origin: door.origin ?? `http://${bracketed(door.listen.host)}:${port}`,
+    port,
     serve: (handler) => {
       app = handler;
     },

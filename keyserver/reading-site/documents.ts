@@ -91,7 +91,10 @@ async function sendOpened(document: OpenedDocument, request: Request, response: 
   response.append('Content-Security-Policy', "frame-ancestors 'self'");
   if (undo) undoCoding(response);
   else response.set('Accept-Ranges', 'bytes');
-  if (isFresh(request, response)) return endWithout(content, response.status(304));
+  if (isFresh(request, response)) {
+    response.status(304).removeHeader('Content-Length');
+    return endWithout(content, response);
+  }
   if (request.method === 'HEAD') return endWithout(content, response);
   const range = undo || !rangeApplies(request, response) ? undefined : parseRange(request.headers.range, contentLength);
   if (range === 'unsatisfiable') {
