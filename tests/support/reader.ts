@@ -1,6 +1,6 @@
 /** A reader's browser without a screen: keeps cookies, sends what browsers send, follows nothing by itself, decodes nothing. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { request } from 'undici';
+import { getGlobalDispatcher } from 'undici';
 
 export interface Page {
   readonly status: number;
@@ -28,7 +28,8 @@ export function createReader(origin: string): ReaderBrowser {
   ) => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = { ...(cookie && { cookie }), ...options.headers };
-    const response = await request(origin, { path, ...options, headers }); // the path as it is, unlike in a URL
+    // The path as it is: a URL would tidy it up.
+    const response = await getGlobalDispatcher().request({ origin, path, ...options, headers });
     for (const line of [response.headers['set-cookie'] ?? []].flat()) keep(cookies, line);
     const body = Buffer.from(await response.body.arrayBuffer());
     return { status: response.statusCode, headers: response.headers, body, text: body.toString() };
