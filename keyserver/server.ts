@@ -4,7 +4,7 @@ import { destination, type Logger, pino } from 'pino';
 import { createApiApp } from './api/app.ts';
 import type { KeyServerConfig } from './config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
-import { type Listener, listenFor } from './http/listen.ts';
+import { checkDoor, type Listener, listenFor } from './http/listen.ts';
 import type { Origins } from './import-bundle.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { ProviderReader, siteReadAt } from './provider.ts';
@@ -40,6 +40,8 @@ export interface RunningKeyServer {
   /** Origin of the reading site. */
   readonly readingUrl: string;
   readonly origins: Origins;
+  /** The ports listened on. */
+  readonly ports: { readonly keyServer: number; readonly reading: number };
   readonly state: KeyServerState;
   /** Reads renewed certificates. */
   readonly reload: () => void;
@@ -75,11 +77,12 @@ export function createLog(): Logger {
  * @throws KeyServerError `master-key-…`, `database-…`, `plain-http-refused`, `origin-missing`, `certificate-…`, `port-in-use`, `listen-failed`
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
+  for (const door of [config, config.reading]) checkDoor(door, config);
   const state = await openState(config, options.now);
   const listeners: Listener[] = [];
   try {
-    listeners.push(await listenFor(config, config));
-    listeners.push(await listenFor(config.reading, config));
+    listeners.push(await listenFor(config));
+    listeners.push(await listenFor(config.reading));
     return await serve(config, state, listeners, options);
   } catch (error) {
     await Promise.all(listeners.map(({ close }) => close()));
@@ -108,6 +111,7 @@ async function serve(
     url: origins.keyServer,
     readingUrl: origins.reading,
     origins,
+    ports: { keyServer: api.port, reading: reading.port },
     state,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {

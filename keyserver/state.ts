@@ -91,13 +91,8 @@ async function prepare(config: KeyServerConfig, vault: Vault, now: () => number)
   const sealedSeed = await vault.seal(await recipientPlace(fresh.publicKey), seed);
   const sealedCanary = await vault.seal(CANARY_PLACE, CANARY);
   const database = openDatabase(config.data, (opened) => {
-    run(opened, 'INSERT OR IGNORE INTO canary (id, sealed) VALUES (1, ?)', sealedCanary);
-    run(
-      opened,
-      'INSERT OR IGNORE INTO recipient (id, public_key, sealed) VALUES (1, ?, ?)',
-      fresh.publicKey,
-      sealedSeed,
-    );
+    run(opened, 'INSERT INTO canary (id, sealed) VALUES (1, ?)', sealedCanary);
+    run(opened, 'INSERT INTO recipient (id, public_key, sealed) VALUES (1, ?, ?)', fresh.publicKey, sealedSeed);
   });
   try {
     const recipient = await readRecipient(database, vault);

@@ -32,8 +32,9 @@ async function run(options: Options): Promise<void> {
   if (written) await introduce(file, config, options);
   if (written && !options.dev) return sayNextSteps(file);
   const server = await startKeyServer(config);
+  const stopped = untilStopped(server); // listens for signals before anybody is told that the server is ready
   sayRunning(server, config, options);
-  await untilStopped(server);
+  await stopped;
 }
 
 /** The first run: what was made, where it lies, and what must be kept safe. */

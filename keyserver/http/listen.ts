@@ -15,6 +15,7 @@ const CLOSE_TIMEOUT = 5000;
 /** A door that listens; it answers 503 until it is given an app. */
 export interface Listener {
   readonly origin: string;
+  readonly port: number;
   readonly serve: (app: RequestListener) => void;
   /** Reads a renewed certificate. */
   readonly reload: () => void;
@@ -22,12 +23,21 @@ export interface Listener {
 }
 
 /**
- * Listens for one door.
+ * Checks whether a door may be opened, before anything is made or changed.
  *
- * @throws KeyServerError `plain-http-refused`, `origin-missing`, `certificate-…`, `port-in-use`, `listen-failed`
+ * @throws KeyServerError `plain-http-refused`, `origin-missing`, `certificate-…`
  */
-export async function listenFor(door: DoorConfig, { dev, behindProxy }: KeyServerConfig): Promise<Listener> {
+export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfig): void {
   checkPlainHttp(door, dev === true, behindProxy === true);
+  if (door.tls) readTls(door.tls, originOf(door));
+}
+
+/**
+ * Listens for a door that {@link checkDoor} has passed.
+ *
+ * @throws KeyServerError `certificate-…`, `port-in-use`, `listen-failed`
+ */
+export async function listenFor(door: DoorConfig): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
   const server = door.tls ? createHttpsServer(readTls(door.tls, originOf(door)), listener) : createHttpServer(listener);
@@ -36,6 +46,7 @@ export async function listenFor(door: DoorConfig, { dev, behindProxy }: KeyServe
   const { port } = server.address() as AddressInfo;
   return {
     origin: door.origin ?? `http://${bracketed(door.listen.host)}:${port}`,
+    port,
     serve: (handler) => {
       app = handler;
     },

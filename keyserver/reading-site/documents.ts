@@ -80,42 +80,39 @@ function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { 
 }
 
 async function sendOpened(document: OpenedDocument, request: Request, response: Response): Promise<void> {
-  const { reader, metadata, content } = document;
-  const { contentCoding, contentLength } = metadata;
-  const headers = await signedResponseHeaders(reader.head, metadata);
+  const { contentCoding, contentLength } = document.metadata;
   const undo = contentCoding !== undefined && !acceptsCoding(request.headers['accept-encoding'], contentCoding);
-  response.status(200).removeHeader('Content-Security-Policy');
-  // Not `set`, which adds a charset to what the publisher signed.
-  for (const [name, value] of Object.entries({ ...documentDefaults(undo), ...headers }))
-    response.setHeader(name, value);
-  response.append('Content-Security-Policy', "frame-ancestors 'self'");
+  await setHeaders(document, response);
   if (undo) undoCoding(response);
   else response.set('Accept-Ranges', 'bytes');
-  if (isFresh(request, response)) return endWithout(content, response.status(304));
-  if (request.method === 'HEAD') return endWithout(content, response);
   const range = undo || !rangeApplies(request, response) ? undefined : parseRange(request.headers.range, contentLength);
+  if (isFresh(request, response)) return endWithout(document, response, 304);
+  if (request.method === 'HEAD') return endWithout(document, response, 200);
   if (range === 'unsatisfiable') {
-    response.removeHeader('Content-Length');
-    return endWithout(content, response.status(416).set('Content-Range', `bytes */${contentLength}`));
+    return endWithout(document, response.set('Content-Range', `bytes */${contentLength}`), 416);
   }
-  if (!range) return stream(content, undo ? contentCoding : undefined, response);
+  if (!range) return stream(document.content, undo ? contentCoding : undefined, response);
   const { start, end } = range;
-  response
-    .status(206)
-    .set({ 'Content-Range': `bytes ${start}-${end - 1}/${contentLength}`, 'Content-Length': String(end - start) });
-  return stream(sliceStream(content, range), undefined, response);
+  response.status(206).set('Content-Range', `bytes ${start}-${end - 1}/${contentLength}`);
+  response.set('Content-Length', String(end - start));
+  return stream(sliceStream(document.content, range), undefined, response);
 }
 
-/** What holds for documents if the publisher has signed nothing else. They are the reader's own: no cache may share them. */
-function documentDefaults(varies: boolean): Record<string, string> {
-  return {
+/** The signed headers, and what holds if the publisher has signed nothing else. The documents are the reader's own: no cache may share them. */
+async function setHeaders({ reader, metadata }: OpenedDocument, response: Response): Promise<void> {
+  response.removeHeader('Content-Security-Policy');
+  const headers = {
     'Cache-Control': 'private, no-cache',
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'same-origin',
     'X-Frame-Options': 'SAMEORIGIN',
-    ...(varies && { Vary: 'accept-encoding' }),
+    ...(await signedResponseHeaders(reader.head, metadata)),
   };
+  // Not `set`, which adds a charset to what the publisher signed.
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // A second policy, which browsers enforce besides the publisher's.
+  response.append('Content-Security-Policy', "frame-ancestors 'self'");
 }
 
 /** The length is not known before the end, and other bytes need another validator. */
@@ -136,9 +133,10 @@ async function stream(
   return pipeline(source, coded === 'gzip' ? createGunzip() : createBrotliDecompress(), response);
 }
 
-async function endWithout(content: AsyncGenerator<Uint8Array>, response: Response): Promise<void> {
+async function endWithout({ content }: OpenedDocument, response: Response, status: 200 | 304 | 416): Promise<void> {
   await content.return(undefined);
-  response.end();
+  if (status !== 200) response.removeHeader('Content-Length');
+  response.status(status).end();
 }
 
 /** RFC 9110, section 13.1.2. */

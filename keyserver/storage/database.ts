@@ -9,6 +9,10 @@ const BUSY_TIMEOUT = 10_000;
 /** Result codes of SQLite, https://sqlite.org/rescode.html: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGED = [11, 26];
 
+/** FULL: what was promised, a device bound or a code used up, survives a power cut. */
+const SETTINGS =
+  'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF';
+
 export type Database = DatabaseSync;
 
 /** Whether a database with anything in it stands at `path`. */
@@ -35,20 +39,16 @@ export async function inspectDatabase(path: string, check: (database: Database) 
 }
 
 /**
- * Opens the database for work, brings its schema up to date, and runs `prepare` in the same transaction.
+ * Opens the database for work, and brings its schema up to date if it is not.
  *
+ * @param fill - puts in what a new database holds from the beginning, in the same transaction
  * @throws KeyServerError `database-unavailable`, `database-damaged`
  */
-export function openDatabase(path: string, prepare: (database: Database) => void): Database {
+export function openDatabase(path: string, fill: (database: Database) => void): Database {
   const database = connect(path, false);
   try {
-    database.exec(
-      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF',
-    );
-    transaction(database, () => {
-      migrate(database);
-      prepare(database);
-    });
+    database.exec(SETTINGS);
+    if (versionOf(database) < MIGRATIONS.length) transaction(database, () => migrate(database, fill));
     return database;
   } catch (error) {
     database.close();
@@ -103,7 +103,7 @@ function checkIntegrity(database: Database, path: string): void {
       hint: 'set "data" in the configuration to a file of its own',
     });
   }
-  const version = pragma(database, 'user_version');
+  const version = versionOf(database);
   if (version > MIGRATIONS.length) {
     throw new KeyServerError(
       'database-newer',
@@ -118,11 +118,15 @@ export function isBlank(database: Database): boolean {
   return first(database, 'SELECT 1 FROM sqlite_schema') === undefined;
 }
 
-function migrate(database: Database): void {
-  const version = pragma(database, 'user_version');
+function migrate(database: Database, fill: (database: Database) => void): void {
+  const version = versionOf(database); // another process may have been here first
   for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
-  if (version < MIGRATIONS.length)
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; PRAGMA application_id = ${APPLICATION_ID}`);
+  if (version === 0) fill(database);
+  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; PRAGMA application_id = ${APPLICATION_ID}`);
+}
+
+function versionOf(database: Database): number {
+  return pragma(database, 'user_version');
 }
 
 function pragma(database: Database, name: 'application_id' | 'user_version'): number {

@@ -30,7 +30,7 @@ export async function startContentHost(): Promise<ContentHost> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = () => {
     server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
+    return new Promise<void>((resolve) => server.close(() => resolve())); // also where it is closed already
   };
   const { port } = server.address() as AddressInfo;
   return { origin: `http://127.0.0.1:${port}`, files, tricks, requests, close };

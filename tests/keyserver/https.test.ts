@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+
+const KEYS = 'keys.news.example';
+const READ = 'read.news.example';
+let folder: string;
+beforeAll(() => {
+  folder = temporaryFolder();
+  for (const host of [KEYS, READ]) makeCertificate(host, host);
+  makeExpired('expired', KEYS);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A self-signed certificate by openssl, as an operator would make one. */
+function makeCertificate(name: string, host: string): void {
+  const { certificate, key } = files(name);
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
+  const subject = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
+  execFileSync('openssl', ['req', '-x509', ...newKey, '-out', certificate, ...subject, '-days', '2'], {
+    stdio: 'ignore',
+  });
+}
+
+/** `openssl req` of version 3.0 cannot set dates in the past; `openssl ca` can. */
+function makeExpired(name: string, host: string): void {
+  const { certificate, key } = files(name);
+  const at = (ending: string) => join(folder, `${name}.${ending}`);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore' });
+  writeFileSync(at('index'), '');
+  writeFileSync(
+    at('cnf'),
+    `[ca]\ndefault_ca=c\n[c]\ndatabase=${at('index')}\nnew_certs_dir=${folder}\ndefault_md=sha256\npolicy=p\n` +
+      `x509_extensions=e\nrand_serial=yes\n[p]\ncommonName=supplied\n[e]\nsubjectAltName=DNS:${host}\n`,
+  );
+  openssl(
+    'req',
+    '-new',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-keyout',
+    key,
+    '-out',
+    at('csr'),
+    '-subj',
+    `/CN=${host}`,
+  );
+  const dates = ['-startdate', '20200101000000Z', '-enddate', '20210101000000Z'];
+  openssl(
+    'ca',
+    '-batch',
+    '-selfsign',
+    '-config',
+    at('cnf'),
+    '-keyfile',
+    key,
+    '-in',
+    at('csr'),
+    '-out',
+    certificate,
+    '-notext',
+    ...dates,
+  );
+}
+
+function files(name: string) {
+  return { certificate: join(folder, `${name}.crt`), key: join(folder, `${name}.key`) };
+}
+
+function configure(changes: Partial<KeyServerConfig> = {}): KeyServerConfig {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const reading = { origin: `https://${READ}`, listen, tls: files(READ) };
+  return { ...configIn(folder), dev: false, origin: `https://${KEYS}`, tls: files(KEYS), reading, ...changes };
+}
+
+type Ports = RunningKeyServer['ports'];
+
+async function withServer(
+  changes: Partial<KeyServerConfig>,
+  work: (ports: Ports, server: RunningKeyServer) => Promise<void>,
+): Promise<void> {
+  const limits = { bindingsPerAddress: 1 };
+  const server = await startKeyServer(configure(changes), { log: pino({ enabled: false }), limits });
+  try {
+    await work(server.ports, server);
+  } finally {
+    await server.close();
+  }
+}
+
+function get(host: string, port: number, options: RequestOptions = {}): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const ca = readFileSync(files(host).certificate);
+    const all = { host: '127.0.0.1', port, servername: host, ca, headers: { host }, agent: false, ...options };
+    httpsRequest(all, (response) => resolve(response.resume()))
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('with certificates', () => {
+  it('speaks TLS 1.3, with post-quantum key agreement, on both doors', async () => {
+    await withServer({}, async ({ keyServer: keys, reading: read }, server) => {
+      expect([server.url, server.readingUrl]).toEqual([`https://${KEYS}`, `https://${READ}`]);
+      const api = await get(KEYS, keys, { path: '/.well-known/wispr-provider', ecdhCurve: 'X25519MLKEM768' });
+      expect(api.statusCode).toBe(404);
+      expect((api.socket as TLSSocket).getProtocol()).toBe('TLSv1.3');
+      expect(api.headers['strict-transport-security']).toContain('max-age=');
+      const reading = await get(READ, read, { path: '/-/sign-in', ecdhCurve: 'X25519' });
+      expect(reading.statusCode).toBe(200);
+      await expect(get(KEYS, keys, { maxVersion: 'TLSv1.2' })).rejects.toThrow(/protocol version|handshake/i);
+    });
+  });
+
+  it('answers under its own host only', async () => {
+    await withServer({}, async ({ keyServer: keys, reading: read }) => {
+      const headers = { host: 'evil.example' };
+      expect((await get(KEYS, keys, { headers })).statusCode).toBe(421);
+      expect((await get(READ, read, { path: '/-/sign-in', headers })).statusCode).toBe(421);
+    });
+  });
+
+  it('sets a session cookie that only this host can have set', async () => {
+    await withServer({}, async ({ reading: read }) => {
+      const headers = { host: READ, cookie: 'wispr=x', origin: `https://${READ}` };
+      const response = await get(READ, read, { path: '/-/sign-out', method: 'POST', headers });
+      expect(response.statusCode).toBe(303);
+      expect(response.headers['set-cookie']?.[0]).toMatch(
+        /^__Host-wispr=; Path=\/; Expires=.*; HttpOnly; Secure; SameSite=Lax$/,
+      );
+    });
+  });
+
+  it('reads a renewed certificate without a restart', async () => {
+    const renewed = files('renewed');
+    makeCertificate('renewed', KEYS);
+    await withServer({ tls: renewed }, async ({ keyServer: keys }, server) => {
+      const before = readFileSync(renewed.certificate);
+      await get(KEYS, keys, { ca: before });
+      makeCertificate('renewed', KEYS);
+      server.reload();
+      await get(KEYS, keys, { ca: readFileSync(renewed.certificate) });
+      await expect(get(KEYS, keys, { ca: before })).rejects.toThrow(/certificate/);
+    });
+  });
+});
+
+describe('refuses', () => {
+  const start = (tls: KeyServerConfig['tls']) => startKeyServer(configure({ tls }));
+
+  it('a certificate that is not there', async () => {
+    await expect(start(files('none'))).rejects.toMatchObject({ code: 'certificate-missing' });
+  });
+
+  it("another host's certificate, another certificate's key, and what is neither", async () => {
+    const mixed = { certificate: files(KEYS).certificate, key: files(READ).key };
+    const swapped = { certificate: files(KEYS).key, key: files(KEYS).certificate };
+    for (const tls of [files(READ), mixed, swapped])
+      await expect(start(tls)).rejects.toMatchObject({ code: 'certificate-mismatch' });
+  });
+
+  it('an expired certificate', async () => {
+    await expect(start(files('expired'))).rejects.toMatchObject({ code: 'certificate-expired' });
+  });
+});
+
+it('behind a proxy, counts attempts by the address that the proxy names', async () => {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const reading = { origin: `https://${READ}`, listen };
+  await withServer({ tls: undefined, behindProxy: true, reading }, async ({ keyServer: keys }) => {
+    const ask = (address: string) =>
+      new Promise((resolve, reject) => {
+        const headers = { host: KEYS, 'x-forwarded-for': `198.51.100.99, ${address}` };
+        httpRequest({ host: '127.0.0.1', port: keys, path: '/v1/bindings', method: 'POST', headers }, (response) =>
+          resolve(response.resume().statusCode),
+        )
+          .on('error', reject)
+          .end('{}');
+      });
+    expect([await ask('192.0.2.1'), await ask('192.0.2.1'), await ask('192.0.2.2')]).toEqual([400, 429, 400]);
+  });
+});

@@ -1,0 +1,146 @@
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { randomBytes, xwingKeyPair } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { type ImportResult, importBundle } from '../../keyserver/import-bundle.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { type KeyServerState, openState } from '../../keyserver/state.ts';
+import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import {
+  type BundleOptions,
+  createPublisher,
+  createSetKey,
+  describe as descriptor,
+  SITE,
+  sealBundle,
+  type TestPublisher,
+} from '../support/publisher.ts';
+
+const ORIGINS = { keyServer: 'https://keys.news.example', reading: 'https://read.news.example' };
+let folder: string;
+let state: KeyServerState;
+let publisher: TestPublisher;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  state = await openState(configIn(folder));
+  publisher = await createPublisher();
+});
+afterEach(() => {
+  state.database.close();
+  rmSync(folder, { recursive: true });
+});
+
+function seal(options: Partial<BundleOptions> = {}, by = publisher): Promise<Uint8Array> {
+  return sealBundle(by, state.recipient.publicKey, { ...ORIGINS, content: 'https://cdn.example', ...options });
+}
+
+async function importSealed(options: Partial<BundleOptions> = {}, by = publisher): Promise<ImportResult> {
+  return importBundle(state, await seal(options, by), ORIGINS);
+}
+
+/** Insists that an import is refused with `code`, and that nothing changed. */
+async function expectRefused(bytes: Uint8Array, code: string): Promise<void> {
+  const before = JSON.stringify([overview(state), state.database.prepare('SELECT * FROM provider').all()]);
+  await expect(importBundle(state, bytes, ORIGINS)).rejects.toMatchObject({ code });
+  expect(JSON.stringify([overview(state), state.database.prepare('SELECT * FROM provider').all()])).toBe(before);
+}
+
+describe('the first bundle', () => {
+  it('pins the publisher', async () => {
+    expect(await importSealed()).toEqual({
+      outcome: 'pinned',
+      publisher: publisher.identity.id,
+      name: 'The Harbour News',
+      sites: [SITE],
+      serial: 1,
+      sets: 2,
+      newSets: 2,
+    });
+    expect(overview(state)).toMatchObject({
+      publisher: { id: publisher.identity.id, serial: 1 },
+      sets: [{ name: 'day-1' }, { name: 'day-2' }],
+    });
+  });
+
+  it('leaves no set key readable in the database file', async () => {
+    await importSealed();
+    state.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    const { readFileSync } = await import('node:fs');
+    const file = readFileSync(configIn(folder).data);
+    for (const { key } of publisher.sets.values()) {
+      expect(file.includes(Buffer.from(key))).toBe(false);
+      expect(file.includes(toBase64url(key))).toBe(false);
+    }
+  });
+});
+
+describe('a later bundle', () => {
+  beforeEach(() => importSealed({ serial: 5 }));
+
+  it('of a higher serial brings new sets, and leaves the old ones', async () => {
+    const set = await createSetKey();
+    const sets = [{ id: set.id, key: toBase64url(set.key), name: 'day-3', site: SITE }];
+    const result = await importSealed({ serial: 6, bundle: { sets } });
+    expect(result).toMatchObject({ outcome: 'updated', serial: 6, sets: 1, newSets: 1 });
+    expect(overview(state).sets.map(({ name }) => name)).toEqual(['day-1', 'day-2', 'day-3']);
+  });
+
+  it('that is the same one again changes nothing, and says so', async () => {
+    const bytes = await seal({ serial: 6 });
+    expect(await importBundle(state, bytes, ORIGINS)).toMatchObject({ outcome: 'updated' });
+    expect(await importBundle(state, bytes, ORIGINS)).toMatchObject({ outcome: 'unchanged', newSets: 0 });
+  });
+
+  it('attack 90: an older one is refused', async () => expectRefused(await seal({ serial: 4 }), 'bundle-older'));
+
+  it('attack 90: one from another workspace is refused', async () => {
+    const workspace = toBase64url(randomBytes(16));
+    await expectRefused(await seal({ serial: 9 }, { ...publisher, workspace }), 'bundle-foreign');
+  });
+
+  it('attack 90: another one with the same serial is refused', async () =>
+    expectRefused(await seal({ serial: 5 }), 'bundle-conflict'));
+
+  it('of another publisher is refused', async () => {
+    const other = { ...(await createPublisher()), workspace: publisher.workspace };
+    await expectRefused(await seal({ serial: 9 }, other), 'bundle-foreign');
+  });
+});
+
+describe('a bundle is refused', () => {
+  it('attack 43: whose key is not the key of its id', async () => {
+    const { id } = await createSetKey();
+    const sets = [{ id, key: toBase64url(randomBytes(32)), name: 'day-1', site: SITE }];
+    await expectRefused(await seal({ bundle: { sets } }), 'bundle-set-key');
+  });
+
+  it('that is sealed to another key server', async () => {
+    const other = xwingKeyPair(randomBytes(32)).publicKey;
+    const bytes = await sealBundle(publisher, other, { ...ORIGINS, content: 'https://cdn.example' });
+    await expectRefused(bytes, 'bundle-recipient');
+  });
+
+  it('whose descriptor is by somebody else, expired, or names other origins', async () => {
+    const stranger = await createPublisher();
+    const foreign = toBase64url(descriptor(stranger, { ...ORIGINS, content: 'https://cdn.example' }));
+    await expectRefused(await seal({ bundle: { descriptor: foreign } }), 'bundle-foreign');
+    await expectRefused(await seal({ expires: 1000 }), 'descriptor-expired');
+    await expectRefused(await seal({ keyServer: 'https://keys.elsewhere.example' }), 'bundle-elsewhere');
+    await expectRefused(await seal({ reading: 'https://read.elsewhere.example' }), 'bundle-elsewhere');
+  });
+
+  it('that is cut short, altered anywhere, or something else', async () => {
+    const good = await seal();
+    await expectRefused(new Uint8Array(0), 'bundle-malformed');
+    await expectRefused(Buffer.from('%PDF-1.7 something else entirely'), 'bundle-malformed');
+    await expectRefused(good.subarray(0, -1), 'bundle-malformed');
+    for (let offset = 20; offset < good.length; offset += 97) {
+      const altered = Uint8Array.from(good);
+      altered[offset] = (altered[offset] ?? 0) ^ 1;
+      await expect(importBundle(state, altered, ORIGINS)).rejects.toMatchObject({
+        code: expect.stringMatching(/^bundle-/),
+      });
+    }
+    expect(overview(state).publisher).toBeNull();
+  });
+});

@@ -1,0 +1,357 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { overview } from '../../keyserver/overview.ts';
+import { first, run } from '../../keyserver/storage/database.ts';
+import { revokeSubscriber } from '../../keyserver/subscribers.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { publish } from '../support/publisher.ts';
+import { createReader, type ReaderBrowser } from '../support/reader.ts';
+
+const PASSWORD = 'correct horse battery';
+const ARTICLE = '/2026/11/20/harbour.html';
+const DAY = 86_400;
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+  const article = {
+    path: ARTICLE,
+    content: '<h1>The harbour</h1>',
+    mediaType: 'text/html; charset=utf-8',
+    set: 'day-1',
+  };
+  await publish(rig.publisher, rig.host, article);
+});
+afterAll(() => rig.close());
+
+const browser = () => createReader(rig.server.readingUrl);
+
+/** Invites, joins, and returns the browser that is signed in then. */
+async function join(name: string): Promise<ReaderBrowser> {
+  const reader = browser();
+  const { accountCode } = rig.invite({ name });
+  const { status } = await reader.post('/-/join', { code: accountCode, password: PASSWORD });
+  expect(status).toBe(303);
+  return reader;
+}
+
+async function statusOfArticle(reader: ReaderBrowser): Promise<number> {
+  return (await reader.get(ARTICLE)).status;
+}
+
+describe('joining', () => {
+  it('takes the code and a password, and signs in', async () => {
+    const reader = browser();
+    const page = await reader.get('/-/join');
+    expect(page.status).toBe(200);
+    expect(page.headers['content-security-policy']).toContain("script-src 'self'");
+    expect(page.text).not.toMatch(/<script>|onclick|style=/);
+    const { accountCode } = rig.invite({ name: 'Änne Müller' });
+    const joined = await reader.post('/-/join', { code: accountCode.toLowerCase(), password: PASSWORD });
+    expect([joined.status, joined.headers.location]).toEqual([303, '/-/account']);
+    expect((await reader.get('/-/account')).text).toContain('Änne Müller');
+    expect(await statusOfArticle(reader)).toBe(200);
+  });
+
+  it('never reads a code out of the query', async () => {
+    const { accountCode } = rig.invite({ name: 'query' });
+    const page = await browser().get(`/-/join?code=${accountCode}`);
+    expect(page.text).not.toContain(accountCode);
+  });
+
+  it('attack 94: refuses a code that was used, expired, made for a device, or tried at random, in the same words', async () => {
+    const [used, expired] = [rig.invite({ name: 'bert' }), rig.invite({ name: 'carla' })];
+    await browser().post('/-/join', { code: used.accountCode, password: PASSWORD });
+    rig.passTime(8 * DAY);
+    const late = await browser().post('/-/join', { code: expired.accountCode, password: PASSWORD });
+    rig.passTime(-8 * DAY);
+    const codes = [used.accountCode, used.deviceCode, '0000-0000-0000-0000', 'no code at all', ''];
+    for (const code of codes) {
+      const { status, text } = await browser().post('/-/join', { code, password: PASSWORD });
+      expect(status).toBe(403);
+      expect(text.replaceAll(code, '')).toBe(late.text.replaceAll(expired.accountCode, ''));
+    }
+  });
+
+  it('gives one of two browsers that race for a code the account', async () => {
+    const { accountCode } = rig.invite({ name: 'dora' });
+    const answers = await Promise.all(
+      [1, 2].map(() => browser().post('/-/join', { code: accountCode, password: PASSWORD })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403]);
+  });
+
+  it('asks for ten characters, and keeps the code in the form', async () => {
+    const { accountCode } = rig.invite({ name: 'emil' });
+    const { status, text } = await browser().post('/-/join', { code: accountCode, password: 'ninechars' });
+    expect(status).toBe(400);
+    expect(text).toContain(`value="${accountCode}"`);
+    expect(text).not.toContain('ninechars');
+    expect((await browser().post('/-/join', { code: accountCode, password: 'ten-chars!' })).status).toBe(303);
+  });
+
+  it('again, with a new invitation, replaces the password and ends the other sessions', async () => {
+    const old = await join('frieda');
+    const { accountCode } = rig.invite({ name: 'frieda' });
+    const fresh = browser();
+    await fresh.post('/-/join', { code: accountCode, password: 'another password' });
+    expect(await statusOfArticle(old)).toBe(401);
+    expect(await statusOfArticle(fresh)).toBe(200);
+    const attempt = await browser().post('/-/sign-in', { name: 'frieda', password: PASSWORD, to: '/' });
+    expect(attempt.status).toBe(403);
+  });
+});
+
+describe('signing in', () => {
+  beforeAll(() => join('gustav'));
+
+  it('leads back to the page and its query', async () => {
+    const reader = browser();
+    const target = `${ARTICLE}?page=2&from=%2Fa`;
+    const asked = await reader.get(target, { 'sec-fetch-dest': 'document' });
+    expect(asked.status).toBe(401);
+    expect(asked.headers['cache-control']).toBe('no-store');
+    expect(asked.text).toContain('name="to" value="/2026/11/20/harbour.html?page=2&amp;from=%2Fa"');
+    const answer = await reader.post('/-/sign-in', { name: ' GUSTAV ', password: PASSWORD, to: target });
+    expect([answer.status, answer.headers.location]).toEqual([303, target]);
+    expect(await statusOfArticle(reader)).toBe(200);
+  });
+
+  it.each([
+    'https://evil.example/',
+    '//evil.example/',
+    '/\\evil.example/',
+    '\\\\evil.example',
+    'javascript:alert(1)',
+    '/\t/evil.example',
+    '',
+  ])('never leads away: %j', async (to) => {
+    const answer = await browser().post('/-/sign-in', { name: 'gustav', password: PASSWORD, to });
+    expect([answer.status, answer.headers.location]).toEqual([303, '/']);
+  });
+
+  it('says the same to an unknown name, a name without an account, and a wrong password', async () => {
+    rig.invite({ name: 'without account' });
+    const names = ['gustav', 'nobody', 'without account'];
+    const pages = await Promise.all(
+      names.map((name) => browser().post('/-/sign-in', { name, password: 'wrong password', to: '/' })),
+    );
+    expect(pages.map(({ status }) => status)).toEqual([403, 403, 403]);
+    const [first, ...others] = pages.map(({ text }, index) => text.replaceAll(names[index] ?? '', 'NAME'));
+    for (const other of others) expect(other).toBe(first);
+  });
+
+  it('costs the same for an unknown name', async () => {
+    const time = async (name: string) => {
+      const start = performance.now();
+      await browser().post('/-/sign-in', { name, password: 'wrong password', to: '/' });
+      return performance.now() - start;
+    };
+    const median = async (name: string) => {
+      const times: number[] = [];
+      for (let count = 0; count < 5; count++) times.push(await time(name));
+      return times.sort((a, b) => a - b)[2] ?? 0;
+    };
+    const [known, unknown] = [await median('gustav'), await median('nobody')];
+    // A look-up without a hash would take a hundredth of it.
+    expect(unknown).toBeGreaterThan(known / 3);
+  });
+
+  it('makes a new session each time, whatever the browser brings along, and ends that one', async () => {
+    const cookie = `wispr-${rig.server.ports.reading}`;
+    const reader = browser();
+    reader.cookies.set(cookie, 'A'.repeat(43));
+    await reader.post('/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' });
+    const firstToken = reader.cookies.get(cookie) ?? '';
+    expect(firstToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(firstToken).not.toBe('A'.repeat(43));
+    await reader.post('/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' });
+    const thief = browser();
+    thief.cookies.set(cookie, firstToken);
+    expect(await statusOfArticle(thief)).toBe(401);
+    expect(await statusOfArticle(reader)).toBe(200);
+  });
+
+  it('stores neither tokens nor passwords', async () => {
+    const reader = browser();
+    await reader.post('/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' });
+    const dump = JSON.stringify(
+      ['sessions', 'accounts', 'invitations'].map((table) =>
+        rig.server.state.database.prepare(`SELECT * FROM ${table}`).all(),
+      ),
+    );
+    expect(dump).not.toContain(PASSWORD);
+    for (const token of reader.cookies.values()) {
+      expect(dump).not.toContain(token);
+      expect(dump).not.toContain(JSON.stringify([...Buffer.from(token, 'base64url')]).slice(1, -1));
+    }
+  });
+
+  it('ends with the session: by signing out, after thirty days, and when the subscriber is revoked', async () => {
+    const [out, aged, revoked] = [await join('hanna'), await join('ida'), await join('jens')];
+    const left = await out.post('/-/sign-out', {});
+    expect([left.status, left.headers.location, left.headers['clear-site-data']]).toEqual([
+      303,
+      '/-/sign-in',
+      '"cache"',
+    ]);
+    expect(await statusOfArticle(out)).toBe(401);
+    rig.passTime(30 * DAY + 1);
+    expect(await statusOfArticle(aged)).toBe(401);
+    rig.passTime(-30 * DAY - 1);
+    expect(revokeSubscriber(rig.server.state, 'jens')).toMatchObject({ sessions: 1 });
+    expect(await statusOfArticle(revoked)).toBe(401);
+    await revoked.post('/-/sign-in', { name: 'jens', password: PASSWORD, to: '/' });
+    const page = await revoked.get(ARTICLE);
+    expect(page.status).toBe(403);
+    expect(page.text).toContain('Your access was withdrawn');
+  });
+
+  it('shows the account: name, and what can be read until when', async () => {
+    const reader = browser();
+    const { accountCode } = rig.invite({ name: 'kora', sets: ['day-*', 'sport'], until: Date.UTC(2099, 5, 30) / 1000 });
+    await reader.post('/-/join', { code: accountCode, password: PASSWORD });
+    const { text } = await reader.get('/-/account');
+    expect(text).toContain('<strong>kora</strong>');
+    expect(text).toContain('<code>day-*</code>');
+    expect(text).toContain('until 30 June 2099');
+  });
+
+  it('attack 48: a stored hash with huge or zero parameters is refused uncomputed', async () => {
+    await join('lena');
+    const { database } = rig.server.state;
+    const { subscriber, password } = first<{ subscriber: number; password: string }>(
+      database,
+      `SELECT subscriber, password FROM accounts ORDER BY subscriber DESC`,
+    ) ?? { subscriber: 0, password: '' };
+    for (const cost of [
+      'm=4194304,t=3,p=1',
+      'm=65536,t=4000,p=1',
+      'm=0,t=3,p=1',
+      'm=65536,t=0,p=0',
+      'm=65536,t=3,p=255',
+    ]) {
+      const changed = password.replace(/m=\d+,t=\d+,p=\d+/, cost);
+      run(database, 'UPDATE accounts SET password = ? WHERE subscriber = ?', changed, subscriber);
+      const start = performance.now();
+      const { status } = await browser().post('/-/sign-in', { name: 'lena', password: PASSWORD, to: '/' });
+      expect(status).toBe(500);
+      expect(performance.now() - start).toBeLessThan(2000);
+    }
+  });
+});
+
+describe('forms', () => {
+  let reader: ReaderBrowser;
+  beforeAll(async () => {
+    reader = await join('nora');
+  });
+
+  it.each([
+    ['another origin', { origin: 'https://evil.example' }],
+    ['an opaque origin', { origin: 'null' }],
+    ['a subdomain', { origin: 'http://x.127.0.0.1' }],
+    ['another site, without Origin', { 'sec-fetch-site': 'cross-site' }],
+    ['the same site, without Origin', { 'sec-fetch-site': 'same-site' }],
+    ['nowhere', {}],
+  ] as [string, Record<string, string>][])('attack 50: from %s change nothing', async (_, headers) => {
+    const { accountCode } = rig.invite({ name: 'mara' });
+    const before = JSON.stringify(overview(rig.server.state));
+    for (const [path, fields] of [
+      ['/-/sign-out', {}],
+      ['/-/sign-in', { name: 'gustav', password: PASSWORD, to: '/' }],
+      ['/-/join', { code: accountCode, password: PASSWORD }],
+    ] as const) {
+      const page = await reader.post(path, fields, headers);
+      expect(page.status).toBe(403);
+      expect(page.text).toContain('foreign-request');
+      expect(page.headers['set-cookie']).toBeUndefined();
+    }
+    expect(JSON.stringify(overview(rig.server.state))).toBe(before);
+  });
+
+  it('from this origin pass by Sec-Fetch-Site alone', async () => {
+    const headers = { 'sec-fetch-site': 'same-origin' };
+    expect((await browser().post('/-/sign-out', {}, headers)).status).toBe(303);
+  });
+
+  const HOSTILE = [
+    `' OR '1'='1`,
+    `'; DROP TABLE subscribers; --`,
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    '<%= process.env.HOME %>',
+    '<%~ 1 %>',
+    'a\r\nSet-Cookie: x=1',
+    '__proto__',
+    'x'.repeat(5000),
+    '\u0000\u001b[2J',
+  ];
+
+  it.each(HOSTILE)('attack 49: %j in every field is data', async (text) => {
+    const before = JSON.stringify(overview(rig.server.state));
+    for (const [path, fields] of [
+      ['/-/sign-in', { name: text, password: text, to: text }],
+      ['/-/join', { code: text, password: `${text} some password` }],
+    ] as const) {
+      const page = await browser().post(path, fields);
+      expect([400, 403]).toContain(page.status);
+      expect(page.text).not.toContain('<script>alert');
+      expect(page.text).not.toContain('<img');
+      expect(page.text).not.toContain(process.env.HOME);
+      expect(page.headers['set-cookie']).toBeUndefined();
+    }
+    expect(JSON.stringify(overview(rig.server.state))).toBe(before);
+  });
+
+  it.each([
+    ['repeated fields', 'name=a&name=b&password=c&password=d'],
+    ['nested fields', 'name[x]=a&password[__proto__]=b'],
+    ['too many fields', Array.from({ length: 50 }, (_, index) => `f${index}=1`).join('&')],
+    ['too large', `name=${'a'.repeat(20_000)}`],
+    ['broken escapes', 'name=%ff%fe%00&password=%zz'],
+    ['nothing', ''],
+  ])('with %s are refused in a page', async (_, body) => {
+    const page = await browser().post('/-/sign-in', body);
+    expect([400, 403]).toContain(page.status);
+    expect(page.headers['content-type']).toContain('text/html');
+    expect(page.text).not.toMatch(/at .*\.ts:|node_modules/);
+  });
+});
+
+describe('the limits on guessing', () => {
+  it('turn away after some failures for one name, from one address, and of codes', async () => {
+    const limited = await startRig({ limits: { signInsPerName: 2, signInsPerAddress: 4, joinsPerAddress: 2 } });
+    try {
+      const reader = createReader(limited.server.readingUrl);
+      const attempt = async (name: string) =>
+        (await reader.post('/-/sign-in', { name, password: 'wrong', to: '/' })).status;
+      expect([await attempt('anna'), await attempt('Anna '), await attempt('anna'), await attempt('bert')]).toEqual([
+        403, 403, 429, 403,
+      ]);
+      expect(await attempt('carla')).toBe(429);
+      const guess = async () => (await reader.post('/-/join', { code: '0000000000000000', password: PASSWORD })).status;
+      expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+});
+
+it('attack 93: the log holds no names, codes, passwords, tokens, paths or queries', async () => {
+  const reader = browser();
+  const { accountCode } = rig.invite({ name: 'olga' });
+  await reader.post('/-/join', { code: accountCode, password: 'olgas own password' });
+  await reader.get(`${ARTICLE}?secret-query=1`);
+  await browser().post('/-/sign-in', { name: 'olga', password: 'olgas wrong password', to: ARTICLE });
+  const log = rig.log();
+  expect(log).toContain('"route":"document"');
+  expect(log).toContain('"route":"/-/join"');
+  const secrets = [
+    'olga',
+    accountCode,
+    accountCode.replaceAll('-', ''),
+    'secret-query',
+    'harbour',
+    ...reader.cookies.values(),
+  ];
+  for (const secret of secrets) expect(log).not.toContain(secret);
+});

@@ -1,0 +1,351 @@
+import { rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import { startKeyServer } from '../../keyserver/server.ts';
+import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
+import { createPublisher, publish, SITE, setOf, type TestDocument } from '../support/publisher.ts';
+import { createReader, type ReaderBrowser } from '../support/reader.ts';
+
+const PASSWORD = 'correct horse battery';
+const DAY = 86_400;
+const ARTICLE: TestDocument = {
+  path: '/2026/11/20/harbour.html',
+  content: `<!doctype html><h1>The harbour</h1>${'<p>Ships come in.</p>'.repeat(3000)}`,
+  mediaType: 'text/html',
+  set: 'day-1',
+  gzip: true,
+  headers: { 'content-language': 'en-GB', 'content-security-policy': "default-src 'self'" },
+  lastModified: 1_763_640_000,
+};
+const PICTURE: TestDocument = {
+  path: '/2026/11/20/pilot boat é.png',
+  content: randomBytes(5000),
+  mediaType: 'image/png',
+  set: 'day-1',
+};
+const FILM: TestDocument = {
+  path: '/2026/11/21/film.mp4',
+  content: randomBytes(300_000),
+  mediaType: 'video/mp4',
+  set: 'day-2',
+};
+const FRONT: TestDocument = {
+  path: '/index.html',
+  content: '<h1>Front page</h1>',
+  mediaType: 'text/html; charset=utf-8',
+};
+const EMPTY: TestDocument = { path: '/2026/11/20/empty.txt', content: '', mediaType: 'text/plain', set: 'day-1' };
+
+let rig: Rig;
+let anna: ReaderBrowser;
+beforeAll(async () => {
+  rig = await startRig();
+  anna = await join('anna');
+});
+beforeEach(async () => {
+  rig.host.tricks.clear();
+  for (const document of [ARTICLE, PICTURE, FILM, FRONT, EMPTY]) await publish(rig.publisher, rig.host, document);
+});
+afterAll(() => rig.close());
+
+async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<ReaderBrowser> {
+  const reader = createReader(rig.server.readingUrl);
+  await reader.post('/-/join', { code: rig.invite({ name, ...grant }).accountCode, password: PASSWORD });
+  return reader;
+}
+
+const urlOf = ({ path }: TestDocument) => urlPathOf(path);
+
+/** Insists on a page that names the code, and holds nothing of a document. */
+async function expectRefusal(reader: ReaderBrowser, path: string, status: number, code: string): Promise<string> {
+  const page = await reader.get(path);
+  expect([page.status, page.headers['content-type']]).toEqual([status, 'text/html; charset=utf-8']);
+  expect(page.text).toContain(`<code>${code}</code>`);
+  expect(page.text).not.toContain('Ships come in');
+  expect(page.headers['cache-control']).toBe('no-store');
+  return page.text;
+}
+
+describe('a document', () => {
+  it.each([PICTURE, FILM, EMPTY])('$path comes back byte for byte', async (document) => {
+    const page = await anna.get(urlOf(document));
+    expect(page.status).toBe(200);
+    expect(page.body.equals(Buffer.from(document.content))).toBe(true);
+    expect(page.headers['content-length']).toBe(String(document.content.length));
+  });
+
+  it('has the signed headers, and none of the content host', async () => {
+    const { headers } = await anna.get(urlOf(ARTICLE), { 'accept-encoding': 'gzip' });
+    expect(headers).toMatchObject({
+      'content-type': 'text/html',
+      'content-encoding': 'gzip',
+      'content-language': 'en-GB',
+      'last-modified': 'Thu, 20 Nov 2025 12:00:00 GMT',
+      'cache-control': 'private, no-cache',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'SAMEORIGIN',
+    });
+    expect(headers['content-security-policy']).toEqual(["default-src 'self'", "frame-ancestors 'self'"]);
+    expect(headers['set-cookie']).toBeUndefined();
+    expect(headers['x-from-host']).toBeUndefined();
+  });
+
+  it('goes through in its coding to browsers that accept it, and is undone for the others', async () => {
+    const coded = await anna.get(urlOf(ARTICLE), { 'accept-encoding': 'br, gzip;q=0.5' });
+    expect(gunzipSync(coded.body).toString()).toBe(ARTICLE.content);
+    for (const accepted of ['identity', 'gzip;q=0, br', '']) {
+      const plain = await anna.get(urlOf(ARTICLE), { 'accept-encoding': accepted });
+      expect(plain.headers['content-encoding']).toBeUndefined();
+      expect(plain.text).toBe(ARTICLE.content);
+      expect(plain.headers.etag).not.toBe(coded.headers.etag);
+      expect(plain.headers.vary).toBe('accept-encoding');
+    }
+  });
+
+  it('is not sent again to a browser that has it', async () => {
+    const { headers } = await anna.get(urlOf(PICTURE));
+    const again = await anna.get(urlOf(PICTURE), { 'if-none-match': `"other", W/${headers.etag}` });
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+  });
+
+  it('answers HEAD with the headers alone', async () => {
+    const { status, headers, body } = await anna.get(urlOf(FILM), {}, 'HEAD');
+    expect([status, headers['content-length'], body.length]).toEqual([200, '300000', 0]);
+  });
+
+  it.each([
+    ['bytes=0-0', 0, 1],
+    ['bytes=70000-140000', 70_000, 140_001],
+    ['bytes=299999-', 299_999, 300_000],
+    ['bytes=-500', 299_500, 300_000],
+    ['bytes=0-999999', 0, 300_000],
+  ])('answers the range %s with 206', async (range, start, end) => {
+    const page = await anna.get(urlOf(FILM), { range });
+    expect([page.status, page.headers['content-range']]).toEqual([206, `bytes ${start}-${end - 1}/300000`]);
+    expect(page.body.equals(Buffer.from(FILM.content).subarray(start, end))).toBe(true);
+  });
+
+  it.each(['bytes=5-1', 'bytes=0-1,5-6', 'lines=1-2', 'bytes=-', 'bytes=a-b'])(
+    'ignores the range %s',
+    async (range) => {
+      const page = await anna.get(urlOf(FILM), { range });
+      expect([page.status, page.body.length]).toEqual([200, 300_000]);
+    },
+  );
+
+  it.each(['bytes=300000-', 'bytes=-0', 'bytes=999999999999999-'])('answers the range %s with 416', async (range) => {
+    const page = await anna.get(urlOf(FILM), { range });
+    expect([page.status, page.headers['content-range'], page.body.length]).toEqual([416, 'bytes */300000', 0]);
+  });
+
+  it('sends a range only of the version that the browser has a part of', async () => {
+    const { headers } = await anna.get(urlOf(FILM), {}, 'HEAD');
+    const [same, other] = [String(headers.etag), '"another"'];
+    expect((await anna.get(urlOf(FILM), { range: 'bytes=0-9', 'if-range': same })).status).toBe(206);
+    expect((await anna.get(urlOf(FILM), { range: 'bytes=0-9', 'if-range': other })).status).toBe(200);
+  });
+
+  it('that is public needs no signing in', async () => {
+    const page = await createReader(rig.server.readingUrl).get('/');
+    expect([page.status, page.text]).toEqual([200, FRONT.content]);
+  });
+
+  it('is fetched by the name of its site', async () => {
+    await anna.get(urlOf(FRONT));
+    expect(rig.host.requests.at(-1)).toMatchObject({ host: SITE });
+  });
+
+  it('attack 88: has one address; other spellings of it are the same document or refused', async () => {
+    expect((await anna.get('/2026/11/20/%68arbour.html', { 'accept-encoding': 'gzip' })).status).toBe(200);
+    const strange = [
+      '/2026//11/20/harbour.html',
+      '/2026/11/20%2Fharbour.html',
+      '/2026/11/20/%2e%2e/20/harbour.html',
+      '/%C3',
+      '/a%00b',
+      '/%zz',
+    ];
+    for (const path of strange) await expectRefusal(anna, path, 404, 'path-refused');
+    await expectRefusal(anna, '/2026/11/20/HARBOUR.html', 404, 'object-missing');
+  });
+});
+
+describe('entitlement', () => {
+  it('decides what is shown, and says why not', async () => {
+    const sports = await join('bert', { sets: ['day-1'] });
+    expect((await sports.get(urlOf(PICTURE))).status).toBe(200);
+    await expectRefusal(sports, urlOf(FILM), 403, 'not-entitled');
+    const lapsing = await join('carla', { until: Math.floor(Date.now() / 1000) + DAY });
+    rig.passTime(2 * DAY);
+    await expectRefusal(lapsing, urlOf(PICTURE), 403, 'lapsed');
+    rig.passTime(-2 * DAY);
+  });
+
+  it('refuses a document of a set that the key server has no key for', async () => {
+    const other = await createPublisher(['secret']);
+    const stranger = { ...rig.publisher, sets: other.sets };
+    await publish(stranger, rig.host, { ...PICTURE, path: '/new.png', set: 'secret' });
+    await expectRefusal(anna, '/new.png', 403, 'key-missing');
+  });
+
+  it('answers pictures and scripts in one line, without a sign-in page', async () => {
+    const page = await createReader(rig.server.readingUrl).get(urlOf(PICTURE), { 'sec-fetch-dest': 'image' });
+    expect([page.status, page.text]).toEqual([401, 'Please sign in (not-signed-in)\n']);
+  });
+
+  it('attack 78: keeps documents out of pages of other sites', async () => {
+    const asScript = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' };
+    expect((await anna.get(urlOf(PICTURE), asScript)).status).toBe(403);
+    const asFrame = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };
+    expect((await anna.get(urlOf(ARTICLE), asFrame)).status).toBe(403);
+    const byLink = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    expect((await anna.get(urlOf(ARTICLE), byLink)).status).toBe(200);
+    expect((await anna.get('/worker.js', { 'service-worker': 'script', 'sec-fetch-site': 'same-origin' })).status).toBe(
+      403,
+    );
+  });
+});
+
+describe('a hostile content host', () => {
+  const object = objectUrlPathOf(ARTICLE.path);
+
+  it('attack 23: that answers with unsigned HTML, a 404 or a redirect gets nothing shown', async () => {
+    rig.host.tricks.set(object, (_request, response) => void response.end('<h1>Ships come in, says the cache</h1>'));
+    await expectRefusal(anna, urlOf(ARTICLE), 502, 'object-unrecognised');
+    rig.host.tricks.set(object, (_request, response) => void response.writeHead(302, { location: '/elsewhere' }).end());
+    await expectRefusal(anna, urlOf(ARTICLE), 502, 'content-host-answer');
+    rig.host.tricks.set(object, (_request, response) => void response.writeHead(404).end());
+    await expectRefusal(anna, urlOf(ARTICLE), 502, 'object-unrecognised');
+    rig.host.files.delete(urlOf(ARTICLE));
+    await expectRefusal(anna, urlOf(ARTICLE), 404, 'object-missing');
+  });
+
+  it('attack 18: that serves a valid object of another path, and attack 20: of another publisher', async () => {
+    const picture = rig.host.files.get(objectUrlPathOf(PICTURE.path)) ?? new Uint8Array();
+    rig.host.files.set(object, picture);
+    await expectRefusal(anna, urlOf(ARTICLE), 502, 'path-mismatch');
+    const stranger = { ...(await createPublisher([])), sets: new Map([['day-1', setOf(rig.publisher, 'day-1')]]) };
+    await publish(stranger, rig.host, ARTICLE);
+    await expectRefusal(anna, urlOf(ARTICLE), 502, 'publisher-unexpected');
+  });
+
+  it('attack 6: that flips a bit of the head', async () => {
+    const bytes = rig.host.files.get(object) ?? new Uint8Array();
+    for (let offset = 0; offset < 600; offset += 41) {
+      const altered = Uint8Array.from(bytes);
+      altered[offset] = (altered[offset] ?? 0) ^ 4;
+      rig.host.files.set(object, altered);
+      const page = await anna.get(urlOf(ARTICLE));
+      expect(page.status).toBe(502);
+      expect(page.text).not.toContain('Ships come in');
+    }
+  });
+
+  it('attack 8: that alters the first block gets nothing shown, and attack 9: a later one, a transfer that breaks off', async () => {
+    const name = objectUrlPathOf(FILM.path);
+    const bytes = rig.host.files.get(name) ?? new Uint8Array();
+    rig.host.files.set(name, altered(bytes, 2000));
+    await expectRefusal(anna, urlOf(FILM), 502, 'block-digest');
+    rig.host.files.set(name, altered(bytes, bytes.length - 5));
+    await expect(anna.get(urlOf(FILM))).rejects.toThrow();
+    rig.host.files.set(name, bytes);
+    expect((await anna.get(urlOf(FILM))).status).toBe(200);
+  });
+
+  it('attack 9: a document whose coding is undone breaks off visibly, too', async () => {
+    const incompressible = Buffer.from(randomBytes(300_000)).toString('hex');
+    await publish(rig.publisher, rig.host, { ...ARTICLE, path: '/long.html', content: incompressible });
+    const name = objectUrlPathOf('/long.html');
+    const bytes = rig.host.files.get(name) ?? new Uint8Array();
+    rig.host.files.set(name, altered(bytes, bytes.length - 5));
+    await expect(anna.get('/long.html', { 'accept-encoding': 'identity' })).rejects.toThrow();
+  });
+
+  it('attack 10: that cuts an object short, and attack 56: that breaks off or sends half an answer', async () => {
+    const name = objectUrlPathOf(PICTURE.path);
+    const bytes = rig.host.files.get(name) ?? new Uint8Array();
+    rig.host.files.set(name, bytes.subarray(0, 300));
+    await expectRefusal(anna, urlOf(PICTURE), 502, 'object-truncated');
+    rig.host.tricks.set(name, (_request, response) => {
+      response.writeHead(200, { 'content-length': String(bytes.length) });
+      response.write(bytes.subarray(0, 300), () => response.destroy());
+    });
+    await expectRefusal(anna, urlOf(PICTURE), 502, 'content-host-unreachable');
+    rig.host.tricks.set(name, (request) => void request.socket.end('HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n'));
+    await expectRefusal(anna, urlOf(PICTURE), 502, 'content-host-unreachable');
+    rig.host.tricks.set(name, (request) => void request.socket.end('nonsense\r\n\r\n'));
+    await expectRefusal(anna, urlOf(PICTURE), 502, 'content-host-unreachable');
+  });
+
+  it('leaves no transfer running when the reader goes away', async () => {
+    const name = objectUrlPathOf(FILM.path);
+    const bytes = rig.host.files.get(name) ?? new Uint8Array();
+    const closed = new Promise<void>((resolve) => {
+      rig.host.tricks.set(name, (_request, response) => {
+        response.writeHead(200).write(bytes.subarray(0, 200_000)); // and then nothing more
+        response.once('close', resolve);
+      });
+    });
+    const cookie = [...anna.cookies].map(([key, value]) => `${key}=${value}`).join('; ');
+    await new Promise<void>((resolve) => {
+      const request = httpRequest(rig.server.readingUrl + urlOf(FILM), { headers: { cookie } }, (response) => {
+        response.once('data', () => {
+          response.destroy();
+          resolve();
+        });
+      });
+      request.end();
+    });
+    await closed;
+  });
+});
+
+describe('the reading site', () => {
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('answers %s on a document with 405', async (method) => {
+    const response = await fetch(rig.server.readingUrl + urlOf(ARTICLE), { method });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  it('attack 61: answers under its own host only', async () => {
+    const status = await new Promise((resolve) => {
+      const options = { headers: { host: 'evil.example' } };
+      httpRequest(`${rig.server.readingUrl}/-/sign-in`, options, (response) =>
+        resolve(response.resume().statusCode),
+      ).end();
+    });
+    expect(status).toBe(421);
+  });
+
+  it('has no page of its own that is not known', async () => {
+    await expectRefusal(anna, '/-/nothing', 404, 'not-found');
+    expect((await anna.get('/-/')).headers.location).toBe('/-/account');
+  });
+
+  it('says so when no publisher was connected yet', async () => {
+    const folder = temporaryFolder();
+    const empty = await startKeyServer(configIn(folder), { log: pino({ enabled: false }) });
+    const page = await createReader(empty.readingUrl).get('/');
+    expect([page.status, page.text.includes('Nothing to read here yet')]).toEqual([503, true]);
+    await empty.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('says so when the content host is not there', async () => {
+    const own = await startRig();
+    await own.host.close();
+    await expectRefusal(createReader(own.server.readingUrl), '/', 502, 'content-host-unreachable');
+    await own.close();
+  });
+});
+
+function altered(bytes: Uint8Array, offset: number): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[offset] = (copy[offset] ?? 0) ^ 1;
+  return copy;
+}

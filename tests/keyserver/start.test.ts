@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
+import { fromBase64url } from '../../core/encoding/base64url.ts';
+import { forDevelopment, readConfig } from '../../keyserver/config.ts';
+import { configTemplate } from '../../keyserver/config-template.ts';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { startWispr, wispr } from '../support/cli.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const file = (name: string) => join(folder, name);
+
+function writeConfiguration(changes: Record<string, unknown> = {}): void {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  writeFileSync(file('keyserver.json'), JSON.stringify({ listen, reading: { listen }, ...paths, ...changes }));
+}
+
+/** A key server that was started once. */
+async function setUp(): Promise<void> {
+  writeConfiguration();
+  await (await start()).close();
+}
+
+function start(): Promise<RunningKeyServer> {
+  return startKeyServer(forDevelopment(readConfig(file('keyserver.json'))), { log: pino({ enabled: false }) });
+}
+
+function digestOf(name: string): string {
+  return createHash('sha256')
+    .update(readFileSync(file(name)))
+    .digest('hex');
+}
+
+/** Insists on a refusal, and on a database and a master key that stay as they are. */
+async function expectRefusal(code: string, message: RegExp, begin: () => Promise<unknown> = start): Promise<void> {
+  const untouched = () =>
+    ['keyserver.db', 'master.key'].map((name) => (existsSync(file(name)) ? digestOf(name) : 'none'));
+  const before = untouched();
+  await expect(begin()).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+  expect(untouched()).toEqual(before);
+}
+
+describe('the first run', () => {
+  it('writes configuration and keys, shows where they are, and stops for the operator to fill in', async () => {
+    const { status, stdout, stderr } = await wispr(folder, 'keyserver');
+    expect(status).toBe(0);
+    expect(stdout.trimEnd()).toBe(readFileSync(file('keyserver.json'), 'utf8').trimEnd());
+    expect(stderr).toContain(file('master.key'));
+    expect(stderr).toContain('next: ');
+    expect(readdirSync(folder).sort()).toEqual(['keyserver.db', 'keyserver.json', 'keyserver.pub', 'master.key']);
+    for (const secret of ['master.key', 'keyserver.db']) expect(statSync(file(secret)).mode & 0o777).toBe(0o600);
+    const publicKey = fromBase64url(readFileSync(file('keyserver.pub'), 'utf8').trimEnd());
+    expect(publicKey).toHaveLength(XWING_PUBLIC_KEY_LENGTH);
+  });
+
+  it('writes configurations that can be read', () => {
+    for (const dev of [true, false]) {
+      writeFileSync(file('template.json'), configTemplate({ dev }));
+      expect(readConfig(file('template.json'))).toMatchObject({
+        data: file('keyserver.db'),
+        masterKey: file('master.key'),
+      });
+    }
+  });
+
+  it('keeps what is there when it runs again', async () => {
+    await wispr(folder, 'keyserver');
+    const names = ['keyserver.json', 'master.key', 'keyserver.pub'];
+    const before = names.map(digestOf);
+    await wispr(folder, 'keyserver');
+    expect(names.map(digestOf)).toEqual(before);
+  });
+});
+
+describe('a development server', () => {
+  it('takes free ports, says that it is one, answers, and stops cleanly at SIGTERM and at Ctrl-C', async () => {
+    writeConfiguration();
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const server = await startWispr(folder, 'keyserver', '--dev');
+      const { keyserver = '', reading = '' } = server.ready;
+      expect((await fetch(`${keyserver}/.well-known/wispr-provider`)).status).toBe(404);
+      expect((await fetch(`${reading}/-/sign-in`)).status).toBe(200);
+      expect(server.output().stderr).toContain('plain HTTP, on this machine only');
+      expect(await server.stop(signal)).toBe(0);
+    }
+    expect(readdirSync(folder).filter((name) => name.includes('-wal') || name.includes('.new'))).toEqual([]);
+  });
+
+  it('ignores the public origins and certificates of the configuration', async () => {
+    const tls = { certificate: 'none.crt', key: 'none.key' };
+    const listen = { host: '127.0.0.1', port: 0 };
+    writeConfiguration({
+      origin: 'https://keys.news.example',
+      tls,
+      reading: { origin: 'https://read.news.example', listen, tls },
+    });
+    const server = await startWispr(folder, 'keyserver', '--dev');
+    expect(server.ready.keyserver).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    await server.stop();
+  });
+});
+
+describe('the key server refuses to start', () => {
+  const listen = { host: '127.0.0.1', port: 0 };
+
+  it('with --dev on another address than loopback', async () => {
+    writeConfiguration({ listen: { host: '0.0.0.0', port: 0 } });
+    await expectRefusal('plain-http-refused', /--dev listens on loopback only/);
+  });
+
+  it('on plain HTTP without --dev, or behind a proxy without an https origin', async () => {
+    const started = () => startKeyServer(readConfig(file('keyserver.json')));
+    writeConfiguration({ origin: 'https://keys.news.example' });
+    await expectRefusal('plain-http-refused', /plain HTTP is refused/, started);
+    writeConfiguration({ behindProxy: true });
+    await expectRefusal('origin-missing', /no https origin is configured/, started);
+  });
+
+  it('on a port in use', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    await setUp();
+    writeConfiguration({ reading: { listen: { ...listen, port } } });
+    await expectRefusal('port-in-use', new RegExp(`port ${port} on 127.0.0.1 is in use`));
+    taken.close();
+  });
+
+  it.each([
+    ['{ "listen": ', /keyserver\.json, line 1: /],
+    ['{}', /listen: /],
+    ['[]', /keyserver\.json: /],
+    ['{ "listne": {} }', /listne/],
+  ])('with the configuration %s', async (text, message) => {
+    writeFileSync(file('keyserver.json'), text);
+    await expectRefusal('config-invalid', message, async () => start());
+  });
+
+  it('with an origin that has a path, or is not https', async () => {
+    for (const origin of ['https://keys.news.example/x', 'http://keys.news.example', 'keys.news.example', 'https://']) {
+      writeConfiguration({ origin });
+      await expectRefusal('config-invalid', /origin: must be an https origin/, async () => start());
+    }
+  });
+
+  it('attack 51: when the master key is missing', async () => {
+    await setUp();
+    rmSync(file('master.key'));
+    await expectRefusal('master-key-missing', /the master key is not at .*master\.key/);
+  });
+
+  it('attack 51: when the master key is another one', async () => {
+    await setUp();
+    const right = readFileSync(file('master.key'), 'utf8');
+    writeFileSync(file('master.key'), `wispr-master-key/1\n1 ${'A'.repeat(43)}\n`);
+    await expectRefusal('master-key-wrong', /is not the master key of this database/);
+    writeFileSync(file('master.key'), right);
+    await (await start()).close();
+  });
+
+  it('attack 51: when the master key file is damaged, or readable by others', async () => {
+    await setUp();
+    const right = readFileSync(file('master.key'), 'utf8');
+    for (const text of ['', 'wispr-master-key/2\n', right.slice(0, -3), `${right}1 ${'A'.repeat(43)}\n`]) {
+      writeFileSync(file('master.key'), text);
+      await expectRefusal('master-key-malformed', /is not a master key file/);
+    }
+    writeFileSync(file('master.key'), right);
+    chmodSync(file('master.key'), 0o644);
+    await expectRefusal('master-key-exposed', /other users of this machine may read the master key/);
+  });
+
+  it('attack 68: when the database is no database, damaged, or cut short', async () => {
+    await setUp();
+    const bytes = readFileSync(file('keyserver.db'));
+    const damages = [
+      Buffer.from('not a database, but long enough to be looked at '.repeat(100)),
+      Buffer.from(bytes).fill(0xa5, 4096, bytes.length),
+      bytes.subarray(0, bytes.length / 2),
+    ];
+    for (const damaged of damages) {
+      writeFileSync(file('keyserver.db'), damaged);
+      await expectRefusal('database-damaged', /the database .* is damaged/);
+    }
+  });
+
+  it('attack 68: when the database is from a newer version, or of another program', async () => {
+    await setUp();
+    change('PRAGMA user_version = 1000');
+    await expectRefusal('database-newer', /has schema version 1000/);
+    change('PRAGMA user_version = 1; PRAGMA application_id = 7');
+    await expectRefusal('database-foreign', /is a database of another program/);
+  });
+
+  function change(sql: string): void {
+    const database = new DatabaseSync(file('keyserver.db'));
+    database.exec(sql);
+    database.close();
+  }
+});
+
+describe('on the command line, a refusal', () => {
+  it('is one line and a hint on standard error, with exit code 1', async () => {
+    await setUp();
+    rmSync(file('master.key'));
+    const outcome = await wispr(folder, 'keyserver', '--dev');
+    expect(outcome).toMatchObject({ status: 1, stdout: '' });
+    expect(outcome.stderr).toMatch(/^wispr: the master key is not at .*\nwispr: hint: .*\n$/);
+  });
+
+  it('attack 67: of a configuration that cannot be written leaves nothing behind', async () => {
+    writeFileSync(file('a-file'), '');
+    const { status, stderr } = await wispr(folder, 'keyserver', '-c', file('a-file/keyserver.json'));
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^wispr: the configuration cannot be written at .*\n$/);
+    expect(readdirSync(folder)).toEqual(['a-file']);
+  });
+});
