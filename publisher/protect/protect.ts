@@ -69,10 +69,10 @@ interface Run {
 }
 
 async function prepare(workspace: Workspace, configuration: Configuration, options: ProtectOptions): Promise<Run> {
-  const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
   const source = resolve(workspace.directory, configuration.source);
-  const plan = await makePlan(source, configuration);
   const out = resolveOutput(options.out ?? configuration.out, source, workspace);
+  const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
+  const plan = await makePlan(source, configuration);
   const recovered = await recoverOutput(out);
   await checkReplaceable(out, keyStore.publisher.id);
   for (const file of [workspace.keyStore, workspace.bundle]) await toOutput(file, removeLeftovers(file));

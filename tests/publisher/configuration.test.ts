@@ -1,0 +1,124 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseConfiguration, readConfiguration } from '../../publisher/configuration/read.ts';
+import { configurationJsonSchema } from '../../publisher/configuration/schema.ts';
+import { configurationTemplate } from '../../publisher/configuration/template.ts';
+
+const GOOD = {
+  site: 'news.example',
+  source: 'site',
+  out: 'protected',
+  content: 'http://news.example',
+  keyServer: 'https://keys.news.example',
+  reading: 'https://read.news.example',
+};
+
+function parse(changes: object): ReturnType<typeof parseConfiguration> {
+  return parseConfiguration(JSON.stringify({ ...GOOD, ...changes }, null, 2), 'wispr.json');
+}
+
+const refusal = (text: string | object) => {
+  try {
+    if (typeof text === 'string') parseConfiguration(text, 'wispr.json');
+    else parse(text);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'configuration-invalid' });
+    return (error as Error).message;
+  }
+  return 'accepted';
+};
+
+describe('wispr.json', () => {
+  it('has a schema for editors that says what the program checks (node scripts/configuration-schema.mjs writes it)', () => {
+    expect(JSON.parse(readFileSync('publisher/wispr.schema.json', 'utf8'))).toEqual(configurationJsonSchema());
+  });
+
+  it('needs six members, and has defaults for the rest', () => {
+    expect(parse({})).toEqual({
+      ...GOOD,
+      public: [],
+      sets: [],
+      defaultSet: 'subscribers',
+      ignore: [],
+      carrier: 'beside',
+      fallback: { redirectAfter: 1 },
+      recipient: 'keyserver.pub',
+    });
+  });
+
+  it('may have comments, final commas and a byte order mark', async () => {
+    const text = JSON.stringify(GOOD).replace('{', '{ // why\n/* and how */').replace('}', ',}');
+    expect(parseConfiguration(text, 'wispr.json')).toMatchObject(GOOD);
+  });
+
+  it('is what wispr init writes', () => {
+    const text = configurationTemplate({ ...GOOD, fallback: { redirectAfter: 'never' } }, 'schema.json');
+    expect(parseConfiguration(text, 'wispr.json')).toMatchObject({ ...GOOD, fallback: { redirectAfter: 'never' } });
+    expect(text.split('\n').filter((line) => line.trim().startsWith('//')).length).toBeGreaterThan(15);
+  });
+
+  it('is the example newspaper’s', async () => {
+    expect(await readConfiguration('examples/newspaper/wispr.json')).toMatchObject({ site: 'news.example' });
+  });
+
+  it.each([
+    [{ readng: 1 }, 'line 8: there is no member "readng"; the members are site, name'],
+    [{ sets: [{ name: 'a', path: 'a/**', x: 1 }] }, 'line 12: "sets[0]" has no member "x"; the members are name, path'],
+    [{ fallback: { redirectafter: 1 } }, 'line 9: "fallback" has no member "redirectafter"'],
+    [{ site: undefined }, 'line 1: "site" is missing'],
+    [{ site: 1 }, 'line 2: "site" must be of type string'],
+    [{ site: 'News.Example' }, 'line 2: "site" must be a host name'],
+    [{ site: 'news.example:80' }, 'line 2: "site" must be a host name'],
+    [{ source: '' }, 'line 3: "source" is empty'],
+    [{ content: [] }, 'line 5: "content"'],
+    [{ content: 'http://news.example/' }, 'line 5: "content" must be'],
+    [{ keyServer: 'http://keys.news.example' }, 'line 6: "keyServer" must be an https origin'],
+    [{ reading: 'https://news.example' }, 'line 7: "reading" must be on another host'],
+    [{ carrier: 'inside' }, 'line 8: "carrier" must be one of "beside", "html"'],
+    [{ fallback: { redirectAfter: -1 } }, 'line 9: "fallback.redirectAfter" must be at least 0'],
+    [{ fallback: { redirectAfter: 'soon' } }, 'line 9: "fallback.redirectAfter" must be 0 to 3600 seconds, or "never"'],
+    [{ sets: [{ name: '{yyyy}', path: 'a/**' }] }, '"sets[0].name" has {yyyy}, which its path does not have'],
+    [{ sets: [{ name: 'public', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],
+    [{ sets: [{ name: 'a*', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],
+    [{ defaultSet: 'Public' }, '"defaultSet" must be 1 to 64 letters'],
+    [{ name: 'x'.repeat(101) }, '"name" is too large: at most 100'],
+    ['', 'line 1: not JSON'],
+    ['[]', 'line 1: an object'],
+    ['{\n"site": "a.example",\n"site": "b.example"}', 'line 3: "site" stands there twice'],
+    ['{\n"site": }', 'line 2: not JSON'],
+  ])('refuses %j', (text, message) => {
+    expect(refusal(text)).toContain(message);
+  });
+
+  it.each([
+    'http://read.news.example',
+    'javascript:alert(1)',
+    'data:text/html,hello',
+    'https://read.news.example/path',
+    'https://user@read.news.example',
+    'https://read.news.example"><script>',
+    'HTTPS://read.news.example',
+    '//read.news.example',
+    'ftp://read.news.example',
+    '',
+  ])('attack 24: refuses the reading site %s', (reading) => {
+    expect(refusal({ reading })).toContain('"reading" must be an https origin');
+  });
+
+  it.each(['http://localhost:8003', 'http://127.0.0.1:8003', 'http://[::1]:8003'])(
+    'attack 24: %s is a reading site for development',
+    (reading) => {
+      expect(parse({ reading }).reading).toBe(reading);
+    },
+  );
+
+  it('attack 24: refuses a file that is not UTF-8', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'wispr-configuration-'));
+    const file = join(directory, 'wispr.json');
+    writeFileSync(file, Buffer.from(JSON.stringify({ ...GOOD, reading: 'https://r\u00e9ad.example' }), 'latin1'));
+    await expect(readConfiguration(file)).rejects.toMatchObject({ code: 'configuration-invalid' });
+    rmSync(directory, { recursive: true });
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { sha256 } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { canonicalJson, type JsonObject, parseCanonicalJson } from '../../core/encoding/canonical-json.ts';
+import { createKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
+import { PASSPHRASE } from '../support/workspace.ts';
+
+const created = await createKeyStore(PASSPHRASE);
+
+/** The same store with other members, and a digest that fits: what somebody would write who wants it to be read. */
+async function altered(change: (store: JsonObject) => void): Promise<Uint8Array> {
+  const { digest: _, ...store } = parseCanonicalJson(created.bytes) as JsonObject;
+  change(store as JsonObject);
+  return canonicalJson({
+    ...store,
+    digest: toBase64url(await sha256(canonicalJson(store as JsonObject))),
+  } as JsonObject);
+}
+
+const withParameters = (parameters: object) =>
+  altered((store) => {
+    store.argon2id = { ...(store.argon2id as JsonObject), ...parameters };
+  });
+
+describe('the key store', () => {
+  it('opens with its passphrase, and keeps what is sealed into it', async () => {
+    const store = await openKeyStore(created.bytes, PASSPHRASE);
+    expect(store.publisher.id).toBe(created.publisher.id);
+    expect(store.contents.serial).toBe(0);
+    const sets = new Map([['__proto__', new Uint8Array(32).fill(7)]]);
+    const again = await openKeyStore(await store.seal({ ...store.contents, serial: 5, sets }), PASSPHRASE);
+    expect(again.contents).toEqual({ ...store.contents, serial: 5, sets });
+  });
+
+  it('holds nothing in clear', () => {
+    const text = Buffer.from(created.bytes).toString();
+    expect(Object.keys(JSON.parse(text)).sort()).toEqual(['argon2id', 'digest', 'sealed', 'version']);
+    expect(text).not.toContain(PASSPHRASE);
+  });
+
+  it('takes the parameters of RFC 9106 section 4, second option', () => {
+    const { argon2id } = JSON.parse(Buffer.from(created.bytes).toString());
+    expect(argon2id).toMatchObject({ memory: 64 * 1024, passes: 3, parallelism: 4 });
+  });
+
+  it('opens with the passphrase in either form of its accents', async () => {
+    const { bytes, publisher } = await createKeyStore('caf\u00e9 au lait');
+    expect((await openKeyStore(bytes, 'cafe\u0301 au lait')).publisher.id).toBe(publisher.id);
+  });
+
+  it('refuses a passphrase of fewer than eight characters', async () => {
+    await expect(createKeyStore('1234567')).rejects.toMatchObject({ code: 'passphrase-too-short' });
+    await expect(createKeyStore('')).rejects.toMatchObject({ code: 'passphrase-too-short' });
+  });
+
+  it('says that a wrong passphrase is one', async () => {
+    await expect(openKeyStore(created.bytes, `${PASSPHRASE} `)).rejects.toMatchObject({ code: 'passphrase-wrong' });
+  });
+
+  it('says that a damaged file is damaged', async () => {
+    const flipped = Uint8Array.from(created.bytes);
+    flipped[200] = (flipped[200] ?? 0) ^ 1;
+    const damaged = [flipped, created.bytes.subarray(0, -1), new Uint8Array(0), Buffer.from('{}')];
+    for (const bytes of damaged) {
+      await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-damaged' });
+    }
+  });
+
+  it.each([
+    { memory: 0 },
+    { memory: 1024 },
+    { memory: 2 ** 31 },
+    { memory: 2 ** 53 - 1 },
+    { passes: 0 },
+    { passes: 2 ** 32 },
+    { parallelism: 0 },
+    { parallelism: 2 ** 24 },
+    { salt: '' },
+    { salt: 'A'.repeat(22 * 1000) },
+    { extra: 1 },
+  ])('attack 48: refuses %j without computing anything', async (parameters) => {
+    const bytes = await withParameters(parameters);
+    const started = performance.now();
+    await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-parameters' });
+    expect(performance.now() - started).toBeLessThan(50);
+  });
+});

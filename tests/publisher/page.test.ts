@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { readPage } from '../../publisher/site/page.ts';
+
+const read = (html: string) => readPage(Buffer.from(html));
+
+describe('the set that a page names', () => {
+  it.each([
+    ['<html><head><meta name="wispr-set" content="gold"></head>', 'gold'],
+    ["<HTML><META NAME='Wispr-Set' CONTENT=' gold  card '>", 'gold card'],
+    ['<title>a</title><style>p{}</style><script>1</script><link rel=x><meta content=gold name=wispr-set />', 'gold'],
+    ['<meta name="wispr-set" content="cafe\u0301">', 'caf\u00e9'],
+    ['<meta name="wispr-set" content="a"><meta name="wispr-set" content="a">', 'a'],
+    ['<meta name="wispr-set" content="a &amp; b">', 'a & b'],
+    ['<!-- <meta name="wispr-set" content="gold"> --><p>', undefined],
+    ['<script>"<meta name=wispr-set content=gold>"</script>', undefined],
+    ['<title><meta name=wispr-set content=gold></title>', undefined],
+    ['', undefined],
+  ])('in %s', (html, set) => {
+    const page = read(html);
+    expect([page.set, page.problem]).toEqual([set, undefined]);
+  });
+
+  it.each([
+    '<head></head><body><meta name="wispr-set" content="gold">',
+    '<p>a</p><meta name="wispr-set" content="public">',
+    '<head><title>x</title></head><meta name="wispr-set" content="gold">',
+    '<meta name="wispr-set" content="gold"><div><meta name="wispr-set" content="public"></div>',
+  ])('is refused outside the head: %s', (html) => {
+    expect(read(html).problem).toContain('outside the head');
+  });
+
+  it('is refused where there are two', () => {
+    const page = read('<meta name="wispr-set" content="gold"><meta name="wispr-set" content="public">');
+    expect(page.problem).toBe('it names more than one set: gold, public');
+  });
+
+  it('is found in other encodings', () => {
+    const html = '<meta charset="iso-8859-1"><meta name="wispr-set" content="\u00e9t\u00e9">';
+    expect(readPage(Buffer.from(html, 'latin1')).set).toBe('\u00e9t\u00e9');
+    expect(readPage(Buffer.from(`\ufeff${html}`, 'utf16le')).set).toBe('\u00e9t\u00e9');
+  });
+});
+
+describe('the teaser of a page', () => {
+  it('is what its head and its author’s excerpt say', () => {
+    const { teaser } = read(`<!doctype html><html lang="ar" dir="RTL"><head><title> A &lt;b&gt;
+      title</title><meta name="description" content="what it is"><meta property="og:title" content="Graph">
+      <meta property="og:audio" content="no"><link rel="nofollow Canonical" href="/a.html"></head>
+      <body><p>not this<div data-wispr-excerpt><h2>Head</h2><p>one <b>two</b>&nbsp;three<p>four<script>no</script>
+      <style>no</style><br>five</div><p>nor this</p></body></html>`);
+    expect(teaser).toEqual({
+      title: 'A <b> title',
+      description: 'what it is',
+      language: 'ar',
+      direction: 'rtl',
+      canonical: '/a.html',
+      openGraph: new Map([['og:title', 'Graph']]),
+      excerpt: ['Head', 'one two three', 'four', 'five'],
+    });
+  });
+
+  it('takes nothing from a body without an excerpt', () => {
+    expect(
+      JSON.stringify(read('<title>t</title><body><h1>secret</h1><svg><title>secret</title></svg>').teaser),
+    ).not.toContain('secret');
+  });
+
+  it('ends with the marked element, also where tags are left open or wrong', () => {
+    expect(read('<p data-wispr-excerpt>one<p>two').teaser.excerpt).toEqual(['one']);
+    expect(read('<div data-wispr-excerpt>one</span></div>two').teaser.excerpt).toEqual(['one']);
+    expect(read('<div><span data-wispr-excerpt>one<b>two</div>three').teaser.excerpt).toEqual(['onetwo']);
+    expect(read('<img data-wispr-excerpt>none').teaser.excerpt).toEqual([]);
+  });
+
+  it('stays small, whatever the page', () => {
+    const long = 'word '.repeat(100_000);
+    const { teaser } = read(`<title>${long}</title><div data-wispr-excerpt><p>${long}<p>${long}</div>`);
+    expect(JSON.stringify({ ...teaser, openGraph: [] }).length).toBeLessThan(10_000);
+  });
+});

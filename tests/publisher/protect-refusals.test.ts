@@ -1,0 +1,194 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+
+let workspace: TestWorkspace;
+beforeEach(async () => {
+  workspace = await createWorkspace({ 'good.html': '<title>x</title>' });
+});
+afterEach(() => workspace.remove());
+
+/** Expects that protecting fails with this code, names these things, and changes nothing. */
+async function expectRefusal(code: string, ...named: string[]): Promise<string> {
+  const before = await snapshot(workspace.directory);
+  const error = await workspace.protect().catch((each: unknown) => each);
+  expect(error).toMatchObject({ name: 'PublishError', code });
+  const { message } = error as Error;
+  for (const name of named) expect(message).toContain(name);
+  expect(message).not.toContain('\n');
+  expect(await snapshot(workspace.directory)).toEqual(before);
+  return message;
+}
+
+describe('a site is refused, by name and before anything is written, for', () => {
+  it.each([
+    ['a\\b.html', 'a backslash cannot stand in a path'],
+    ['a\nb.html', '/a\\u{a}b.html: control characters'],
+    ['tab\tdir/b.html', '/tab\\u{9}dir: control characters'],
+    ['old.html.protected', 'names that end in .protected'],
+    [`${'x'.repeat(246)}`, 'its name leaves no room for .protected'],
+    [`${'\u65e5'.repeat(82)}`, 'its name leaves no room for .protected'],
+    [`${`${'d'.repeat(200)}/`.repeat(10)}a${'x'.repeat(60)}`, 'its path is longer than 2,048 bytes'],
+    ['.well-known/wispr-site', 'wispr itself puts a file there'],
+    ['.well-known/wispr-provider', 'wispr itself puts a file there'],
+  ])('the name %j', async (path, reason) => {
+    await workspace.write(path, 'x');
+    await expectRefusal('source-refused', reason);
+  });
+
+  it('a name that is not UTF-8', async () => {
+    const name = Buffer.concat([Buffer.from(`${workspace.source}/`), Buffer.from([0x66, 0xff, 0x2e, 0x74])]);
+    await writeFile(name, 'x');
+    await expectRefusal('source-refused', '/f\ufffd.t: its name is not valid UTF-8');
+  });
+
+  it('a document and a directory that would lie at one place', async () => {
+    await workspace.write('a', 'x');
+    await workspace.write('a.protected/b.html', 'x');
+    await expectRefusal('source-refused', '/a: its protected object and the directory /a.protected would collide');
+  });
+
+  it.each([
+    ['/etc/passwd', 'a link that leaves the source, to /etc/passwd'],
+    ['..', 'a link that leaves the source'],
+    ['../wispr.json', 'a link that leaves the source'],
+    ['nowhere', 'a link that leads nowhere'],
+    ['link', 'a link that leads nowhere'],
+    ['.', 'a link to a directory that it lies in itself'],
+  ])('a link to %s', async (target, reason) => {
+    await symlink(target, join(workspace.source, 'link'));
+    await expectRefusal('source-refused', `/link: ${reason}`);
+  });
+
+  it('links that lead round through two directories', async () => {
+    await workspace.write('a/x', 'x');
+    await workspace.write('b/x', 'x');
+    await symlink('../b', join(workspace.source, 'a/to-b'));
+    await symlink('../a', join(workspace.source, 'b/to-a'));
+    await expectRefusal('source-refused', 'a link to a directory that it lies in itself');
+  });
+
+  it('a source that looks like a prefix of another directory', async () => {
+    await mkdir(`${workspace.source}-secret`);
+    await writeFile(`${workspace.source}-secret/x`, 'x');
+    await symlink('../site-secret/x', join(workspace.source, 'x'));
+    await expectRefusal('source-refused', 'a link that leaves the source');
+  });
+
+  it('a named pipe', async () => {
+    execFileSync('mkfifo', [join(workspace.source, 'pipe')]);
+    await expectRefusal('source-refused', '/pipe: neither a file nor a directory');
+  });
+
+  it('all of them at once', async () => {
+    for (let index = 0; index < 7; index++) await workspace.write(`${index}.protected`, 'x');
+    await expectRefusal('source-refused', '7 files cannot be published', '/0.protected', '/4.protected', 'and 2 more');
+  });
+
+  it.each([
+    ['<body><meta name="wispr-set" content="gold">', 'stands outside the head'],
+    ['<meta name="wispr-set" content="a"><meta name="wispr-set" content="b">', 'names more than one set: a, b'],
+    ['<meta name="wispr-set" content="">', 'says ""'],
+    ['<meta name="wispr-set" content="a*">', 'says "a*"'],
+    ['<meta name="wispr-set" content="Public">', 'says "Public"'],
+    ['<meta name="wispr-set" content="\u001b[31m">', 'says "\\u{1b}[31m"'],
+  ])('a page with %j', async (html, reason) => {
+    await workspace.write('bad.html', html);
+    await expectRefusal('page-refused', '/bad.html: ', reason);
+  });
+
+  it('having no documents', async () => {
+    workspace = await createWorkspace({ '.hidden': 'x' });
+    await expectRefusal('source-refused', 'holds no documents');
+  });
+});
+
+describe('a workspace is refused', () => {
+  const configure = async (settings: object) => {
+    const text = {
+      site: 'news.example',
+      source: 'site',
+      out: 'protected',
+      content: 'http://news.example',
+      keyServer: 'https://keys.news.example',
+      reading: 'https://read.news.example',
+    };
+    await writeFile(workspace.configurationFile, JSON.stringify({ ...text, ...settings }));
+  };
+
+  it.each([
+    [{ out: 'site' }, 'inside the source'],
+    [{ out: 'site/protected' }, 'inside the source'],
+    [{ out: '.' }, 'which is replaced as a whole'],
+    [{ out: '..' }, 'which is replaced as a whole'],
+    [{ out: 'link/to' }, 'inside the source'],
+    [{ source: '.' }, 'inside the source'],
+    [{ source: '..' }, 'inside the source'],
+  ])('with %j', async (settings, reason) => {
+    await symlink('site', join(workspace.directory, 'link'));
+    await configure(settings);
+    await expectRefusal('workspace-overlap', reason);
+  });
+
+  it('without its source', async () => {
+    await configure({ source: 'elsewhere' });
+    await expectRefusal('source-unreadable', 'elsewhere', 'no such file or directory');
+  });
+
+  it('whose keys would be published with it', async () => {
+    await configure({
+      source: '../'.concat(workspace.directory.split('/').at(-1) ?? ''),
+      out: '/tmp/wispr-never-made',
+    });
+    await expectRefusal('workspace-overlap', 'publisher.keys lies inside the source');
+  });
+
+  it('with a wrong passphrase, in one line', async () => {
+    const before = await snapshot(workspace.directory);
+    const refusal = workspace.protect({ passphrase: `${PASSPHRASE}!` });
+    await expect(refusal).rejects.toMatchObject({ code: 'passphrase-wrong', hint: undefined });
+    expect(await snapshot(workspace.directory)).toEqual(before);
+  });
+
+  it.each([
+    ['not a key', 'recipient-invalid'],
+    ['A'.repeat(1622), 'recipient-invalid'],
+    ['', 'recipient-invalid'],
+  ])('with the key server’s key %j', async (text, code) => {
+    await writeFile(join(workspace.directory, 'keyserver.pub'), text);
+    await expectRefusal(code, 'keyserver.pub is not the public key of a key server');
+  });
+});
+
+describe('an output directory that is not ours is left alone', () => {
+  it('with somebody’s files in it', async () => {
+    await mkdir(workspace.out);
+    await writeFile(join(workspace.out, 'thesis.txt'), 'years of work');
+    await expectRefusal('output-foreign', 'is not an output of this workspace');
+  });
+
+  it('with another publisher’s site in it', async () => {
+    const other = await createWorkspace({ 'a.txt': 'a' });
+    await other.protect({ out: workspace.out });
+    await other.remove();
+    await expectRefusal('output-foreign', 'is not an output of this workspace');
+  });
+
+  it.each(['.git/config', 'notes.txt', '.nojekyll', 'sub/thesis.txt'])('with %s in it', async (path) => {
+    await workspace.protect();
+    await mkdir(join(workspace.out, path, '..'), { recursive: true });
+    await writeFile(join(workspace.out, path), 'x');
+    await expectRefusal('output-foreign', 'holds 1 file that wispr did not make', path);
+  });
+
+  it('but for what is empty, or made by desktops', async () => {
+    await mkdir(join(workspace.out, 'sub'), { recursive: true });
+    await workspace.protect();
+    await writeFile(join(workspace.out, '.DS_Store'), 'x');
+    await mkdir(join(workspace.out, 'empty'));
+    await workspace.protect();
+    expect((await readFile(join(workspace.out, 'good.html'), 'utf8')).startsWith('<!doctype html>')).toBe(true);
+  });
+});
