@@ -112,7 +112,7 @@ function squidSites(sites: CompleteParameters['squid']['sites']): string {
   for (const [index, { site, host, port }] of sites.entries()) {
     lines.push(
       `acl site${index} dstdomain ${site}`,
-      `cache_peer ${host} parent ${port} 0 originserver no-query no-digest name=site${index}`,
+      `cache_peer ${host} parent ${port} 0 originserver no-query no-digest no-netdb-exchange name=site${index}`,
       `cache_peer_access site${index} allow site${index}`,
       `cache_peer_access site${index} deny all`,
       `never_direct allow site${index}`,

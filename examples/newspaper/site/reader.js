@@ -39,6 +39,16 @@
     nav.append(make('li', {}, button));
   }
 
+  // A link with the whole address stays where the page was opened: in a Reader's gateway, on the reading site, on a mirror.
+  function linksStayHere() {
+    const canonical = document.querySelector('link[rel="canonical"]');
+    if (!canonical) return;
+    const home = new URL(canonical.href).origin;
+    for (const link of document.links) {
+      if (link.origin === home) link.href = link.pathname + link.search + link.hash;
+    }
+  }
+
   function readingTime() {
     const prose = document.querySelector('.prose');
     const place = document.querySelector('[data-reading-time]');
@@ -122,6 +132,7 @@
 
   document.addEventListener('DOMContentLoaded', async () => {
     themeButton();
+    linksStayHere();
     readingTime();
     pictureViewer();
     await tideChart();

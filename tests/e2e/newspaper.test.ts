@@ -1,0 +1,220 @@
+/** The example newspaper in a real browser: through the gateway, through the forward proxy, without a Reader, and altered on the way. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stopAll } from '../../cache-config/servers.ts';
+import { objectUrlPathOf } from '../../core/site/path.ts';
+import type { DishonestCache } from '../../demo/dishonest-cache.ts';
+import { chooseSite } from '../../demo/site.ts';
+import { type Person, World } from '../../demo/world.ts';
+import { openBrowser, openPage, pictures, playFilm, takePictures } from './browser.ts';
+
+const ARTICLE = '/2026/11/17/the great tide.html';
+const ARTICLE_URL = '/2026/11/17/the%20great%20tide.html';
+const HEADLINE = 'The great tide comes in, is thanked, goes out';
+/** What the fallback page must not show: it stands further down in the article. */
+const FURTHER_DOWN = 'bathing machine';
+
+let world: World;
+let ada: Person;
+let reading: string;
+let content: string;
+let gateway: string;
+let cache: DishonestCache;
+let browser: Browser;
+
+beforeAll(async () => {
+  const settings = await chooseSite();
+  world = await World.create(settings);
+  const keyServer = await world.startKeyServer();
+  const host = await world.startContentHost(keyServer.readingUrl);
+  const shared = await world.startSharedCache(host);
+  // Honest, until the last test.
+  cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url);
+  content = cache.url;
+  reading = keyServer.readingUrl;
+  await world.publish(keyServer, content);
+  ada = await world.addReader('ada', keyServer, shared);
+  gateway = ((await ada.proxy.gatewayUrl(settings.site)) ?? '').slice(0, -1);
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await world?.close();
+  await stopAll();
+});
+
+/** The article with everything in it: pictures, style, script, chart, film. */
+async function expectWholeArticle(page: Page): Promise<void> {
+  await page.waitForSelector('html[data-reader="ready"]');
+  expect(await page.textContent('h1')).toBe(HEADLINE);
+  const shown = await pictures(page);
+  expect(shown.length).toBeGreaterThan(0);
+  expect(shown.filter(({ width }) => width === 0)).toEqual([]);
+  const styles = await page.evaluate(() => [...document.styleSheets].map((sheet) => sheet.cssRules.length));
+  expect(styles.length).toBe(1);
+  expect(styles[0]).toBeGreaterThan(10);
+  await page.waitForSelector('[data-chart-state="drawn"] svg');
+  const film = await playFilm(page, '#high-water');
+  expect(film).toMatchObject({ played: true });
+  expect(film.duration).toBeCloseTo(6, 0);
+  expect(film.at).toBeCloseTo(0, 1);
+}
+
+async function expectAllPictures(page: Page, least: number): Promise<void> {
+  const shown = await pictures(page);
+  expect(shown.filter(({ width }) => width === 0)).toEqual([]);
+  expect(shown.length).toBeGreaterThanOrEqual(least);
+}
+
+describe('through the gateway', () => {
+  test('a reader goes from the front page to an article, and everything in it is there', async () => {
+    const { page, trouble, origins } = await openPage(browser);
+    await page.goto(`${gateway}/`);
+    await expectAllPictures(page, 2);
+    await takePictures(page, 'front-page');
+    await page.click('nav a:text("Tuesday")');
+    await page.waitForURL(`${gateway}/2026/11/17/index.html`);
+    await expectAllPictures(page, 3);
+    await takePictures(page, 'issue');
+    await page.click('.more a'); // a link with the whole address
+    await page.waitForURL(`${gateway}${ARTICLE_URL}#high-water`);
+    await expectWholeArticle(page);
+    await takePictures(page, 'article');
+    expect(await page.evaluate(() => isSecureContext)).toBe(true);
+    expect(trouble).toEqual([]);
+    expect([...origins]).toEqual([gateway]);
+    await page.close();
+  });
+
+  test('sound, a table, a PDF and a file without an extension come as what they are', async () => {
+    const { page, trouble, origins } = await openPage(browser);
+    await page.goto(`${gateway}/2026/11/16/fog-signed-for.html`);
+    const duration = await page.evaluate(async () => {
+      const sound = document.querySelector('audio') as HTMLAudioElement;
+      if (sound.readyState < 1) await new Promise((resolve) => sound.addEventListener('loadedmetadata', resolve));
+      return sound.duration;
+    });
+    expect(duration).toBeGreaterThan(1);
+    await page.goto(`${gateway}/2026/11/18/winter-timetable.html`);
+    const types = await page.evaluate(async () => {
+      const pdf = (document.querySelector('#timetable-pdf') as HTMLAnchorElement).href;
+      const answers = await Promise.all(
+        [pdf, '/2026/11/17/data/tides.csv', '/2026/11/17/data/figures'].map((url) => fetch(url)),
+      );
+      return answers.map(({ status, headers }) => [status, headers.get('content-type')]);
+    });
+    expect(types).toEqual([
+      [200, 'application/pdf'],
+      [200, expect.stringContaining('text/csv')],
+      [200, expect.any(String)],
+    ]);
+    expect(trouble).toEqual([]);
+    expect([...origins]).toEqual([gateway]);
+    await page.close();
+  });
+});
+
+describe('through the forward proxy', () => {
+  test('the links of the newspaper are good as they stand', async () => {
+    const withProxy = await openBrowser(ada.proxy.url);
+    try {
+      const { page, trouble, origins } = await openPage(withProxy);
+      await page.goto('http://news.example/2026/11/17/index.html');
+      await expectAllPictures(page, 3);
+      await page.click('.more a');
+      await page.waitForURL(`http://news.example${ARTICLE_URL}#high-water`);
+      await expectWholeArticle(page);
+      expect(trouble).toEqual([]);
+      expect([...origins]).toEqual(['http://news.example']);
+    } finally {
+      await withProxy.close();
+    }
+  });
+});
+
+describe('without a Reader', () => {
+  test('the content host shows a teaser, and none of the article', async () => {
+    const { page, trouble } = await openPage(browser);
+    await page.clock.install(); // so that the page waits to be looked at
+    await page.goto(content + ARTICLE_URL);
+    expect(await page.title()).toContain(HEADLINE);
+    expect(await page.textContent('h1')).toBe(HEADLINE);
+    expect(await page.textContent('.excerpt')).toContain('as announced');
+    expect(await page.content()).not.toContain(FURTHER_DOWN);
+    await takePictures(page, 'fallback-page');
+    expect(trouble).toEqual([]);
+    await page.close();
+  });
+
+  test('the teaser leads to the reading site, where the reader signs in and reads the same page', async () => {
+    const { page, origins } = await openPage(browser);
+    const rest = '?from=newsletter#high-water';
+    await page.goto(content + ARTICLE_URL + rest);
+    await page.waitForURL(reading + ARTICLE_URL + rest);
+    await page.waitForSelector('#sign-in');
+    await takePictures(page, 'sign-in');
+    await page.fill('#name', ada.name);
+    await page.fill('#password', 'not the password');
+    await page.click('#sign-in button');
+    await page.waitForSelector('#problem');
+    await takePictures(page, 'sign-in-failed');
+    await page.fill('#password', ada.password);
+    await page.click('#sign-in button');
+    await page.waitForURL(reading + ARTICLE_URL + rest);
+    await expectWholeArticle(page);
+    await takePictures(page, 'article-on-reading-site');
+    expect([...origins].sort()).toEqual([content, reading].sort());
+    await page.close();
+  });
+
+  test('who has signed in reads on without trouble, and signs out again', async () => {
+    const { page, trouble } = await openPage(browser);
+    await page.goto(`${reading}/-/sign-in`);
+    await page.fill('#name', ada.name);
+    await page.fill('#password', ada.password);
+    await page.click('#sign-in button');
+    await page.waitForURL((url) => !url.pathname.startsWith('/-/sign-in'));
+    await page.goto(`${reading}/2026/11/17/index.html`);
+    await expectAllPictures(page, 3);
+    await page.click(`h2 a:text("${HEADLINE}")`);
+    await expectWholeArticle(page);
+    expect(trouble).toEqual([]);
+    await page.goto(`${reading}/-/account`);
+    await takePictures(page, 'account');
+    await page.click('button:text("Sign out")');
+    await page.goto(reading + ARTICLE_URL);
+    await page.waitForSelector('#sign-in');
+    expect(await page.content()).not.toContain(FURTHER_DOWN);
+    await page.close();
+  });
+});
+
+describe('with a cache that changes one byte', () => {
+  test('nothing of the article is shown: a page names the failed check, and leads to the reading site only', async () => {
+    cache.tamperWith(objectUrlPathOf(ARTICLE));
+    const { page } = await openPage(browser);
+    const answer = await page.goto(gateway + ARTICLE_URL);
+    expect(answer?.status()).toBe(502);
+    expect(await page.textContent('code >> nth=0')).toBe('block-digest');
+    await expectVisible(page, 'code');
+    const links = await page.evaluate(() => [...document.links].map(({ href }) => href));
+    expect(links).toEqual([reading + ARTICLE_URL]);
+    expect(await page.content()).not.toContain(FURTHER_DOWN);
+    await takePictures(page, 'refusal');
+    await page.close();
+  });
+
+  test('an altered picture is not shown, and the page around it is', async () => {
+    cache.tamperWith(objectUrlPathOf('/2026/11/17/pictures/high-water.jpg'));
+    const { page } = await openPage(browser);
+    await page.goto(`${gateway}/2026/11/17/index.html`);
+    const failed = (await pictures(page)).filter(({ width }) => width === 0);
+    expect(failed.map(({ name }) => name)).toEqual(['high-water.jpg']);
+    expect(await page.isVisible('h1')).toBe(true);
+    await page.close();
+  });
+});
+
+async function expectVisible(page: Page, selector: string): Promise<void> {
+  expect(await page.isVisible(selector)).toBe(true);
+}
