@@ -41,12 +41,9 @@ export class ByteReader {
 
   /** Whether the next bytes are `expected`; they are taken only if they are. */
   async takeIfEqual(expected: Uint8Array): Promise<boolean> {
-    while (this.#rest.length < expected.length) {
-      const chunk = await this.#next();
-      if (chunk === undefined) return false;
-      this.#rest = join([this.#rest, chunk]);
-    }
-    if (!equalBytes(this.#rest.subarray(0, expected.length), expected)) return false;
+    const start = await this.readUpTo(expected.length);
+    this.#rest = this.#rest.length === 0 ? start : concat(start, this.#rest);
+    if (!equalBytes(start, expected)) return false;
     this.#take(expected.length);
     return true;
   }
