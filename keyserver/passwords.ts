@@ -28,7 +28,7 @@ const STORED = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z
 /** Characters of the shortest password that is accepted. */
 export const MINIMUM_PASSWORD_LENGTH = 10;
 /** UTF-8 bytes of the longest. */
-export const MAXIMUM_PASSWORD_BYTES = 1024;
+const MAXIMUM_PASSWORD_BYTES = 1024;
 
 /** Whether a new password is within bounds. */
 export function isAcceptablePassword(password: string): boolean {

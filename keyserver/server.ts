@@ -50,7 +50,7 @@ export interface RunningKeyServer {
 }
 
 /** The two apps, not listening. */
-export function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
+function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
   const { state, origins, log, hosts } = dependencies;
   const common = {
     state,
@@ -67,7 +67,7 @@ export function createKeyServer(config: KeyServerConfig, dependencies: KeyServer
 }
 
 /** The log of a running key server: JSON lines on standard error. */
-export function createLog(): Logger {
+function createLog(): Logger {
   return pino({ base: null }, destination(2));
 }
 

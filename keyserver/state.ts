@@ -33,7 +33,7 @@ export interface KeyServerState {
 }
 
 /** The time by this machine's clock, in seconds since 1970. */
-export function systemTime(): number {
+function systemTime(): number {
   return Math.floor(Date.now() / 1000);
 }
 

@@ -6,8 +6,8 @@ import { MAXIMUM_KEY_STORE_LENGTH } from './keys/key-store.ts';
 
 /** The names of a workspace's files. */
 export const CONFIGURATION_FILE = 'wispr.json';
-export const KEY_STORE_FILE = 'publisher.keys';
-export const BUNDLE_FILE = 'keys.bundle';
+const KEY_STORE_FILE = 'publisher.keys';
+const BUNDLE_FILE = 'keys.bundle';
 
 /** The locks that this process holds: another process with our id, long dead, may have left one. */
 const held = new Set<string>();

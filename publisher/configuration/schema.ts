@@ -121,7 +121,7 @@ export type Configuration = z.output<typeof configurationSchema>;
 export type ConfigurationInput = z.input<typeof configurationSchema>;
 
 /** A rule of {@link Configuration.sets}. */
-export type SetRule = Configuration['sets'][number];
+type SetRule = Configuration['sets'][number];
 
 /** The JSON Schema of `wispr.json`, for editors. */
 export function configurationJsonSchema(): unknown {

@@ -33,7 +33,7 @@ import {
 export const MAXIMUM_KEY_STORE_LENGTH = 16 * 1024 * 1024;
 
 /** Characters of the shortest passphrase that is taken for a new key store. */
-export const MINIMUM_PASSPHRASE_LENGTH = 8;
+const MINIMUM_PASSPHRASE_LENGTH = 8;
 
 const VERSION = 'wispr key store 1';
 const CONTEXT = lengthPrefixed(utf8(VERSION));

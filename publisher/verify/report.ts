@@ -12,7 +12,7 @@ export interface Finding {
 }
 
 /** Findings that are about a tree of files and not about one object. */
-export type TreeCode =
+type TreeCode =
   /** Nothing signs this file. */
   | 'file-unsigned'
   /** A fallback page, or a head, whose object or content is not there. */

@@ -48,7 +48,10 @@ export async function createWorkspace(
   await mkdir(source, { recursive: true });
   for (const [path, content] of Object.entries(files)) await write(path, content);
   const configurationFile = workspace.configuration;
-  const keyStore = memoised(() => readFile(workspace.keyStore), (bytes) => openKeyStore(bytes, PASSPHRASE));
+  const keyStore = memoised(
+    () => readFile(workspace.keyStore),
+    (bytes) => openKeyStore(bytes, PASSPHRASE),
+  );
   const open = async (path: string) => openFrom(out, path, await keyStore());
   return {
     directory,
@@ -65,7 +68,10 @@ export async function createWorkspace(
 }
 
 /** Does `work` again only where its input changed: a password hash takes half a second. */
-function memoised<Result>(input: () => Promise<Buffer>, work: (input: Buffer) => Promise<Result>): () => Promise<Result> {
+function memoised<Result>(
+  input: () => Promise<Buffer>,
+  work: (input: Buffer) => Promise<Result>,
+): () => Promise<Result> {
   let last: { input: Buffer; result: Promise<Result> } | undefined;
   return async () => {
     const current = await input();
@@ -102,7 +108,9 @@ async function contentOf({ content, metadata }: OpenedDocument): Promise<Buffer>
 /** Every file below `directory` whose name is UTF-8, with its content, so that two states can be compared. */
 export async function snapshot(directory: string): Promise<Map<string, string>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && !entry.name.includes('\ufffd')).map((entry) => join(entry.parentPath, entry.name));
+  const files = entries
+    .filter((entry) => entry.isFile() && !entry.name.includes('\ufffd'))
+    .map((entry) => join(entry.parentPath, entry.name));
   const pairs = files.sort().map(async (file): Promise<[string, string]> => {
     return [relative(directory, file), await readFile(file, 'base64')];
   });
