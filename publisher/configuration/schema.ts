@@ -120,9 +120,6 @@ export type Configuration = z.output<typeof configurationSchema>;
 /** `wispr.json` as a person may write it. */
 export type ConfigurationInput = z.input<typeof configurationSchema>;
 
-/** A rule of {@link Configuration.sets}. */
-type SetRule = Configuration['sets'][number];
-
 /** The JSON Schema of `wispr.json`, for editors. */
 export function configurationJsonSchema(): unknown {
   return {

@@ -1,5 +1,7 @@
 /** What `wispr verify` found. */
+import type { KeyErrorCode } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
+import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import { printable } from '../text.ts';
 
 /** One thing that is wrong. */
@@ -7,7 +9,7 @@ export interface Finding {
   /** Where: a path inside the tree, or a URL path. */
   readonly path: string;
   /** The code of the check that failed: those of the spec's verification steps, of keys.md, and {@link TreeCode}. */
-  readonly code: string;
+  readonly code: KeyErrorCode | ObjectErrorCode | TreeCode;
   readonly message: string;
 }
 
@@ -68,7 +70,7 @@ export class ReportBuilder {
     this.#notes.push(text);
   }
 
-  find(path: string, code: string, message: string): void {
+  find(path: string, code: Finding['code'], message: string): void {
     this.#findings.push({ path: printable(path), code, message: printable(message) });
   }
 
