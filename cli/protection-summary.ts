@@ -67,7 +67,8 @@ function place(path: string): string {
 }
 
 function size(bytes: number): string {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-  const step = Math.min(units.length - 1, bytes === 0 ? 0 : Math.floor(Math.log2(bytes) / 10));
-  return `${step === 0 ? bytes : (bytes / 1024 ** step).toFixed(1)} ${units[step]}`;
+  if (bytes < 1024) return count(bytes, 'byte');
+  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+  const step = Math.min(units.length, Math.floor(Math.log2(bytes) / 10));
+  return `${(bytes / 1024 ** step).toFixed(1)} ${units[step - 1]}`;
 }

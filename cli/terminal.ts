@@ -28,8 +28,8 @@ export async function askYesOrNo(question: string): Promise<boolean> {
  */
 export async function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process;
+  stdin.setRawMode(true); // before anybody sees the question: what is typed earlier is shown
   stderr.write(`wispr: ${question}: `);
-  stdin.setRawMode(true);
   try {
     return await readHidden();
   } finally {

@@ -47,7 +47,9 @@ export function parseConfiguration(text: string, file: string): Configuration {
   if (duplicate) throw refuse(duplicate.offset, `"${duplicate.value}" stands there twice`);
   const result = configurationSchema.safeParse(getNodeValue(tree));
   if (result.success) return result.data;
-  const issue = result.error.issues[0] as Issue;
+  // A misspelt member is the cause, and that another one is missing the consequence.
+  const unknown = result.error.issues.find(({ code }) => code === 'unrecognized_keys');
+  const issue = unknown ?? (result.error.issues[0] as Issue);
   const present = findNodeAtLocation(tree, locationOf(issue)) !== undefined;
   throw refuse(offsetOf(tree, issue), describeIssue(issue, present));
 }

@@ -15,6 +15,7 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { PublishError, systemCode, systemReason } from '../errors.ts';
+import { listFiles } from '../list-files.ts';
 import { isInside } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
 import type { Workspace } from '../workspace.ts';
@@ -89,8 +90,7 @@ export async function recoverOutput(out: string): Promise<string[]> {
 export async function checkReplaceable(out: string, publisher: KeyId): Promise<void> {
   const hint = 'move what is there away, or choose another "out" in wispr.json';
   if (!existsSync(out)) return;
-  const entries = await toOutput(out, readdir(out, { recursive: true, withFileTypes: true }));
-  const files = entries.filter((entry) => !entry.isDirectory() && !LITTER.has(entry.name));
+  const files = (await toOutput(out, listFiles(out))).filter((entry) => !LITTER.has(entry.name));
   if (files.length === 0) return;
   if (!isHostProof(await readHostProof(out), publisher)) {
     throw new PublishError('output-foreign', `${out} is not an output of this workspace, and was not touched`, {

@@ -1,8 +1,9 @@
 /** The files of a published tree. */
 import { type Dirent, statSync } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { PublishError, systemReason } from '../errors.ts';
+import { listFiles } from '../list-files.ts';
 
 /** A file as a web host would serve it. */
 export interface TreeFile {
@@ -21,7 +22,6 @@ export async function listTree(directory: string): Promise<{ files: TreeFile[]; 
   const files: TreeFile[] = [];
   const others: string[] = [];
   for (const entry of await readTree(directory)) {
-    if (entry.isDirectory()) continue;
     const file = join(entry.parentPath, entry.name);
     const path = `/${relative(directory, file).replaceAll(sep, '/')}`;
     if (isServedFile(entry, file)) files.push({ path, file });
@@ -32,7 +32,7 @@ export async function listTree(directory: string): Promise<{ files: TreeFile[]; 
 
 async function readTree(directory: string): Promise<Dirent[]> {
   try {
-    return await readdir(directory, { recursive: true, withFileTypes: true });
+    return await listFiles(directory);
   } catch (error) {
     const message = `cannot read ${directory}: ${systemReason(error)}`;
     throw new PublishError('tree-unreadable', message, { cause: error });

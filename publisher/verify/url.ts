@@ -108,6 +108,7 @@ async function checkFallback(url: URL, path: string, site: KnownSite, report: Re
 async function* fetchBody(url: URL, path: string): AsyncGenerator<Uint8Array> {
   try {
     const { statusCode, body } = await request(url.origin + path, { headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT });
+    body.on('error', () => undefined); // that it was not read to the end; real errors come out of the iteration
     try {
       if (statusCode !== 200) {
         const code = statusCode === 404 || statusCode === 410 ? 'file-missing' : 'unreadable';

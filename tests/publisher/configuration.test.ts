@@ -114,6 +114,14 @@ describe('wispr.json', () => {
     },
   );
 
+  it.each(['https://news.example', 'https://news.example:8443'])(
+    'attack 25: refuses the reading site %s on the site’s own host, where fallback pages would lead to themselves',
+    (reading) => {
+      expect(refusal({ reading })).toContain('must be on another host than the site');
+      expect(refusal({ reading: 'https://cdn.example', content: ['https://cdn.example'] })).toContain('another host');
+    },
+  );
+
   it('attack 24: refuses a file that is not UTF-8', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'wispr-configuration-'));
     const file = join(directory, 'wispr.json');

@@ -1,7 +1,7 @@
 /** Failures in the middle of the work: old output and keys stay as they were, and nothing is left behind. */
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { chmod, chown, mkdir, readdir, readFile, rename, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, readdir, readFile, rename, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
@@ -173,7 +173,7 @@ async function asOrdinaryUser<Result>(directory: string, work: () => Promise<Res
   const nobody = 65_534;
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    await chown(path, nobody, nobody);
+    await lchown(path, nobody, nobody);
   }
   await chown(directory, nobody, nobody);
   process.seteuid?.(nobody);

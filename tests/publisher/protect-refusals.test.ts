@@ -183,6 +183,13 @@ describe('an output directory that is not ours is left alone', () => {
     await expectRefusal('output-foreign', 'holds 1 file that wispr did not make', path);
   });
 
+  it('with a link in it, which is not followed', async () => {
+    await workspace.protect();
+    await symlink('/etc', join(workspace.out, 'etc'));
+    const message = await expectRefusal('output-foreign', 'holds 1 file that wispr did not make', ': etc');
+    expect(message).not.toContain('passwd');
+  });
+
   it('but for what is empty, or made by desktops', async () => {
     await mkdir(join(workspace.out, 'sub'), { recursive: true });
     await workspace.protect();

@@ -1,6 +1,6 @@
 /** A publisher's workspace in a temporary directory, with real keys and real files, and a reader who holds every set key. */
 import { createReadStream, existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
@@ -11,6 +11,7 @@ import { type FetchContent, openAt } from '../../core/reading/open-at.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
+import { listFiles } from '../../publisher/list-files.ts';
 import { type ProtectOptions, protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 
@@ -107,10 +108,8 @@ async function contentOf({ content, metadata }: OpenedDocument): Promise<Buffer>
 
 /** Every file below `directory` whose name is UTF-8, with its content, so that two states can be compared. */
 export async function snapshot(directory: string): Promise<Map<string, string>> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile() && !entry.name.includes('\ufffd'))
-    .map((entry) => join(entry.parentPath, entry.name));
+  const named = (await listFiles(directory)).filter((entry) => entry.isFile() && !entry.name.includes('\ufffd'));
+  const files = named.map((entry) => join(entry.parentPath, entry.name));
   const pairs = files.sort().map(async (file): Promise<[string, string]> => {
     return [relative(directory, file), await readFile(file, 'base64')];
   });

@@ -1,0 +1,368 @@
+/** The publisher's commands, as child processes: what they print, where, and how they exit. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { randomBytes, xwingKeyPair } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { type CommandResult, runOnTerminal, runWispr } from '../support/command.ts';
+import { startContentHost } from '../support/content-host.ts';
+import { snapshot } from '../support/workspace.ts';
+
+const PASSPHRASE = 'correct horse battery staple';
+const PAGE = '<!doctype html><title>A page</title><p>The secret rest.</p>';
+
+const root = mkdtempSync(join(tmpdir(), 'wispr-cli-'));
+const passphraseFile = join(root, 'passphrase');
+const site = join(root, 'news');
+const withPassphrase = ['--passphrase-file', passphraseFile];
+const inSite = (...args: string[]) => runWispr(args, { cwd: site });
+
+beforeAll(async () => {
+  await writeFile(passphraseFile, `${PASSPHRASE}\n`, { mode: 0o600 });
+  await mkdir(join(site, 'site'), { recursive: true });
+  for (const [name, content] of Object.entries({ 'index.html': PAGE, 'robots.txt': 'x', 'a b.bin': 'y' })) {
+    await writeFile(join(site, 'site', name), content);
+  }
+  expect(await inSite('init', 'http://news.example', ...withPassphrase)).toMatchObject({ code: 0 });
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** Every line for people has the prefix and no full stop; nothing looks like a crash. */
+function expectOneVoice({ stderr }: CommandResult): void {
+  for (const line of stderr.trimEnd().split('\n')) {
+    expect(line).toMatch(/^wispr: \S/);
+    expect(line).not.toMatch(/\.$|internal error|^\s+at /);
+  }
+}
+
+async function expectError(result: Promise<CommandResult>, code: number, ...parts: string[]): Promise<void> {
+  const ended = await result;
+  expect([ended.code, ended.stdout]).toEqual([code, '']);
+  for (const part of parts) expect(ended.stderr).toContain(part);
+  expectOneVoice(ended);
+  expect(ended.stderr).not.toContain(PASSPHRASE);
+}
+
+describe('wispr init', () => {
+  let empty: string;
+  beforeEach(async () => {
+    empty = join(root, 'empty');
+    await rm(empty, { recursive: true, force: true });
+    await mkdir(empty);
+  });
+  const init = (...args: string[]) => runWispr(['init', ...args], { cwd: empty });
+
+  it('makes keys and configuration, and says which are secret and what comes next', async () => {
+    const { code, stdout, stderr } = await init('https://www.news.example', ...withPassphrase);
+    expect([code, stderr]).toEqual([0, '']);
+    expect((await readdir(empty)).sort()).toEqual(['publisher.keys', 'wispr.json']);
+    expect((await stat(join(empty, 'publisher.keys'))).mode & 0o777).toBe(0o600);
+    expect(stdout).toMatch(
+      /publisher\.keys +SECRET[\s\S]*Keep it offline[\s\S]*copy[\s\S]*publisher key is [\w-]{43}[\s\S]*wispr protect/,
+    );
+    const configuration = await readFile(join(empty, 'wispr.json'), 'utf8');
+    expect(configuration).toContain('"site": "www.news.example"');
+    expect(configuration).toContain('"keyServer": "https://keys.news.example"');
+    const [, schema = ''] = /"\$schema": "([^"]+)"/.exec(configuration) ?? [];
+    expect(JSON.parse(await readFile(join(empty, schema), 'utf8'))).toMatchObject({ title: 'wispr.json' });
+  });
+
+  it('prints one JSON object where asked', async () => {
+    const { stdout } = await init('news.example', ...withPassphrase, '--json');
+    expect(JSON.parse(stdout)).toEqual({
+      configuration: expect.stringContaining('wispr.json'),
+      keys: expect.stringContaining('publisher.keys'),
+      publisher: expect.stringMatching(/^[\w-]{43}$/),
+      site: 'news.example',
+    });
+  });
+
+  it('asks for the passphrase twice on a terminal, and does not show it', async () => {
+    const typed = `${PASSPHRASE}x\u007f\r`;
+    const asked = [
+      ['a passphrase for the new keys: ', typed],
+      ['the same again: ', `${PASSPHRASE}\r`],
+    ] as const;
+    const { code, shown } = await runOnTerminal(['init', 'news.example'], asked, { cwd: empty });
+    expect([code, shown]).toEqual([0, expect.stringContaining('SECRET')]);
+    expect(shown).not.toContain('horse');
+    const protect = [['passphrase: ', `${PASSPHRASE}\r`]] as const;
+    await mkdir(join(empty, 'site'));
+    await writeFile(join(empty, 'site/a.txt'), 'a');
+    const protecting = await runOnTerminal(['protect'], protect, { cwd: empty });
+    expect([protecting.code, protecting.shown]).toEqual([
+      0,
+      expect.stringContaining('Protected news.example: 1 document'),
+    ]);
+    expect(protecting.shown).not.toContain('horse');
+  });
+
+  it('makes nothing if the two differ, are too short, or are given up', async () => {
+    const asking = (...typed: string[]) => {
+      const questions = ['a passphrase for the new keys: ', 'the same again: '];
+      const answers = typed.map((answer, index) => [questions[index] ?? '', answer] as const);
+      return runOnTerminal(['init', 'news.example'], answers, { cwd: empty });
+    };
+    expect(await asking(`${PASSPHRASE}\r`, 'another one\r')).toMatchObject({
+      code: 2,
+      shown: expect.stringContaining('differ'),
+    });
+    expect(await asking('short\r', 'short\r')).toMatchObject({
+      code: 1,
+      shown: expect.stringContaining('fewer than 8'),
+    });
+    expect(await asking('\r', '\r')).toMatchObject({ code: 1, shown: expect.stringContaining('fewer than 8') });
+    expect(await asking('half\u0003')).toMatchObject({ code: 2 });
+    expect(await readdir(empty)).toEqual([]);
+  });
+
+  it('overwrites nothing', async () => {
+    for (const file of ['wispr.json', 'publisher.keys']) {
+      await writeFile(join(empty, file), 'mine');
+      await expectError(init('news.example', ...withPassphrase), 1, `${file} exists`, 'hint: ');
+      expect(await readdir(empty)).toEqual([file]);
+      expect(await readFile(join(empty, file), 'utf8')).toBe('mine');
+      await rm(join(empty, file));
+    }
+  });
+
+  it('does not put keys into a site', async () => {
+    await writeFile(join(empty, 'index.html'), PAGE);
+    await expectError(init('news.example', ...withPassphrase), 1, 'this directory is a site itself', 'hint: ');
+    expect(await readdir(empty)).toEqual(['index.html']);
+  });
+
+  it.each([
+    '',
+    'http://',
+    'http://127.0.0.1',
+    'https://news.example/path',
+    'javascript:alert(1)',
+    'https://a b',
+    'ftp://a.example',
+    'https://u@a.example',
+  ])('refuses %j as a site', async (url) => {
+    await expectError(init(url, ...withPassphrase), 1, 'is not the URL of a site', 'hint: ');
+    expect(await readdir(empty)).toEqual([]);
+  });
+
+  it('says what is wrong with a passphrase file', async () => {
+    const bad = join(empty, 'bad');
+    const run = () => init('news.example', '--passphrase-file', bad);
+    await expectError(run(), 2, 'cannot read the passphrase file');
+    await writeFile(bad, '', { mode: 0o600 });
+    await expectError(run(), 2, 'is empty');
+    await writeFile(bad, 'one\ntwo\n');
+    await expectError(run(), 2, 'more than one line');
+    await writeFile(bad, 'seven77\n');
+    await expectError(run(), 1, 'fewer than 8');
+    expect(await readdir(empty)).toEqual(['bad']);
+    await rm(bad);
+    await writeFile(bad, PASSPHRASE, { mode: 0o644 });
+    expect((await run()).stderr).toContain('can be read by other users');
+  });
+
+  it('needs a URL, a terminal or a file', async () => {
+    await expectError(init(), 2, "missing required argument 'url'");
+    await expectError(init('news.example'), 2, 'there is no terminal', 'hint: name a file');
+    await expectError(init('news.example', '--passphrase', PASSPHRASE), 2, "unknown option '--passphrase'");
+  });
+});
+
+describe('wispr protect', () => {
+  it('says what it did: on standard output the summary, on standard error what is to be done', async () => {
+    const { code, stdout, stderr } = await inSite('protect', ...withPassphrase);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Protected news\.example: 3 documents in [\d.]+ s\n/);
+    expect(stdout).toMatch(/set subscribers +2 documents/);
+    expect(stdout).toContain('robots.txt (crawlers read it)');
+    expect(stdout).toMatch(/bytes of site became .* in protected: put that directory on your web host/);
+    expect(stderr).toMatch(/^wispr: no key bundle was written: .*keyserver\.pub\nwispr: hint: /);
+    expect(await readdir(join(site, 'protected'))).toContain('index.html.protected');
+  });
+
+  it('hands over the bundle once the key server’s key is there', async () => {
+    const file = join(site, 'keyserver.pub');
+    await writeFile(file, toBase64url(xwingKeyPair(randomBytes(32)).publicKey));
+    const { stdout, stderr } = await inSite('protect', ...withPassphrase);
+    expect(stdout).toContain('wispr admin import keys.bundle');
+    expect(stderr).toBe('');
+    await rm(file);
+  });
+
+  it('prints one JSON object, or nothing, where asked', async () => {
+    const { stdout, stderr } = await runWispr([
+      'protect',
+      site,
+      ...withPassphrase,
+      '--json',
+      '--quiet',
+      '--out',
+      join(root, 'json-out'),
+    ]);
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toMatchObject({
+      site: 'news.example',
+      out: join(root, 'json-out'),
+      documents: 3,
+      sets: [{ name: 'subscribers', documents: 2, isNew: false }],
+      public: [{ documents: 1, paths: ['/robots.txt'] }],
+      bytesIn: expect.any(Number),
+      bytesOut: expect.any(Number),
+      milliseconds: expect.any(Number),
+    });
+    const quiet = await runWispr(['protect', '-c', join(site, 'wispr.json'), ...withPassphrase, '--quiet']);
+    expect(quiet).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('exits with 1 and one line for a wrong passphrase, and changes nothing', async () => {
+    const wrong = join(root, 'wrong');
+    await writeFile(wrong, 'not the passphrase', { mode: 0o600 });
+    const before = await snapshot(site);
+    const { code, stdout, stderr } = await inSite('protect', '--passphrase-file', wrong);
+    expect([code, stdout, stderr]).toEqual([1, '', 'wispr: the passphrase does not open publisher.keys\n']);
+    expect(await snapshot(site)).toEqual(before);
+  });
+
+  it('exits with 1 for a site that cannot be protected, and says why and what to do', async () => {
+    const bad = join(site, 'site/bad.protected');
+    await writeFile(bad, 'x');
+    await expectError(
+      inSite('protect', ...withPassphrase),
+      1,
+      '/bad.protected: names that end in .protected',
+      'hint: ',
+    );
+    await rm(bad);
+  });
+
+  it('exits with 1 for a configuration with mistakes, before it asks for anything', async () => {
+    const file = join(root, 'broken.json');
+    const good = await readFile(join(site, 'wispr.json'), 'utf8');
+    await writeFile(file, good.replace('"source"', '"sauce"'));
+    await expectError(runWispr(['protect', '-c', file]), 1, 'broken.json, line 11: there is no member "sauce"');
+    await writeFile(file, good.replace('"https://read.news.example"', '"javascript:alert(1)"'));
+    await expectError(runWispr(['protect', '-c', file]), 1, '"reading" must be an https origin');
+  });
+
+  it('exits with 1 without its key store', async () => {
+    const lone = join(root, 'lone');
+    await mkdir(join(lone, 'site'), { recursive: true });
+    await writeFile(join(lone, 'wispr.json'), await readFile(join(site, 'wispr.json')));
+    await expectError(
+      runWispr(['protect', lone, ...withPassphrase]),
+      1,
+      'publisher.keys',
+      'hint: restore it from your backup',
+    );
+  });
+
+  it('exits with 2 for wrong arguments', async () => {
+    await expectError(runWispr(['protect', root, ...withPassphrase]), 2, 'there is no', 'wispr.json', 'hint: ');
+    await expectError(runWispr(['protect', join(root, 'nowhere')]), 2, 'there is no');
+    await expectError(runWispr(['protect', site, '-c', join(site, 'wispr.json')]), 2, 'either SITE or -c FILE');
+    await expectError(inSite('protect', '--nonsense'), 2, "unknown option '--nonsense'");
+    await expectError(inSite('protect'), 2, 'there is no terminal');
+  });
+});
+
+describe('wispr inspect', () => {
+  beforeAll(async () => {
+    await inSite('protect', ...withPassphrase);
+  });
+
+  it('shows what an object says, and that nothing is proved', async () => {
+    const { code, stdout, stderr } = await inSite('inspect', 'protected/index.html.protected');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /site +news\.example\n +path +\/index\.html\n +document +encrypted\n +set key +[\w-]{43}\n +publisher/,
+    );
+    expect(stdout).toMatch(/head +\d+ bytes\n +payload +\d+ bytes in 1 block/);
+    expect(stderr).toContain('none of this is proved');
+    const signed = await inSite('inspect', 'protected/robots.txt.protected');
+    expect(signed.stdout).toMatch(/signed, for everybody to read[\s\S]*media type +text\/plain; charset=utf-8/);
+  });
+
+  it('prints one JSON object where asked', async () => {
+    const { stdout, stderr } = await inSite('inspect', 'protected/a b.bin.protected', '--json');
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toMatchObject({
+      proved: false,
+      carrier: 'bare',
+      blocks: 1,
+      header: { path: '/a b.bin' },
+    });
+  });
+
+  it('says that an object is damaged, by its length', async () => {
+    const file = join(root, 'cut.protected');
+    const object = await readFile(join(site, 'protected/index.html.protected'));
+    await writeFile(file, object.subarray(0, -1));
+    expect((await runWispr(['inspect', file])).stdout).toMatch(/DAMAGED: \d+ bytes follow the head, \d+ bytes should/);
+  });
+
+  it('exits with 1 for other files, with 2 for none', async () => {
+    await expectError(inSite('inspect', 'wispr.json'), 1, 'not a protected object');
+    await expectError(inSite('inspect', 'nothing'), 2, 'there is no nothing');
+    await expectError(inSite('inspect', 'site'), 1, 'EISDIR');
+    await expectError(inSite('inspect'), 2, 'missing required argument');
+  });
+});
+
+describe('wispr verify', () => {
+  beforeEach(async () => {
+    await inSite('protect', ...withPassphrase);
+  });
+
+  it('exits with 0 for a good tree, and says what it did and what it cannot', async () => {
+    const result = await inSite('verify');
+    expect([result.code, result.stdout]).toEqual([0, '']);
+    expect(result.stderr).toMatch(
+      /site news\.example, signed by [\w-]{43}\n.*2 encrypted documents and 1 public document passed/,
+    );
+    expect(result.stderr).toContain('1 fallback page, not signed');
+    expect(result.stderr).toContain('note: that nothing is missing');
+    expectOneVoice(result);
+  });
+
+  it('exits with 3 when something is found, and names it with path and code', async () => {
+    await appendFile(join(site, 'protected/robots.txt'), 'Disallow: /');
+    await writeFile(join(site, 'protected/evil.js'), 'x');
+    const { code, stdout } = await inSite('verify', 'protected', '--quiet');
+    expect(code).toBe(3);
+    expect(stdout).toBe(
+      '/evil.js: file-unsigned: nothing signs this file\n/robots.txt: object-trailing: bytes follow the end of the object\n',
+    );
+    const json = await inSite('verify', 'protected', '--json');
+    expect([json.code, JSON.parse(json.stdout).findings.length]).toEqual([3, 2]);
+    await rm(join(site, 'protected/evil.js'));
+  });
+
+  it('checks a published site by its URL, without secret keys', async () => {
+    const host = await startContentHost();
+    for (const [path, content] of await snapshot(join(site, 'protected'))) {
+      host.files.set(encodeURI(`/${path}`), Buffer.from(content, 'base64'));
+    }
+    const good = await runWispr(['verify', host.origin, '/', '/a%20b.bin', '/robots.txt'], { cwd: root });
+    expect([good.code, good.stdout]).toEqual([0, '']);
+    expect(good.stderr).toContain('only the documents that were named were checked');
+    const bad = await runWispr(['verify', `${host.origin}/missing.html`], { cwd: root });
+    expect([bad.code, bad.stdout]).toEqual([3, expect.stringContaining('/missing.html: file-missing: ')]);
+    await host.close();
+    await expectError(runWispr(['verify', host.origin]), 1, 'ECONNREFUSED');
+  });
+
+  it('exits with 2 for wrong arguments', async () => {
+    await expectError(inSite('verify', 'nowhere'), 2, 'there is no nowhere');
+    await expectError(inSite('verify', 'protected', '/index.html'), 2, 'paths can be named with a URL only');
+    await expectError(inSite('verify', 'protected', '--publisher', 'me'), 2, 'is not a key id');
+    await expectError(inSite('verify', 'protected', '--site', 'A B'), 2, 'is not a host name');
+  });
+
+  it('checks that it is the expected publisher', async () => {
+    const { code, stdout } = await inSite('verify', 'protected', '--publisher', 'A'.repeat(43));
+    expect([code, stdout]).toEqual([3, expect.stringContaining('publisher-unexpected')]);
+  });
+});

@@ -1,0 +1,120 @@
+/** Fallback pages in a real browser: where they lead, with and without scripts. */
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { urlPathOf } from '../../core/site/path.ts';
+import { fallbackPageOf, renderFallbackPage } from '../../publisher/fallback-page.ts';
+import { readPage } from '../../publisher/site/page.ts';
+import { type ContentHost, startContentHost } from '../support/content-host.ts';
+
+const PATH = '/2026/caf\u00e9 & co/100% "it".html';
+const LAUNCH = {
+  executablePath: '/usr/bin/chromium',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+};
+
+let content: ContentHost;
+let reading: ContentHost;
+let browser: Browser;
+
+beforeAll(async () => {
+  [content, reading, browser] = await Promise.all([startContentHost(), startContentHost(), chromium.launch(LAUNCH)]);
+  reading.files.set(urlPathOf(PATH), Buffer.from('<title>read here</title>'));
+});
+afterAll(async () => {
+  await browser.close();
+  await Promise.all([content.close(), reading.close()]);
+});
+
+function publish(redirectAfter: number | 'never'): void {
+  const { teaser } = readPage(
+    Buffer.from('<title>"A" &amp; &lt;b&gt;</title><p data-wispr-excerpt>Teaser &lt;script>alert(1)&lt;/script>'),
+  );
+  const settings = { publisher: 'The News', content: content.origin, reading: reading.origin, redirectAfter };
+  const html = renderFallbackPage(fallbackPageOf(PATH, teaser, settings));
+  content.tricks.set(`${urlPathOf(PATH)}?q=1&r=%C3%A9`, (_, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
+  });
+}
+
+const url = () => `${content.origin}${urlPathOf(PATH)}?q=1&r=%C3%A9#part`;
+
+async function open(options: BrowserContextOptions = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('dialog', (dialog) => {
+    problems.push('a script of the excerpt ran');
+    void dialog.dismiss();
+  });
+  return { page, context, problems };
+}
+
+describe('a fallback page in a browser', () => {
+  it('attack 24: leads to the same document on the reading site; query and fragment survive', async () => {
+    publish(1);
+    const { page, context, problems } = await open();
+    await page.goto(url());
+    await page.waitForURL((at) => at.origin === reading.origin);
+    expect(page.url()).toBe(`${reading.origin}${urlPathOf(PATH)}?q=1&r=%C3%A9#part`);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('attack 24: leads there by its link as well, and stays where it shall', async () => {
+    publish('never');
+    const { page, context, problems } = await open();
+    await page.goto(url());
+    expect(await page.title()).toBe('"A" & <b>');
+    expect(await page.textContent('.excerpt')).toContain('Teaser <script>alert(1)</script>');
+    await page.getByRole('link', { name: 'Read' }).click();
+    await page.waitForURL((at) => at.origin === reading.origin);
+    expect(page.url()).toBe(`${reading.origin}${urlPathOf(PATH)}?q=1&r=%C3%A9#part`);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('works without scripts', async () => {
+    publish(0);
+    const { page, context } = await open({ javaScriptEnabled: false });
+    await page.goto(url());
+    await page.waitForURL((at) => at.origin === reading.origin);
+    expect(page.url()).toBe(reading.origin + urlPathOf(PATH));
+    await context.close();
+  });
+
+  it.each(['light', 'dark'] as const)('can be read in %s colours, on a telephone', async (colorScheme) => {
+    publish('never');
+    const { page, context } = await open({ colorScheme, viewport: { width: 360, height: 640 } });
+    await page.goto(url());
+    const [ink, paper] = await page.evaluate(() => {
+      const style = getComputedStyle(document.body);
+      return [style.color, style.backgroundColor];
+    });
+    expect(contrast(ink ?? '', paper ?? '')).toBeGreaterThan(7);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await context.close();
+  });
+});
+
+/** WCAG 2.2, "contrast ratio". */
+function contrast(a: string, b: string): number {
+  const [dark = 0, light = 0] = [a, b].map(luminance).sort((x, y) => x - y);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [r = 0, g = 0, b = 0] = [...colour.matchAll(/\d+/g)].map(([text]) => {
+    const part = Number(text) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
