@@ -1,8 +1,8 @@
 /** `wispr verify DIR`: checks a published tree as a mirror without keys can, and names everything that nothing signs. */
 import { resolve } from 'node:path';
-import { CodedError } from '../../core/errors.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
+import { ObjectError } from '../../core/object/errors.ts';
 import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../../core/site/path.ts';
 import { systemReason } from '../errors.ts';
 import { forEachInFlight } from '../in-flight.ts';
@@ -117,7 +117,7 @@ class TreeCheck {
     } catch (error) {
       if (error instanceof MissingContent)
         this.#report.find(at, 'file-missing', 'the content of this signed document is not there');
-      else if (error instanceof CodedError) this.#report.find(at, error.code, error.message);
+      else if (error instanceof ObjectError) this.#report.find(at, error.code, error.message);
       else throw error;
     }
   }

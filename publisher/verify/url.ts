@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { CodedError } from '../../core/errors.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
+import { ObjectError } from '../../core/object/errors.ts';
 import { documentPathOf, objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
 import { PublishError, systemReason } from '../errors.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
@@ -80,7 +81,7 @@ async function checkNamed(url: URL, named: string, site: KnownSite, report: Repo
     report.count(kind);
     if (kind === 'encrypted' && !carried && isPage(mediaTypeOf(path))) await checkFallback(url, path, site, report);
   } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
+    if (!(error instanceof ObjectError || error instanceof NoAnswer)) throw error;
     report.find(path, error.code, error.message);
   }
 }
