@@ -97,6 +97,16 @@ describe('in Chromium', () => {
     await page.context().close();
   });
 
+  it('a second invitation link in the same tab takes the place of the first', async () => {
+    const { page } = await openPage();
+    await page.goto(`${rig.server.readingUrl}/-/join#0000-0000-0000-0000`);
+    await page.fill('#password', PASSWORD);
+    await page.click('form#join button');
+    await page.waitForSelector('.problem');
+    await joinBy(page, 'second try');
+    await page.context().close();
+  });
+
   it('signing in leads back to the page, its query and its place, with picture, style and script', async () => {
     const { page, complaints } = await openPage();
     await joinBy(page, 'bert');
