@@ -22,7 +22,6 @@ export type KeyServerErrorCode =
   | 'database-unavailable'
   | 'row-unreadable'
   | 'bundle-missing'
-  | 'bundle-set-key'
   | 'bundle-foreign'
   | 'bundle-older'
   | 'bundle-conflict'

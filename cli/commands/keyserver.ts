@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { DEFAULT_CONFIG_FILE, forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
-import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { writeConfig } from '../../keyserver/set-up.ts';
 import { createState } from '../../keyserver/state.ts';
 import { print, say } from '../voice.ts';
@@ -31,6 +31,8 @@ async function run(options: Options): Promise<void> {
   const config = options.dev ? forDevelopment(configured) : configured;
   if (written) await introduce(file, config, options);
   if (written && !options.dev) return sayNextSteps(file);
+  // Only here: the other commands start faster without the web server.
+  const { startKeyServer } = await import('../../keyserver/server.ts');
   const server = await startKeyServer(config);
   const stopped = untilStopped(server); // listens for signals before anybody is told that the server is ready
   sayRunning(server, config, options);

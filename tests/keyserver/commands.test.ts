@@ -1,0 +1,139 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fromBase64url } from '../../core/encoding/base64url.ts';
+import { type RunningCommand, startWispr, wispr } from '../support/cli.ts';
+import { askForKeys, bind } from '../support/device.ts';
+import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { createPublisher, sealBundle, setOf, type TestPublisher } from '../support/publisher.ts';
+import { createReader } from '../support/reader.ts';
+
+let folder: string;
+let server: RunningCommand;
+let publisher: TestPublisher;
+beforeAll(async () => {
+  folder = temporaryFolder();
+  const listen = { host: '127.0.0.1', port: 0 };
+  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  const fetchFrom = { 'news.example': 'http://127.0.0.1:9' };
+  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify({ listen, reading: { listen }, ...paths, fetchFrom }));
+  server = await startWispr(folder, 'keyserver', '--dev');
+  publisher = await createPublisher();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+async function writeBundle(name: string, serial: number): Promise<void> {
+  const recipient = fromBase64url(readFileSync(join(folder, 'keyserver.pub'), 'utf8').trimEnd()) ?? new Uint8Array();
+  const { keyserver = '', reading = '' } = server.ready;
+  const options = { keyServer: keyserver, reading, content: 'https://cdn.example', serial };
+  writeFileSync(join(folder, name), await sealBundle(publisher, recipient, options));
+}
+
+describe('beside the running key server', () => {
+  it('a bundle is imported, again, and refused when it is older or none', async () => {
+    await writeBundle('one.bundle', 1);
+    await writeBundle('two.bundle', 2);
+    const first = await wispr(folder, 'admin', 'import', 'one.bundle');
+    expect(first).toMatchObject({ status: 0, stdout: '' });
+    expect(first.stderr).toContain(`fingerprint with what the publisher tells you: ${publisher.identity.id}`);
+    expect((await wispr(folder, 'admin', 'import', 'one.bundle')).stderr).toContain('here already');
+    expect((await wispr(folder, 'admin', 'import', 'two.bundle', '--json')).stdout).toContain('"outcome":"updated"');
+    const older = await wispr(folder, 'admin', 'import', 'one.bundle');
+    expect(older.status).toBe(1);
+    expect(older.stderr).toMatch(/^wispr: the bundle has serial 1; serial 2 is already here\nwispr: hint: .*\n$/);
+    expect((await wispr(folder, 'admin', 'import', 'none.bundle')).stderr).toContain(
+      'no key bundle can be read at none.bundle',
+    );
+    expect((await wispr(folder, 'admin', 'import', 'keyserver.pub')).status).toBe(1);
+  });
+
+  it('an invitation works at once, in the Reader and in a browser', async () => {
+    const plain = await wispr(folder, 'invite', 'anna', '--sets', 'day-1', '--until', '2099-06-30');
+    expect(plain.status).toBe(0);
+    const { keyserver = '', reading = '' } = server.ready;
+    const code = '[0-9A-HJKMNP-TV-Z]{4}(?:-[0-9A-HJKMNP-TV-Z]{4}){3}';
+    expect(plain.stdout).toMatch(
+      new RegExp(`^For the Reader: +wispr bind ${keyserver}#${code}\nFor a browser: +${reading}/-/join#${code}\n$`),
+    );
+    expect(plain.stderr).toContain('anna is a new subscriber: sets day-1 until 2099-06-30');
+    const [deviceCode = '', accountCode = ''] = [...plain.stdout.matchAll(/#(\S+)/g)].map(([, text]) => text);
+    const device = await bind({ keyServer: keyserver, publisher: publisher.identity.id }, deviceCode);
+    const answer = await askForKeys(device, [setOf(publisher, 'day-1').id, setOf(publisher, 'day-2').id]);
+    expect(answer).toMatchObject({ keys: [{}], refused: [{ reason: 'not-entitled' }] });
+    const browser = createReader(reading);
+    const joined = await browser.post('/-/join', { code: accountCode, password: 'ten characters' });
+    expect(joined.status).toBe(303);
+  });
+
+  it('a second invitation extends, and keeps what was granted', async () => {
+    const again = await wispr(folder, 'invite', 'Anna', '--until', '2099-12-31', '--json');
+    const { subscriber, created, grants } = JSON.parse(again.stdout);
+    expect([subscriber, created]).toEqual(['anna', false]);
+    expect(grants).toMatchObject([{ pattern: 'day-1', until: Date.UTC(2099, 11, 31, 23, 59, 59) / 1000 }]);
+  });
+
+  it('the list shows everything but secrets', async () => {
+    const { stdout } = await wispr(folder, 'admin', 'list');
+    expect(stdout).toMatch(
+      /anna: sets day-1 until 2099-12-31, password set, 1 session, 2 open invitations\n +device \S{8}…, connected/,
+    );
+    const json = (await wispr(folder, 'admin', 'list', '--json')).stdout;
+    expect(JSON.parse(json).subscribers).toMatchObject([{ name: 'anna', account: true, devices: [{}] }]);
+    for (const { key } of publisher.sets.values()) expect(json).not.toContain(Buffer.from(key).toString('base64url'));
+    expect(json).not.toMatch(/argon2|sealed|password/);
+  });
+
+  it('revoking is felt at once', async () => {
+    const invited = JSON.parse((await wispr(folder, 'invite', 'bert', '--json')).stdout);
+    const { keyserver = '' } = server.ready;
+    const device = await bind({ keyServer: keyserver, publisher: publisher.identity.id }, invited.reader.code);
+    const { status, stderr } = await wispr(folder, 'admin', 'revoke', 'bert');
+    expect([status, stderr]).toEqual([
+      0,
+      expect.stringContaining('bert is revoked: 1 device refused, 0 sessions ended'),
+    ]);
+    const answer = await askForKeys(device, [setOf(publisher, 'day-1').id]);
+    expect(answer.refused).toMatchObject([{ reason: 'revoked' }]);
+  });
+
+  it('ten processes at once lose nothing', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `reader ${index}`);
+    const outcomes = await Promise.all(names.map((name) => wispr(folder, 'invite', name)));
+    expect(outcomes.map(({ status }) => status)).toEqual(names.map(() => 0));
+    const { subscribers } = JSON.parse((await wispr(folder, 'admin', 'list', '--json')).stdout);
+    expect(subscribers.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(names));
+  });
+});
+
+describe('wrong arguments', () => {
+  it.each([
+    [['invite'], 2, /missing required argument 'NAME'/],
+    [['invite', 'anna', '--until', '2099-02-30'], 2, /"2099-02-30" is not a date/],
+    [['invite', 'anna', '--until', '2001-01-01'], 1, /not in the future/],
+    [['invite', 'anna', '--valid', 'soon'], 1, /1 to 90 whole days/],
+    [['invite', 'anna', '--valid', '0'], 1, /1 to 90 whole days/],
+    [['invite', 'anna', '--sets', 'a b'], 1, /cannot be a pattern/],
+    [['invite', '<script>'], 1, /cannot be the name of a subscriber/],
+    [['invite', ''], 1, /cannot be the name of a subscriber/],
+    [['admin', 'revoke', 'nobody'], 1, /there is no subscriber "nobody"/],
+    [['admin', 'frobnicate'], 2, /unknown command/],
+    [['invite', 'anna', '-c', 'none.json'], 1, /no configuration can be read at none\.json/],
+    [['keyserver', '--frobnicate'], 2, /unknown option/],
+  ] as [string[], number, RegExp][])('%j: exit code %i', async (args, status, words) => {
+    const outcome = await wispr(folder, ...args);
+    expect([outcome.status, outcome.stdout]).toEqual([status, '']);
+    expect(outcome.stderr).toMatch(words);
+    expect(outcome.stderr).toMatch(/^wispr: /);
+    expect(outcome.stderr).not.toMatch(/\.ts:\d/);
+  });
+
+  it('attack 49: of a name in quotes are a name, or refused', async () => {
+    const before = (await wispr(folder, 'admin', 'list')).stdout;
+    const outcome = await wispr(folder, 'admin', 'revoke', "'; DROP TABLE subscribers; --");
+    expect(outcome.status).toBe(1);
+    expect((await wispr(folder, 'admin', 'list')).stdout).toBe(before);
+  });
+});

@@ -1,0 +1,95 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
+import { importBundle } from '../../keyserver/import-bundle.ts';
+import { type Invitation, inviteSubscriber } from '../../keyserver/invitations.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { startKeyServer } from '../../keyserver/server.ts';
+import { openState } from '../../keyserver/state.ts';
+import { all } from '../../keyserver/storage/database.ts';
+import { startWispr } from '../support/cli.ts';
+import { askForKeys, bind, createDeviceKeys, post, systemTime } from '../support/device.ts';
+import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { createPublisher, sealBundle, setOf, type TestPublisher } from '../support/publisher.ts';
+
+const READERS = 120;
+let folder: string;
+let publisher: TestPublisher;
+beforeAll(async () => {
+  folder = temporaryFolder();
+  publisher = await createPublisher();
+  const listen = { host: '127.0.0.1', port: 0 };
+  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  writeFileSync(join(folder, 'keyserver.json'), JSON.stringify({ listen, reading: { listen }, ...paths }));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing; the devices bind again', async () => {
+  const server = await startWispr(folder, 'keyserver', '--dev');
+  const { keyserver = '', reading = '' } = server.ready;
+  const invitations = await prepare(keyserver, reading);
+  const provider = { keyServer: keyserver, publisher: publisher.identity.id };
+  const devices = await Promise.all(invitations.map(() => createDeviceKeys(provider)));
+  let answered = 0;
+  const attempts = devices.map(async (device, index) => {
+    const code = normaliseCode(invitations[index]?.deviceCode ?? '') ?? '';
+    const request = encodeBindingRequest(device, provider.publisher, code, systemTime());
+    const { status } = await post(keyserver, BINDING_PATH, request);
+    answered++;
+    if (answered === READERS / 4) server.child.kill('SIGKILL');
+    return status;
+  });
+  const outcomes = await Promise.allSettled(attempts);
+  await server.stop('SIGKILL');
+  const promised = outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value === 200).length;
+  expect(promised).toBeGreaterThanOrEqual(READERS / 4);
+
+  const again = await startKeyServer(
+    { ...configIn(folder), listen: addressOf(keyserver), reading: { listen: addressOf(reading) } },
+    { log: pino({ enabled: false }) },
+  );
+  try {
+    const { database } = again.state;
+    expect(all(database, 'PRAGMA foreign_key_check')).toEqual([]);
+    const before = countDevices(again.state);
+    expect(before).toBeGreaterThanOrEqual(promised); // what was answered is kept
+    const used = all<{ n: number }>(
+      database,
+      "SELECT count(*) AS n FROM invitations WHERE purpose = 'device' AND used_by IS NOT NULL",
+    );
+    expect(used).toEqual([{ n: before }]); // a code is used up if, and only if, its device is there
+    for (const [index, device] of devices.entries()) {
+      const bound = await bind(provider, invitations[index]?.deviceCode ?? '', device);
+      if (index % 20 === 0) expect((await askForKeys(bound, [setOf(publisher, 'day-1').id])).keys).toHaveLength(1);
+    }
+    expect(countDevices(again.state)).toBe(READERS);
+  } finally {
+    await again.close();
+  }
+});
+
+/** Imports a bundle and invites readers beside the running server. */
+async function prepare(keyServer: string, reading: string): Promise<Invitation[]> {
+  const state = await openState(configIn(folder));
+  const bundle = await sealBundle(publisher, state.recipient.publicKey, {
+    keyServer,
+    reading,
+    content: 'https://cdn.example',
+  });
+  await importBundle(state, bundle, { keyServer, reading });
+  const invitations = Array.from({ length: READERS }, (_, index) =>
+    inviteSubscriber(state, { name: `reader ${index}` }),
+  );
+  state.database.close();
+  return invitations;
+}
+
+function countDevices(state: Parameters<typeof overview>[0]): number {
+  return overview(state).subscribers.reduce((count, { devices }) => count + devices.length, 0);
+}
+
+function addressOf(origin: string) {
+  return { host: '127.0.0.1', port: Number(new URL(origin).port) };
+}

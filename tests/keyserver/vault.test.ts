@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { Vault } from '../../keyserver/vault.ts';
+
+const PLACE = { table: 'sets', row: 'a', keyId: 'a' };
+const [first, second] = [randomBytes(32), randomBytes(32)];
+const old = await Vault.create(new Map([[1, first]]));
+const both = await Vault.create(
+  new Map([
+    [1, first],
+    [2, second],
+  ]),
+);
+
+describe('the vault', () => {
+  it('opens what it sealed, at its place', async () => {
+    const sealed = await old.seal(PLACE, second);
+    expect(Buffer.from(await old.open(PLACE, sealed))).toEqual(Buffer.from(second));
+  });
+
+  it.each([
+    { ...PLACE, table: 'devices' },
+    { ...PLACE, row: 'b' },
+    { ...PLACE, keyId: 'b' },
+    { table: 'setsa', row: '', keyId: 'a' },
+  ])('attack 91: opens nothing at another place: %j', async (place) => {
+    const sealed = await old.seal(PLACE, second);
+    await expect(old.open(place, sealed)).rejects.toMatchObject({ code: 'row-unreadable' });
+  });
+
+  it('opens nothing that was altered or cut', async () => {
+    const sealed = await old.seal(PLACE, second);
+    for (let offset = 0; offset < sealed.length; offset++) {
+      const altered = Uint8Array.from(sealed);
+      altered[offset] = (altered[offset] ?? 0) ^ 1;
+      expect(await old.tryOpen(PLACE, altered)).toBeUndefined();
+      expect(await old.tryOpen(PLACE, sealed.subarray(0, offset))).toBeUndefined();
+    }
+  });
+
+  it('with a second version of the master key, opens old rows and seals new ones under the new version', async () => {
+    expect(await both.tryOpen(PLACE, await old.seal(PLACE, first))).toBeDefined();
+    const fresh = await both.seal(PLACE, first);
+    expect(fresh[3]).toBe(2);
+    expect(await old.tryOpen(PLACE, fresh)).toBeUndefined();
+    expect(await both.tryOpen(PLACE, fresh)).toBeDefined();
+  });
+
+  it('has the same decoy for the same name, also after the master key got another version', async () => {
+    expect(await old.decoyKey('x')).toEqual(await both.decoyKey('x'));
+    expect(await old.decoyKey('x')).not.toEqual(await old.decoyKey('y'));
+  });
+});
