@@ -15,8 +15,9 @@ const HELP = `npm run demo [-- OPTION…]
 `;
 
 const stopped = new Promise<void>((resolve) => {
-  process.once('SIGINT', () => resolve());
-  process.once('SIGTERM', () => resolve());
+  // Not once: npm passes on what the terminal has sent to this process already, and the second must not cut the ending short.
+  process.on('SIGINT', () => resolve());
+  process.on('SIGTERM', () => resolve());
 });
 
 process.exitCode = await main().catch((error: unknown) => {

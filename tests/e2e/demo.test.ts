@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ProxyAgent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { listeningOn, processesIn, type RunningProgram, runProgram, startProgram } from './programs.ts';
+import {
+  listeningOn,
+  processesIn,
+  ROOT,
+  type RunningProgram,
+  runProgram,
+  startCommand,
+  startProgram,
+} from './programs.ts';
 
 const DEMO = 'demo/main.ts';
 const KEYS = ['proxy', 'gateway', 'site', 'keyserver', 'reading', 'origin', 'cache'] as const;
@@ -25,7 +33,7 @@ beforeEach(() => {
   env = { ...process.env, TMPDIR: folder };
 });
 afterEach(async () => {
-  await running?.stop('SIGKILL');
+  await running?.stop();
   running = undefined;
   rmSync(folder, { recursive: true, force: true });
   rmSync(sites, { recursive: true, force: true });
@@ -103,6 +111,19 @@ describe('npm run demo', () => {
     const { code, stderr } = await running.stop('SIGINT');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expectNothingLeft();
+  });
+
+  test('ends as cleanly when npm is told to end', async () => {
+    running = startCommand(['npm', 'run', '--silent', 'demo', '--', '--json'], { env, cwd: ROOT });
+    const { proxy }: Addresses = JSON.parse(await running.line(/^\{/));
+    const ports = [Number(new URL(proxy).port)];
+    const sockets = listeningOn(ports);
+    expect(sockets.length).toBe(1);
+    await running.stop('SIGTERM');
+    expect(listeningOn(ports)).not.toContain(sockets[0]);
+    expect(processesIn(folder)).toEqual([]);
+    // npm itself keeps something there.
+    expect(readdirSync(folder).filter((name) => name.startsWith('wispr-'))).toEqual([]);
   });
 
   test('ends cleanly when it is stopped while it starts', async () => {

@@ -29,8 +29,14 @@ export interface RunningProgram {
 }
 
 /** Starts a program of this repository with the Node.js that runs the tests. */
-export function startProgram(file: string, args: readonly string[], options: ProgramOptions = {}): RunningProgram {
-  const child = spawn(process.execPath, [`${ROOT}${file}`, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+export function startProgram(file: string, args: readonly string[], options?: ProgramOptions): RunningProgram {
+  return startCommand([process.execPath, `${ROOT}${file}`, ...args], options);
+}
+
+/** Starts a command as it is typed. */
+export function startCommand(command: readonly string[], options: ProgramOptions = {}): RunningProgram {
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
