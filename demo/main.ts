@@ -15,7 +15,8 @@ const HELP = `npm run demo [-- OPTION…]
 `;
 
 const stopped = new Promise<undefined>((resolve) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined));
+  // Not once: npm passes on what the terminal has sent to this process already, and the second must not cut the ending short.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined));
 });
 
 process.exitCode = await main().catch((error: unknown) => {
@@ -31,16 +32,17 @@ async function main(): Promise<number> {
   if (options.help) return print(HELP, 0);
   const settings = await chooseSite(options.site);
   const world = await World.create(settings);
+  const telling = tell(world, settings, options.tamper === true, options.json ? () => undefined : tellStep());
   try {
-    const ending = await Promise.race([
-      tell(world, settings, options.tamper === true, options.json ? () => undefined : tellStep()),
-      stopped,
-    ]);
+    const ending = await Promise.race([telling, stopped]);
     if (ending === undefined) return 1; // stopped before the end
     report(ending, options);
     if (!options.once) await stopped;
     return ending.good ? 0 : 1;
   } finally {
+    await world.close();
+    // A step that was under way fails in a world that is gone, but may have written something first.
+    await telling.catch(() => undefined);
     await world.close();
     await stopAll();
   }
