@@ -13,7 +13,7 @@ export interface Outcome {
 
 /** Runs `wispr` to its end. */
 export async function wispr(folder: string, ...args: string[]): Promise<Outcome> {
-  const child = spawn(process.execPath, [WISPR, ...args], { cwd: folder });
+  const child = start(folder, args);
   const output = collect(child);
   const [status] = await once(child, 'close');
   return { status, ...output() };
@@ -30,7 +30,7 @@ export interface RunningCommand {
 
 /** Starts a `wispr` that stays, and waits for its line of JSON. */
 export async function startWispr(folder: string, ...args: string[]): Promise<RunningCommand> {
-  const child = spawn(process.execPath, [WISPR, ...args, '--json'], { cwd: folder });
+  const child = start(folder, [...args, '--json']);
   const output = collect(child);
   const closed = once(child, 'close');
   const line = await new Promise<string>((resolve, reject) => {
@@ -46,6 +46,19 @@ export async function startWispr(folder: string, ...args: string[]): Promise<Run
     return status;
   };
   return { child, ready: JSON.parse(line), output, stop };
+}
+
+/** A test that fails or times out must not leave a process behind: what still runs ends with the tests. */
+const running = new Set<ChildProcessWithoutNullStreams>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+function start(folder: string, args: string[]): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [WISPR, ...args], { cwd: folder });
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
 }
 
 function collect(child: ChildProcessWithoutNullStreams) {
