@@ -17,6 +17,7 @@ const DEBIAN = {
     ['nginx-light', '/usr/sbin/nginx'],
     ['chromium', '/usr/bin/chromium'],
     ['openssl', '/usr/bin/openssl'],
+    ['curl', '/usr/bin/curl'],
     ['python3.11-doc', '/usr/share/doc/python3.11/html/index.html'],
     ['debian-handbook', '/usr/share/doc/debian-handbook/html/en-US/index.html'],
   ],

@@ -1,7 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { CacheConfigError } from '../../cache-config/errors.ts';
 import { CACHE_NAMES, type CacheName, type CacheParameters } from '../../cache-config/parameters.ts';
 import { renderCacheConfig } from '../../cache-config/render.ts';
+import { parseConfiguration } from '../../publisher/configuration/read.ts';
+import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
 import { UsageError } from '../voice.ts';
 
 /** What the command line gives; `undefined` stands for the configuration's own default. */
@@ -54,7 +57,7 @@ export function cacheConfigText(name: CacheName, options: CacheConfigOptions): s
   }
   if (name === 'nginx' && options.readingOrigin === undefined) {
     throw new UsageError('the configuration for nginx needs --reading-origin', {
-      hint: 'add the origin of the reading site, like --reading-origin https://read.news.example',
+      hint: 'add the origin of the reading site, like --reading-origin https://read.news.example, or run this where wispr.json is',
     });
   }
   try {
@@ -79,7 +82,10 @@ export function addCacheConfigCommand(program: Command): void {
     .option('--listen <host:port>', 'IP address and port to listen on', endpoint)
     .option('--state-directory <dir>', 'where the server keeps its files')
     .option('--root <dir>', 'nginx: the protected site')
-    .option('--reading-origin <url>', 'nginx: where browsers without a reader are sent')
+    .option(
+      '--reading-origin <url>',
+      'nginx: where browsers without a reader are sent (default: "reading" in wispr.json here)',
+    )
     .option('--max-age <seconds>', 'nginx: how long caches may keep an answer', wholeNumber)
     .option('--backend <host:port>', 'varnish: the content host', endpoint)
     .option('--client <network>', 'squid: who may use it (repeatable)', collect)
@@ -87,8 +93,17 @@ export function addCacheConfigCommand(program: Command): void {
     .option('--disk <MB>', 'squid: disk for the cache, 0 for none', wholeNumber)
     .option('--largest <MB>', 'varnish, squid: the largest object that is kept', wholeNumber);
   command.action((name: CacheName, options: CacheConfigOptions) => {
-    command.configureOutput().writeOut?.(cacheConfigText(name, options));
+    command
+      .configureOutput()
+      .writeOut?.(cacheConfigText(name, name === 'nginx' ? withReadingOrigin(options) : options));
   });
+}
+
+/** What the publisher's configuration says, where there is one. */
+function withReadingOrigin(options: CacheConfigOptions): CacheConfigOptions {
+  if (options.readingOrigin !== undefined || !existsSync(CONFIGURATION_FILE)) return options;
+  const { reading } = parseConfiguration(readFileSync(CONFIGURATION_FILE, 'utf8'), CONFIGURATION_FILE);
+  return { ...options, readingOrigin: reading };
 }
 
 function wholeNumber(text: string): number {

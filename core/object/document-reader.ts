@@ -86,7 +86,7 @@ export class DocumentReader {
    * @throws ObjectError as {@link create}
    */
   async confirm(context: ReadingContext): Promise<DocumentReader> {
-    if (isEncrypted(this.head.header)) await findSetKey(this.head.header.set, context);
+    if (isEncrypted(this.head.header)) await findValidKey(this.head.header.set, context);
     return this;
   }
 
@@ -140,7 +140,7 @@ export class DocumentReader {
     const block = await readBlock(this.head, index, payload);
     if (!this.#shape.encrypted) return block;
     const message = await this.#decrypt(block, index, index === blockCount(this.#shape) - 1);
-    if (index === 0) this.#readFront(message);
+    if (index === 0 && this.#metadata === undefined) this.#readFront(message);
     return message;
   }
 
@@ -218,14 +218,19 @@ export async function openDocument(
 }
 
 /** Step 10. */
-async function findSetKey(id: KeyId, { findKey, now }: ReadingContext): Promise<Uint8Array> {
+async function findSetKey(id: KeyId, context: ReadingContext): Promise<Uint8Array> {
+  const { key } = await findValidKey(id, context);
+  if ((await keyIdOf('set', key)) !== id)
+    throw new ObjectError('key-id-mismatch', 'the key at hand is not the key of this set');
+  return key;
+}
+
+async function findValidKey(id: KeyId, { findKey, now }: ReadingContext): Promise<SetKey> {
   const found = await findKey(id);
   if (found === undefined) throw new ObjectError('key-missing', 'there is no key for the set of this document');
   if (now < found.notBefore || now > found.notAfter) {
     const [from, until] = [found.notBefore, found.notAfter].map((time) => new Date(time * 1000).toISOString());
     throw new ObjectError('key-not-valid-now', `the key of this set is valid from ${from} until ${until}`);
   }
-  if ((await keyIdOf('set', found.key)) !== id)
-    throw new ObjectError('key-id-mismatch', 'the key at hand is not the key of this set');
-  return found.key;
+  return found;
 }

@@ -12,6 +12,7 @@ const INDEX_DOCUMENT = 'index.html';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses
 const REFUSED_IN_SEGMENT = /[/\\\u0000-\u001f\u007f]/;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
+const ONLY_UNRESERVED = /^[A-Za-z0-9._~-]*$/;
 
 /** Whether `text` is a document's path in its one canonical form. */
 export function isDocumentPath(text: unknown): text is string {
@@ -60,6 +61,7 @@ function percentDecode(segment: string): string | undefined {
 }
 
 function percentEncode(segment: string): string {
+  if (ONLY_UNRESERVED.test(segment)) return segment;
   return Array.from(utf8(segment), (byte) => {
     const character = String.fromCharCode(byte);
     return UNRESERVED.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;

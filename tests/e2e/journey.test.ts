@@ -1,0 +1,232 @@
+/**
+ * "Publish your own site" of the README, command by command with the real program: a publisher, an operator and a reader, each in a
+ * directory of their own, with an empty home.
+ */
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accepts, freePort } from '../../cache-config/child.ts';
+import { findServer } from '../../cache-config/servers.ts';
+import { type Ended, ROOT, type RunningProgram, startCommand, startProgram } from './programs.ts';
+
+const WISPR = 'bin/wispr.js';
+const SITE = 'news.example';
+const ARTICLE = '2026/11/17/the great tide.html';
+const ARTICLE_URL = `http://${SITE}/2026/11/17/the%20great%20tide.html`;
+/** Stands in the article and in no teaser. */
+const FURTHER_DOWN = 'bathing machine';
+
+const folder = mkdtempSync(join(tmpdir(), 'wispr-journey-'));
+const publisher = join(folder, 'publisher');
+const operator = join(folder, 'operator');
+const reader = join(folder, 'reader');
+const host = join(folder, 'host');
+const passphrase = join(folder, 'passphrase');
+const running: RunningProgram[] = [];
+
+let origins: { keyserver: string; reading: string };
+let content: string;
+let invitation: { reader: { link: string } };
+
+beforeAll(() => {
+  for (const directory of [publisher, operator, reader, host]) mkdirSync(directory);
+  writeFileSync(passphrase, 'six words that nobody would guess\n', { mode: 0o600 });
+});
+afterAll(async () => {
+  for (const program of running.reverse()) await program.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts `wispr` as somebody types it in a directory, which is their home too. */
+function start(cwd: string, ...args: string[]): RunningProgram {
+  return startProgram(WISPR, args, { cwd, env: { PATH: process.env.PATH, HOME: cwd } });
+}
+
+async function wispr(cwd: string, ...args: string[]): Promise<Ended> {
+  return start(cwd, ...args).ended;
+}
+
+/** A command that has to go well; what it prints. */
+async function good(cwd: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await wispr(cwd, ...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr });
+  return stdout;
+}
+
+async function stays<Ready>(cwd: string, ...args: string[]): Promise<Ready> {
+  const program = start(cwd, ...args, '--json');
+  running.push(program);
+  return JSON.parse(await program.line(/^\{"/));
+}
+
+/** Nobody's name server knows the site: `--connect-to` says where it is. */
+function startProxy(home: string): Promise<{ proxy: string; sites: { site: string; gateway: string }[] }> {
+  return stays(home, 'proxy', '--port', '0', '--connect-to', `${SITE}:80:${new URL(content).host}`);
+}
+
+async function curl(...args: string[]): Promise<Ended> {
+  return startCommand(['curl', '--silent', '--show-error', '--noproxy', '', ...args]).ended;
+}
+
+/** What a person does in an editor. */
+function edit(file: string, ...changes: readonly (readonly [before: string, after: string])[]): void {
+  const text = changes.reduce(
+    (whole, [before, after]) => {
+      expect(whole.split(before).length).toBe(2);
+      return whole.replace(before, after);
+    },
+    readFileSync(file, 'utf8'),
+  );
+  writeFileSync(file, text);
+}
+
+function modeOf(file: string): string {
+  return (statSync(file).mode & 0o777).toString(8);
+}
+
+describe('publishing a site of one’s own', () => {
+  test('init makes keys and a configuration', async () => {
+    const printed = await good(publisher, 'init', `https://${SITE}`, '--passphrase-file', passphrase);
+    expect(printed).toContain('wispr.json');
+    expect(readdirSync(publisher).sort()).toEqual(['publisher.keys', 'wispr.json']);
+    expect(modeOf(join(publisher, 'publisher.keys'))).toBe('600');
+  });
+
+  test('keyserver writes its configuration and keyserver.pub, then runs', async () => {
+    await good(operator, 'keyserver');
+    expect(readdirSync(operator).sort()).toEqual(['keyserver.db', 'keyserver.json', 'keyserver.pub', 'master.key']);
+    for (const file of ['keyserver.db', 'master.key']) expect(modeOf(join(operator, file))).toBe('600');
+    edit(
+      join(operator, 'keyserver.json'),
+      ['"host": "0.0.0.0", "port": 8443', '"host": "127.0.0.1", "port": 0'],
+      ['"host": "0.0.0.0", "port": 8444', '"host": "127.0.0.1", "port": 0'],
+    );
+    origins = await stays(operator, 'keyserver', '--dev');
+  });
+
+  test('protect turns site/ into protected/, and writes keys.bundle', async () => {
+    cpSync(join(ROOT, 'examples/newspaper/site'), join(publisher, 'site'), { recursive: true });
+    cpSync(join(operator, 'keyserver.pub'), join(publisher, 'keyserver.pub'));
+    edit(
+      join(publisher, 'wispr.json'),
+      [`"content": "https://${SITE}"`, `"content": "http://${SITE}"`],
+      [`"keyServer": "https://keys.${SITE}"`, `"keyServer": "${origins.keyserver}"`],
+      [`"reading": "https://read.${SITE}"`, `"reading": "${origins.reading}"`],
+    );
+    await good(publisher, 'protect', '--passphrase-file', passphrase);
+    expect(readdirSync(publisher)).toEqual(expect.arrayContaining(['keys.bundle', 'protected']));
+    expect(readFileSync(join(publisher, 'site', ARTICLE), 'utf8')).toContain(FURTHER_DOWN);
+    for (const file of filesIn(join(publisher, 'protected')))
+      expect(readFileSync(file).includes(FURTHER_DOWN)).toBe(false);
+  });
+
+  test('admin import hands the keys to the key server while it runs', async () => {
+    await good(operator, 'admin', 'import', join(publisher, 'keys.bundle'));
+    const { publisher: known, sets } = JSON.parse(await good(operator, 'admin', 'list', '--json'));
+    expect(known).toMatchObject({ serial: 1 });
+    expect(sets).toEqual([expect.objectContaining({ site: SITE, name: 'subscribers' })]);
+  });
+
+  test('cache-config prints what nginx takes', async () => {
+    const port = await freePort();
+    content = `http://127.0.0.1:${port}`;
+    const place = ['--listen', `127.0.0.1:${port}`, '--root', join(publisher, 'protected'), '--state-directory', host];
+    const printed = await good(publisher, 'cache-config', 'nginx', ...place);
+    expect(printed).toContain(`return 302 ${origins.reading}`);
+    writeFileSync(
+      join(host, 'nginx.conf'),
+      process.getuid?.() === 0 ? printed.replace('user www-data', 'user root') : printed,
+    );
+    const nginx = [findServer('nginx') ?? 'nginx', '-p', host, '-c', join(host, 'nginx.conf'), '-e', 'stderr'];
+    expect((await startCommand([...nginx, '-t']).ended).code).toBe(0);
+    running.push(startCommand([...nginx, '-g', 'daemon off;']));
+    await expect.poll(() => accepts(port), { timeout: 10_000 }).toBe(true);
+    for (const server of ['varnish', 'squid']) expect(await good(publisher, 'cache-config', server)).not.toBe('');
+  });
+
+  test('invite prints two links', async () => {
+    invitation = JSON.parse(await good(operator, 'invite', 'ada', '--json'));
+    expect(invitation.reader.link).toMatch(/^http:\/\/127\.0\.0\.1:\d+#[0-9A-Z-]+$/);
+  });
+});
+
+describe('reading it', () => {
+  test('bind connects, and proxy hands out the site byte for byte', async () => {
+    await good(reader, 'bind', invitation.reader.link, '--trust-site', SITE, '--yes');
+    for (const file of filesIn(reader)) expect({ file, mode: modeOf(file) }).toEqual({ file, mode: '600' });
+    const proxy = await startProxy(reader);
+    const original = readFileSync(join(publisher, 'site', ARTICLE), 'utf8');
+    const through = await curl('-x', proxy.proxy, ARTICLE_URL);
+    expect(through).toEqual({ code: 0, stdout: original, stderr: '' });
+    const [site] = proxy.sites;
+    expect(site).toMatchObject({ site: SITE });
+    const { hostname, port } = new URL(site?.gateway ?? '');
+    const gateway = await curl(
+      '--resolve',
+      `${hostname}:${port}:127.0.0.1`,
+      `${site?.gateway}2026/11/17/the%20great%20tide.html`,
+    );
+    expect(gateway).toEqual({ code: 0, stdout: original, stderr: '' });
+  });
+
+  test('without the proxy, the host has a teaser and ciphertext', async () => {
+    const page = await curl(`${content}/2026/11/17/the%20great%20tide.html`);
+    expect(page.stdout).toContain(`${origins.reading}/2026/11/17/the%20great%20tide.html`);
+    expect(page.stdout).not.toContain(FURTHER_DOWN);
+    const object = await curl(`${content}/2026/11/17/the%20great%20tide.html.protected`);
+    expect(object.stdout.slice(0, 8)).toBe('wispr/1\n');
+  });
+
+  test('the link of the invitation works once', async () => {
+    const other = join(folder, 'other');
+    mkdirSync(other);
+    const { code, stdout, stderr } = await wispr(other, 'bind', invitation.reader.link, '--trust-site', SITE, '--yes');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^wispr: /m);
+  });
+
+  test('who is revoked gets no keys any more, and a page that says so', async () => {
+    const home = join(folder, 'ben');
+    mkdirSync(home);
+    const { reader: link } = JSON.parse(await good(operator, 'invite', 'ben', '--json'));
+    await good(home, 'bind', link.link, '--trust-site', SITE, '--yes');
+    await good(operator, 'admin', 'revoke', 'ben');
+    const { proxy } = await startProxy(home);
+    const answer = await curl('--dump-header', '-', '-x', proxy, ARTICLE_URL);
+    expect(answer.stdout).toMatch(/^wispr-refusal: device-revoked\r$/m);
+    expect(answer.stdout).not.toContain(FURTHER_DOWN);
+  });
+});
+
+describe('looking after it', () => {
+  test('verify finds nothing wrong in what was made, and a changed byte by name', async () => {
+    const mirror = join(folder, 'mirror');
+    cpSync(join(publisher, 'protected'), mirror, { recursive: true });
+    await good(folder, 'verify', mirror);
+    await good(publisher, 'verify');
+    await good(publisher, 'verify', content, '/', '/2026/11/17/the%20great%20tide.html');
+    const object = join(mirror, `${ARTICLE}.protected`);
+    const bytes = readFileSync(object);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
+    writeFileSync(object, bytes);
+    const { code, stdout } = await wispr(folder, 'verify', mirror);
+    expect(code).toBe(3);
+    expect(stdout).toContain(ARTICLE);
+  });
+
+  test('inspect shows what a protected file says', async () => {
+    const printed = await good(publisher, 'inspect', join('protected', `${ARTICLE}.protected`));
+    expect(printed).toContain(SITE);
+    expect(printed).toContain(`/${ARTICLE}`);
+  });
+
+  test('SIGTERM ends what stays, well', async () => {
+    for (const program of running.splice(0).reverse()) expect((await program.stop()).code).toBe(0);
+  });
+});
+
+function filesIn(directory: string): string[] {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
