@@ -8,7 +8,5 @@ if (major < 24 || (major === 24 && minor < 15)) {
   );
   process.exitCode = 1;
 } else {
-  const { existsSync } = await import('node:fs');
-  const compiled = new URL('../dist/cli/main.js', import.meta.url);
-  await import(existsSync(compiled) ? compiled.href : '../cli/main.ts');
+  await import('../cli/main.ts');
 }
