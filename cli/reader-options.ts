@@ -1,8 +1,8 @@
 /** What the reader's commands have in common: where the database is, how it is opened, and how sockets are redirected. */
-import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ConnectTo, type Passphrase, parseConnectTo, ReaderError } from '../client-proxy/index.ts';
-import { askSecret, canAsk } from './terminal.ts';
+import { readNewPassphrase, readPassphrase } from './passphrase.ts';
+import { canAsk } from './terminal.ts';
 import { UsageError } from './voice.ts';
 
 export interface ReaderFlags {
@@ -22,7 +22,7 @@ export function addReaderOptions(command: Command): Command {
       'the key that the database is sealed with (default: $XDG_CONFIG_HOME/wispr/reader.key)',
     )
     .option('--passphrase', 'protect a new database by a passphrase instead, asked for on the terminal')
-    .option('--passphrase-file <file>', 'the same, with the passphrase in the first line of FILE')
+    .option('--passphrase-file <file>', 'the same, with the passphrase in a file')
     .option(
       '--connect-to <rule>',
       'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; may be repeated',
@@ -32,14 +32,14 @@ export function addReaderOptions(command: Command): Command {
 }
 
 /** The options that the functions of the reader take. */
-export function readerOptions({ data, keyFile, passphraseFile, passphrase, connectTo }: ReaderFlags) {
-  const given = passphraseFile !== undefined ? fromFile(passphraseFile) : passphrase ? askTwiceIfNew : undefined;
+export async function readerOptions({ data, keyFile, passphraseFile, passphrase, connectTo }: ReaderFlags) {
+  const given = passphraseFile !== undefined ? await fromFile(passphraseFile) : passphrase ? fromTerminal : undefined;
   return {
     connectTo,
     ...(data !== undefined && { dataDirectory: data }),
     ...(keyFile !== undefined && { keyFile }),
     ...(given && { passphrase: given }),
-    ...(canAsk() && { askPassphrase: askTwiceIfNew }),
+    ...(canAsk() && { askPassphrase: fromTerminal }),
   };
 }
 
@@ -66,25 +66,16 @@ function collect(text: string, previous: readonly ConnectTo[]): readonly Connect
   }
 }
 
-function fromFile(file: string): Passphrase {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`the passphrase cannot be read: ${(error as Error).message}`);
-  }
-  const [passphrase = ''] = text.split(/\r?\n/, 1);
-  if (passphrase === '') throw new UsageError(`the first line of ${file} is empty, and no passphrase`);
+/** Read before anything is opened, so that a wrong name changes nothing. */
+async function fromFile(file: string): Promise<Passphrase> {
+  const passphrase = await readPassphrase(file);
   return async () => passphrase;
 }
 
-const askTwiceIfNew: Passphrase = async (isNew) => {
-  if (!canAsk())
-    throw new UsageError('a passphrase cannot be asked for without a terminal', {
-      hint: 'use --passphrase-file <file>',
-    });
-  const passphrase = await askSecret(isNew ? 'choose a passphrase for the reader' : 'passphrase of the reader');
-  if (isNew && passphrase === '') throw new UsageError('an empty passphrase protects nothing');
-  if (isNew && passphrase !== (await askSecret('the same again'))) throw new UsageError('the two passphrases differ');
+const fromTerminal: Passphrase = async (isNew) => {
+  const passphrase = isNew
+    ? await readNewPassphrase(undefined, 'choose a passphrase for the reader')
+    : await readPassphrase(undefined, 'passphrase of the reader');
+  if (passphrase === '') throw new UsageError('an empty passphrase protects nothing');
   return passphrase;
 };

@@ -13,7 +13,7 @@ export function canAsk(): boolean {
 
 /** A question with yes or no; anything but yes is no. */
 export async function askYesOrNo(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
     return /^y(?:es)?$/i.test((await lines.question(`wispr: ${question} [y/N] `)).trim());
   } finally {

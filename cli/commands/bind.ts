@@ -39,7 +39,7 @@ export function addBindCommand(program: Command): void {
 async function runBind(argument: string, flags: BindFlags): Promise<void> {
   const link = argument === '-' ? await readLink() : argument;
   const result = await bindSite({
-    ...readerOptions(flags),
+    ...(await readerOptions(flags)),
     link,
     trustSites: flags.trustSite.map((site) => site.toLowerCase()),
     dnsServers: flags.dnsServer,

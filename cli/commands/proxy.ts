@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { DEFAULT_PORT, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions, runAsTyped } from '../reader-options.ts';
+import { printable } from '../terminal.ts';
 import { print, say } from '../voice.ts';
 
 interface ProxyFlags extends ReaderFlags {
@@ -26,10 +27,10 @@ async function runProxy(flags: ProxyFlags): Promise<void> {
   const { port, parentProxy, quiet, json } = flags;
   const stopped = nextSignal();
   const proxy = await startProxy({
-    ...readerOptions(flags),
+    ...(await readerOptions(flags)),
     port,
     ...(parentProxy !== undefined && { parentProxy }),
-    ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${address}`}: ${code}`) }),
+    ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
   });
   if (json) print(JSON.stringify({ proxy: proxy.url, sites: await proxy.sites() }));
   if (!quiet) await greet(proxy);

@@ -2,8 +2,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSquid } from '../../cache-config/servers.ts';
 import { redirect } from '../../client-proxy/content/connect-to.ts';
-import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { bindSite, parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import { closeServer, listenOnLoopback } from '../support/hostile-host.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -277,6 +278,34 @@ describe('a parent proxy', () => {
     } finally {
       await proxy.close();
       await closeServer(parent);
+    }
+  });
+
+  it('that is a real Squid carries documents, and keeps them: the content host is asked once', async () => {
+    const squid = await startSquid({ connectLoopback: true });
+    const carried = await startReaderRig({ bind: false });
+    const origin = `http://127.0.0.1:${carried.host.port}`;
+    const site = { site: 'news.example', content: [origin], reading: 'https://read.news.example' };
+    carried.keyServer.descriptor = carried.publisher.descriptor(carried.keyServer.origin, { sites: [site] });
+    await bindSite({ ...carried.storage, link: carried.keyServer.invite(), trustSites: ['news.example'] });
+    const content = Buffer.alloc(500_000, 'kept by a cache that cannot read it ');
+    const object = await carried.publisher.object('/a.bin', { content });
+    carried.host.handlers.set('/a.bin.protected', (_, response) =>
+      response
+        .writeHead(200, { 'cache-control': 'public, max-age=600, no-transform', 'content-length': object.length })
+        .end(object),
+    );
+    const proxy = await startProxy({ ...carried.storage, port: 0, parentProxy: squid.url });
+    try {
+      for (let reading = 0; reading < 3; reading++)
+        expect((await send(proxy.port, carried.url('/a.bin'))).body.equals(content)).toBe(true);
+      const part = await send(proxy.port, carried.url('/a.bin'), { headers: { range: 'bytes=400000-400009' } });
+      expect([part.status, part.body.equals(content.subarray(400_000, 400_010))]).toEqual([206, true]);
+      expect(carried.host.requests.map(({ url }) => url)).toEqual(['/a.bin.protected']);
+    } finally {
+      await proxy.close();
+      await carried.close();
+      await squid.stop();
     }
   });
 
