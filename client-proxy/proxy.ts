@@ -60,7 +60,11 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     requestTimeout: 0,
     keepAliveTimeout: 65_000,
   });
-  const ownPort = () => (server.address() as AddressInfo | null)?.port;
+  let port: number | undefined; // asked for at every request, so not of the socket
+  server.once('listening', () => {
+    port = (server.address() as AddressInfo).port;
+  });
+  const ownPort = () => port;
   const upstream = new Upstream({ ...options, ownPort });
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
   try {
