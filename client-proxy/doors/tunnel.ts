@@ -7,11 +7,11 @@ import type { BoundSites } from '../bound-sites.ts';
 import { redirect } from '../content/connect-to.ts';
 import { isOwnPort, loop } from '../content/connector.ts';
 import type { Upstream } from '../content/upstream.ts';
-import { VIA } from '../documents/representation.ts';
 import { ReaderError, reasonOf } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { refusalPage } from '../pages/refusal.ts';
 import { PAGE_HEADERS, renderPage } from '../pages/template.ts';
+import { VIA } from './header-fields.ts';
 import { parseAuthority } from './request-target.ts';
 
 export interface TunnelOptions {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
-import { VIA } from '../documents/representation.ts';
+import { VIA } from '../doors/header-fields.ts';
 import { ReaderError, reasonOf } from '../errors.ts';
 import { PAGE_HEADERS, type Page, renderPage } from './template.ts';
 import { refusalText } from './texts.ts';
