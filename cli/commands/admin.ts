@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
+import { reasonOf } from '../../core/errors.ts';
 import { MAXIMUM_BUNDLE_LENGTH } from '../../core/keys/bundle.ts';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
 import { KeyServerError } from '../../keyserver/errors.ts';
@@ -100,8 +101,7 @@ function readBundle(file: string): Uint8Array {
       throw new Error(`it is longer than ${MAXIMUM_BUNDLE_LENGTH} bytes, which no key bundle is`);
     return readFileSync(file);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new KeyServerError('bundle-missing', `no key bundle can be read at ${file}: ${reason}`, {
+    throw new KeyServerError('bundle-missing', `no key bundle can be read at ${file}: ${reasonOf(cause)}`, {
       cause,
       hint: 'the publisher makes it with "wispr protect"',
     });

@@ -2,7 +2,7 @@
 import { acceptBinding, encodeBindingRequest } from '../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
-import { nowInSeconds } from '../clock.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';

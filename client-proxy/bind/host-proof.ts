@@ -2,13 +2,14 @@
  * Whether a host names a publisher (DESIGN section 7): by the file `/.well-known/wispr-site` over HTTPS, or a DNS TXT record. A
  * descriptor's claim to a host counts only then.
  */
+
 import { Resolver } from 'node:dns/promises';
 import type { Dispatcher } from 'undici';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { reasonOf } from '../../core/errors.ts';
 import { HOST_PROOF_PATH, isHostProof } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { reasonOf } from '../errors.ts';
 import { exchange } from '../keys/exchange.ts';
 import { LIMITS } from '../limits.ts';
 

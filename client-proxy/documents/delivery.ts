@@ -2,8 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import type { ContentCoding } from '../../core/object/metadata.ts';
+import { createDecoder } from '../../node-support/content-coding.ts';
 import type { HeaderFields } from '../doors/header-fields.ts';
 
 export interface Delivery {
@@ -49,8 +49,7 @@ async function deliverUndone(
   content: AsyncIterator<Uint8Array>,
 ): Promise<void> {
   response.writeHead(status, headers);
-  const decoder = undo === 'gzip' ? createGunzip() : createBrotliDecompress();
-  await pipeline(Readable.from(startingWith(first, content), { objectMode: false }), decoder, response);
+  await pipeline(Readable.from(startingWith(first, content), { objectMode: false }), createDecoder(undo), response);
 }
 
 async function* startingWith(

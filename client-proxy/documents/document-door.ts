@@ -9,8 +9,8 @@ import { isSingleRange, parseByteRange, sliceOf } from '../../core/reading/byte-
 import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { BoundSite } from '../bound-sites.ts';
-import { nowInSeconds } from '../clock.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { type HeaderFields, VIA } from '../doors/header-fields.ts';
 import { LIMITS } from '../limits.ts';

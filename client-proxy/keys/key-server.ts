@@ -4,7 +4,7 @@ import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
 import { DESCRIPTOR_PATH, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_REQUEST_PATH, REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
-import { nowInSeconds } from '../clock.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { type ExchangeAnswer, exchange } from './exchange.ts';

@@ -4,7 +4,6 @@
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { OpenedDocument, SetKey } from '../../core/object/document-reader.ts';
@@ -15,6 +14,7 @@ import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { documentPathOf } from '../../core/site/path.ts';
+import { createDecoder } from '../../node-support/content-coding.ts';
 import { findKeyForReading } from '../entitlement.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Provider, siteReadAt } from '../provider.ts';
@@ -123,7 +123,7 @@ async function stream(
 ): Promise<void> {
   const source = Readable.from(content, { objectMode: false });
   if (coded === undefined) return pipeline(source, response);
-  return pipeline(source, coded === 'gzip' ? createGunzip() : createBrotliDecompress(), response);
+  return pipeline(source, createDecoder(coded), response);
 }
 
 async function endWithout({ content }: OpenedDocument, response: Response, status: 200 | 304 | 416): Promise<void> {

@@ -4,6 +4,7 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts'
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../../core/site/path.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemReason } from '../errors.ts';
 import { forEachInFlight } from '../in-flight.ts';
 import { leadsTo, MAXIMUM_FALLBACK_PAGE, parseFallbackPage } from './fallback-check.ts';
@@ -34,7 +35,7 @@ export async function verifyTree(directory: string, options: VerifyTreeOptions =
   const report = new ReportBuilder();
   for (const path of others) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
   const byPath = new Map(files.map((file) => [file.path, file]));
-  const site = await readProvider(byPath, { now: Math.floor(Date.now() / 1000), ...options }, report);
+  const site = await readProvider(byPath, { now: nowInSeconds(), ...options }, report);
   report.note(
     'that nothing is missing, and that nothing is older than the rest, cannot be told yet: there is no signed list of documents',
   );

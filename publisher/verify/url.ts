@@ -5,6 +5,7 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts'
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { documentPathOf, objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError, systemReason } from '../errors.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
 import { printable } from '../text.ts';
@@ -41,7 +42,7 @@ export async function verifyUrl(
   options: Partial<ProviderOptions> = {},
 ): Promise<VerifyReport> {
   const report = new ReportBuilder();
-  const site = await readProvider(url, { now: Math.floor(Date.now() / 1000), ...options }, report);
+  const site = await readProvider(url, { now: nowInSeconds(), ...options }, report);
   if (url.protocol === 'http:')
     report.note('over http, the host proof does not prove that the host is the one that was meant');
   report.note('only the documents that were named were checked: there is no signed list of documents yet');
