@@ -62,7 +62,7 @@ export async function importBundle(state: KeyServerState, bytes: Uint8Array, ori
   });
 }
 
-/** Step by step: publisher, workspace, serial; of two bundles with one serial, only the very same is accepted. */
+/** Step B5 of docs/spec/keys.md: publisher, workspace, serial; of two bundles with one serial, only the very same is accepted. */
 function compare(known: ProviderRow, bundle: OpenedBundle, digest: string): 'updated' | 'unchanged' {
   if (bundle.publisher !== known.publisher) {
     throw foreign(`the bundle is by the publisher ${bundle.publisher}; this key server serves ${known.publisher}`);

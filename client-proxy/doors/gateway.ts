@@ -1,4 +1,4 @@
-/** The gateway: connected sites below `localhost`, a secure context for browsers without any settings (DESIGN section 9). */
+/** The gateway: connected sites below `localhost`, a secure context for browsers without any settings. */
 import type { HeaderFields } from './header-fields.ts';
 
 /** Decrypted pages come from this machine; that must not let them look around on it. */

@@ -8,8 +8,7 @@ import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
 export interface Exchange {
-  readonly method?: 'GET' | 'POST';
-  readonly contentType?: string;
+  /** Canonical JSON, to be posted; without it, the exchange is a GET. */
   readonly body?: Uint8Array;
   /** Bytes of the answer. */
   readonly maximumLength: number;
@@ -33,16 +32,16 @@ export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
   path: string,
-  { method = 'GET', contentType, body, maximumLength }: Exchange,
+  { body, maximumLength }: Exchange,
 ): Promise<ExchangeAnswer> {
   if (!isOrigin(origin, { allowLoopback: true }))
     throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
   try {
     const answer = await request(origin + path, {
       dispatcher,
-      method,
+      method: body ? 'POST' : 'GET',
       signal: AbortSignal.timeout(LIMITS.exchangeTimeout),
-      headers: { accept: '*/*', ...(contentType && { 'content-type': contentType }) },
+      headers: { accept: '*/*', ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body }),
     });
     const date = Date.parse(String(answer.headers.date ?? ''));
