@@ -51,9 +51,3 @@ export class ReaderError extends CodedError<ReaderErrorCode> {
     super(code, message, options);
   }
 }
-
-/** The text of anything thrown, for a message that says why. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors.at(-1));
-  return error instanceof Error ? error.message || error.name : String(error);
-}

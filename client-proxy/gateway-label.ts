@@ -1,4 +1,4 @@
-/** The name of a site below `localhost`: one DNS label, because `a.com.localhost` and `b.com.localhost` share cookies (DESIGN section 9). */
+/** The name of a site below `localhost`: one DNS label, because `a.com.localhost` and `b.com.localhost` share cookies. */
 import { sha256 } from '#primitives';
 import { utf8 } from '../core/encoding/bytes.ts';
 

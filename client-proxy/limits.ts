@@ -1,13 +1,7 @@
-/** Every bound of the reader's programs, in one place. Lengths in bytes, times in milliseconds. */
+/** Every bound of the reader's programs, in one place; those of messages about keys are in `MESSAGE_LIMITS` of `core/keys`. Lengths in bytes, times in milliseconds. */
 export const LIMITS = {
   /** Header fields of a request or an answer together. */
   headerFields: 32_768,
-  /** A provider descriptor, as fetched. */
-  descriptor: 65_536,
-  /** A host's proof, a file or one TXT record. */
-  hostProof: 4_096,
-  /** A key server's answer to a binding request or a key request. */
-  keyServerAnswer: 262_144,
   /** What is taken of an unwanted answer to keep its connection, instead of closing it. */
   drained: 65_536,
   /** What is held of an answer's body before its sender has to wait. */

@@ -16,3 +16,9 @@ export abstract class CodedError<Code extends string = string> extends Error {
     this.name = new.target.name;
   }
 }
+
+/** The text of anything thrown, for a message that says why. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors.at(-1));
+  return error instanceof Error ? error.message || error.name : String(error);
+}

@@ -1,7 +1,7 @@
 /** `npm run demo`: the whole journey on this machine, told in a dozen lines. */
 import { parseArgs } from 'node:util';
 import { stopAll } from '../cache-config/servers.ts';
-import { CodedError } from '../core/errors.ts';
+import { CodedError, reasonOf } from '../core/errors.ts';
 import { chooseSite } from './site.ts';
 import { type Ending, tell } from './story.ts';
 import { World } from './world.ts';
@@ -21,7 +21,7 @@ const stopped = new Promise<undefined>((resolve) => {
 
 process.exitCode = await main().catch((error: unknown) => {
   const known = error instanceof CodedError ? error : undefined;
-  process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`demo: ${reasonOf(error)}\n`);
   if (known?.hint) process.stderr.write(`demo: hint: ${known.hint}\n`);
   return 1;
 });
@@ -62,7 +62,7 @@ function readOptions(): Options | undefined {
     return parseArgs({ options: { once: flag, site: { type: 'string' }, tamper: flag, json: flag, help: flag } })
       .values;
   } catch (error) {
-    process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n${HELP}`);
+    process.stderr.write(`demo: ${reasonOf(error)}\n${HELP}`);
     return undefined;
   }
 }

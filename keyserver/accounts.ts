@@ -1,11 +1,12 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
+import { inTransaction } from '../node-support/sqlite.ts';
 import { digest } from './digest.ts';
 import { findInvitation, markUsed } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
 import type { KeyServerState } from './state.ts';
-import { type Database, first, run, transaction } from './storage/database.ts';
+import { type Database, first, run } from './storage/database.ts';
 import { findSubscriber, type Subscriber } from './subscribers.ts';
 
 /** Seconds for which a session lasts. */
@@ -30,7 +31,7 @@ export async function joinWithCode(state: KeyServerState, code: string, password
   findInvitation(state, code, 'account', ''); // before the costly part
   const stored = await hashPassword(password);
   const { database, now } = state;
-  return transaction(database, () => {
+  return inTransaction(database, () => {
     const invitation = findInvitation(state, code, 'account', '');
     markUsed(database, invitation, ACCOUNT_USER);
     run(database, 'DELETE FROM sessions WHERE subscriber = ?', invitation.subscriber);
@@ -50,7 +51,7 @@ export async function signIn(state: KeyServerState, name: string, password: stri
   const { database } = state;
   const account = findAccount(database, name);
   if (!(await verifyPassword(account?.password, password)) || !account) return undefined;
-  return transaction(database, () => createSession(state, account.subscriber));
+  return inTransaction(database, () => createSession(state, account.subscriber));
 }
 
 /** Who a session's token belongs to; `undefined` if there is no such session any more. */

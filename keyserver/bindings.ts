@@ -3,12 +3,13 @@ import { toBase64url } from '../core/encoding/base64url.ts';
 import { answerBinding, type VerifiedBindingRequest, verifyBindingRequest } from '../core/keys/binding.ts';
 import type { KeyId } from '../core/keys/key-id.ts';
 import { REQUEST_TIME_TOLERANCE } from '../core/keys/key-request.ts';
+import { inTransaction } from '../node-support/sqlite.ts';
 import { digest } from './digest.ts';
 import { KeyServerError } from './errors.ts';
 import { findInvitation, markUsed } from './invitations.ts';
 import type { ProviderReader } from './provider.ts';
 import type { KeyServerState } from './state.ts';
-import { run, transaction } from './storage/database.ts';
+import { run } from './storage/database.ts';
 
 /**
  * Answers a binding request. The device is in the database, and its code used up, before the answer leaves; a device that lost the answer
@@ -30,7 +31,7 @@ export async function bindDevice(
   findInvitation(state, verified.code, 'device', keysDigest); // before the costly part
   const { answer, deviceKey } = await answerBinding(request, verified, keyServer);
   const sealed = await state.vault.seal(devicePlace(keysDigest, deviceKey.id), deviceKey.key);
-  transaction(state.database, () => storeDevice(state, verified, { keysDigest, keyId: deviceKey.id, sealed }));
+  inTransaction(state.database, () => storeDevice(state, verified, { keysDigest, keyId: deviceKey.id, sealed }));
   return answer;
 }
 

@@ -1,14 +1,16 @@
 /** Imports the publisher's sealed key bundle: all of it or nothing, and never an older one. */
+
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
 import { type BundledSet, type OpenedBundle, openBundle } from '../core/keys/bundle.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from '../core/keys/descriptor.ts';
 import type { KeyId } from '../core/keys/key-id.ts';
+import { inTransaction } from '../node-support/sqlite.ts';
 import { setPlace } from './entitlement.ts';
 import { KeyServerError } from './errors.ts';
 import { type ProviderRow, readProviderRow } from './provider.ts';
 import type { KeyServerState } from './state.ts';
-import { type Database, first, run, transaction } from './storage/database.ts';
+import { type Database, first, run } from './storage/database.ts';
 
 /** The origins under which this key server is reached; a bundle whose descriptor names others would lead readers astray. */
 export interface Origins {
@@ -50,7 +52,7 @@ export async function importBundle(state: KeyServerState, bytes: Uint8Array, ori
   checkOrigins(descriptor, origins);
   const sealed = await Promise.all(bundle.sets.map((set) => sealSet(state, set)));
   const digest = toBase64url(await sha256(bytes));
-  return transaction(state.database, () => {
+  return inTransaction(state.database, () => {
     const known = readProviderRow(state.database);
     const outcome = known ? compare(known, bundle, digest) : 'pinned';
     const newSets = outcome === 'unchanged' ? 0 : store(state, bundle, digest, descriptorBytes, sealed);
@@ -60,7 +62,7 @@ export async function importBundle(state: KeyServerState, bytes: Uint8Array, ori
   });
 }
 
-/** Step by step: publisher, workspace, serial; of two bundles with one serial, only the very same is accepted. */
+/** Step B5 of docs/spec/keys.md: publisher, workspace, serial; of two bundles with one serial, only the very same is accepted. */
 function compare(known: ProviderRow, bundle: OpenedBundle, digest: string): 'updated' | 'unchanged' {
   if (bundle.publisher !== known.publisher) {
     throw foreign(`the bundle is by the publisher ${bundle.publisher}; this key server serves ${known.publisher}`);

@@ -1,9 +1,10 @@
 /** Invitations: one-time codes that connect a device, or make an account on the reading site. Only their digests are stored. */
 import { randomBytes } from '#primitives';
+import { inTransaction } from '../node-support/sqlite.ts';
 import { digest } from './digest.ts';
 import { KeyServerError } from './errors.ts';
 import type { KeyServerState } from './state.ts';
-import { type Database, first, run, transaction } from './storage/database.ts';
+import { type Database, first, run } from './storage/database.ts';
 import {
   findSubscriber,
   type Grant,
@@ -62,7 +63,7 @@ export function inviteSubscriber(state: KeyServerState, request: InvitationReque
   const patterns = request.sets?.map(parseSetPattern);
   const expires = now() + checkedDays(request.validDays) * DAY;
   checkUntil(request.until, now());
-  return transaction(database, () => {
+  return inTransaction(database, () => {
     const known = findSubscriber(database, name);
     const id = known ? readmit(database, known) : createSubscriber(database, name, now());
     grant(database, id, patterns ?? (known ? undefined : [ALL_SETS]), request.until, now());

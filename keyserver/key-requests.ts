@@ -11,11 +11,12 @@ import {
   type RefusalReason,
 } from '../core/keys/key-request.ts';
 import { type NamedKey, type WrappedKey, wrapKey } from '../core/keys/wrapped-key.ts';
+import { inTransaction } from '../node-support/sqlite.ts';
 import { devicePlace } from './bindings.ts';
 import { decideKey } from './entitlement.ts';
 import { KeyServerError } from './errors.ts';
 import type { KeyServerState } from './state.ts';
-import { first, run, transaction } from './storage/database.ts';
+import { first, run } from './storage/database.ts';
 import type { Subscriber } from './subscribers.ts';
 
 /** Seconds between two notes of when a device was last seen. */
@@ -104,7 +105,7 @@ function checkFreshness(
   const { database } = state;
   const now = state.now();
   if (Math.abs(time - now) > REQUEST_TIME_TOLERANCE) return 'stale-request';
-  return transaction(database, () => {
+  return inTransaction(database, () => {
     run(database, 'DELETE FROM nonces WHERE expires < ?', now);
     const sql = 'INSERT OR IGNORE INTO nonces (device, nonce, expires) VALUES (?, ?, ?)';
     if (run(database, sql, device.id, nonce, time + REQUEST_TIME_TOLERANCE).changes === 0) return 'replayed-request';

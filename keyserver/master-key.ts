@@ -7,8 +7,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
+import { createFile } from '../node-support/create-file.ts';
 import { KeyServerError } from './errors.ts';
-import { createFile } from './files.ts';
 
 const FIRST_LINE = 'wispr-master-key/1';
 const KEY_LENGTH = 32;

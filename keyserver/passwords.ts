@@ -1,28 +1,19 @@
-/** Password hashing: Argon2id (RFC 9106) from node:crypto, a bounded number at a time. Stored as `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
-import { argon2 } from 'node:crypto';
+/** Password hashing: Argon2id, a bounded number at a time. Stored as `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 import { equalSecrets, randomBytes } from '#primitives';
 import { utf8 } from '../core/encoding/bytes.ts';
+import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH, type Argon2idCost, argon2id } from '../node-support/argon2id.ts';
 import { KeyServerError } from './errors.ts';
 
-interface Cost {
-  /** KiB. */
-  readonly memory: number;
-  readonly passes: number;
-  readonly parallelism: number;
-}
-
-interface StoredPassword extends Cost {
+interface StoredPassword extends Argon2idCost {
   readonly salt: Uint8Array;
   readonly hash: Uint8Array;
 }
 
 /** RFC 9106, section 4, the second recommended choice, on one lane because Node gives each hash one thread. */
-const COST: Cost = { memory: 65_536, passes: 3, parallelism: 1 };
+const COST: Argon2idCost = { memory: 65_536, passes: 3, parallelism: 1 };
 /** What a stored hash may ask of this machine. */
-const LOWEST: Cost = { memory: 8192, passes: 1, parallelism: 1 };
-const HIGHEST: Cost = { memory: 262_144, passes: 10, parallelism: 4 };
-const SALT_LENGTH = 16;
-const HASH_LENGTH = 32;
+const LOWEST: Argon2idCost = { memory: 8192, passes: 1, parallelism: 1 };
+const HIGHEST: Argon2idCost = { memory: 262_144, passes: 10, parallelism: 4 };
 const STORED = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
 /** Characters of the shortest password that is accepted. */
@@ -47,8 +38,8 @@ const queue: (() => void)[] = [];
  * @throws KeyServerError `busy`
  */
 export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(SALT_LENGTH);
-  const hash = await derive(password, { ...COST, salt });
+  const salt = randomBytes(ARGON2ID_SALT_LENGTH);
+  const hash = await derive(password, COST, salt);
   const { memory, passes, parallelism } = COST;
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
 }
@@ -61,7 +52,8 @@ export async function hashPassword(password: string): Promise<string> {
  */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
   const expected = stored === undefined ? nobody() : parseStored(stored);
-  const hash = await derive(password, expected);
+  const { memory, passes, parallelism } = expected;
+  const hash = await derive(password, { memory, passes, parallelism }, expected.salt);
   return equalSecrets(hash, expected.hash) && stored !== undefined;
 }
 
@@ -76,21 +68,13 @@ function parseStored(text: string): StoredPassword {
 }
 
 function nobody(): StoredPassword {
-  return { ...COST, salt: new Uint8Array(SALT_LENGTH), hash: new Uint8Array(HASH_LENGTH) };
+  return { ...COST, salt: new Uint8Array(ARGON2ID_SALT_LENGTH), hash: new Uint8Array(ARGON2ID_LENGTH) };
 }
 
-async function derive(
-  password: string,
-  { memory, passes, parallelism, salt }: Cost & { salt: Uint8Array },
-): Promise<Uint8Array> {
+async function derive(password: string, cost: Argon2idCost, salt: Uint8Array): Promise<Uint8Array> {
   await takeTurn();
   try {
-    return await new Promise((resolve, reject) => {
-      // NFC: the same password typed on two keyboards may arrive in two forms.
-      const message = utf8(password.normalize('NFC'));
-      const parameters = { message, nonce: salt, parallelism, tagLength: HASH_LENGTH, memory, passes };
-      argon2('argon2id', parameters, (error, hash) => (error ? reject(error) : resolve(hash)));
-    });
+    return await argon2id(password, cost, salt);
   } finally {
     const next = queue.shift();
     if (next) next();

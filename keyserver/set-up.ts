@@ -1,8 +1,8 @@
 /** The first run: writes a configuration where there is none. */
-
+import { reasonOf } from '../core/errors.ts';
+import { createFile } from '../node-support/create-file.ts';
 import { configTemplate } from './config-template.ts';
 import { KeyServerError } from './errors.ts';
-import { createFile } from './files.ts';
 
 /**
  * Writes a commented configuration, unless there is a file already.
@@ -14,9 +14,12 @@ export function writeConfig(file: string, options: { readonly dev: boolean }): b
   try {
     return createFile(file, configTemplate(options), 0o644);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new KeyServerError('config-unwritable', `the configuration cannot be written at ${file}: ${reason}`, {
-      cause,
-    });
+    throw new KeyServerError(
+      'config-unwritable',
+      `the configuration cannot be written at ${file}: ${reasonOf(cause)}`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -4,9 +4,10 @@ import { type KeyPair, randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { utf8 } from '../core/encoding/bytes.ts';
 import { recipientIdOf } from '../core/keys/bundle.ts';
+import { nowInSeconds } from '../node-support/clock.ts';
+import { createFile } from '../node-support/create-file.ts';
 import type { KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
-import { createFile } from './files.ts';
 import { createMasterKey, readMasterKeys } from './master-key.ts';
 import {
   asDatabaseError,
@@ -32,17 +33,12 @@ export interface KeyServerState {
   readonly now: () => number;
 }
 
-/** The time by this machine's clock, in seconds since 1970. */
-function systemTime(): number {
-  return Math.floor(Date.now() / 1000);
-}
-
 /**
  * Opens the state of a key server. Where there is none yet, makes it: master key, database, recipient key pair, public key file.
  *
  * @throws KeyServerError `master-key-…`, `database-…`; nothing was changed then
  */
-export async function openState(config: KeyServerConfig, now: () => number = systemTime): Promise<KeyServerState> {
+export async function openState(config: KeyServerConfig, now: () => number = nowInSeconds): Promise<KeyServerState> {
   if (databaseExists(config.data)) return openExisting(config, now);
   if (!existsSync(config.masterKey)) createMasterKey(config.masterKey);
   createFile(config.data, '', 0o600); // SQLite gives its other files the same rights

@@ -1,7 +1,8 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
+import { inTransaction } from '../node-support/sqlite.ts';
 import { KeyServerError } from './errors.ts';
 import type { KeyServerState } from './state.ts';
-import { all, type Database, first, run, transaction } from './storage/database.ts';
+import { all, type Database, first, run } from './storage/database.ts';
 
 const MAXIMUM_NAME_LENGTH = 64;
 const MAXIMUM_PATTERN_LENGTH = 100;
@@ -83,7 +84,7 @@ export function revokeSubscriber(
   { database, now }: KeyServerState,
   name: string,
 ): { name: string; devices: number; sessions: number } {
-  return transaction(database, () => {
+  return inTransaction(database, () => {
     const subscriber = findSubscriber(database, name);
     if (!subscriber) {
       throw new KeyServerError('subscriber-unknown', `there is no subscriber "${printable(name)}"`, {

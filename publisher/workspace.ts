@@ -1,6 +1,7 @@
 /** Where a publisher's files lie: everything beside `wispr.json`. */
-import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { createFile } from '../node-support/create-file.ts';
 import { PublishError, systemCode, systemReason } from './errors.ts';
 import { MAXIMUM_KEY_STORE_LENGTH } from './keys/key-store.ts';
 
@@ -64,7 +65,7 @@ export async function withLock<Result>({ keyStore }: Workspace, work: () => Prom
 
 async function takeLock(lock: string): Promise<void> {
   for (let attempt = 0; attempt < 2; attempt++) {
-    if (await linkLock(lock)) {
+    if (makeLock(lock)) {
       held.add(lock);
       return;
     }
@@ -76,18 +77,12 @@ async function takeLock(lock: string): Promise<void> {
   });
 }
 
-/** Makes the lock in one step, with our process id in it; `false` if there is one. */
-async function linkLock(lock: string): Promise<boolean> {
-  const beside = `${lock}-${process.pid}`;
+/** Makes the lock, with our process id in it; `false` if there is one. */
+function makeLock(lock: string): boolean {
   try {
-    await writeFile(beside, String(process.pid), { mode: 0o600 });
-    await link(beside, lock);
-    return true;
+    return createFile(lock, String(process.pid), 0o600);
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return false;
     throw new PublishError('output-failed', `cannot make ${lock}: ${systemReason(error)}`, { cause: error });
-  } finally {
-    await rm(beside, { force: true });
   }
 }
 

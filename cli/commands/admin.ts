@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { MAXIMUM_BUNDLE_LENGTH } from '../../core/keys/bundle.ts';
+import { reasonOf } from '../../core/errors.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
 import { KeyServerError } from '../../keyserver/errors.ts';
 import { type ImportResult, importBundle } from '../../keyserver/import-bundle.ts';
@@ -96,12 +97,11 @@ function describeDevice({ id, created, lastSeen, revoked }: DeviceOverview): str
 
 function readBundle(file: string): Uint8Array {
   try {
-    if (statSync(file).size > MAXIMUM_BUNDLE_LENGTH)
-      throw new Error(`it is longer than ${MAXIMUM_BUNDLE_LENGTH} bytes, which no key bundle is`);
+    if (statSync(file).size > MESSAGE_LIMITS.bundle)
+      throw new Error(`it is longer than ${MESSAGE_LIMITS.bundle} bytes, which no key bundle is`);
     return readFileSync(file);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new KeyServerError('bundle-missing', `no key bundle can be read at ${file}: ${reason}`, {
+    throw new KeyServerError('bundle-missing', `no key bundle can be read at ${file}: ${reasonOf(cause)}`, {
       cause,
       hint: 'the publisher makes it with "wispr protect"',
     });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { reasonOf } from '../../core/errors.ts';
 import { DEFAULT_CONFIG_FILE, forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { writeConfig } from '../../keyserver/set-up.ts';
@@ -84,6 +85,6 @@ function reloadCertificates(server: RunningKeyServer): void {
     server.reload();
     say('certificates were read again');
   } catch (error) {
-    say(`the certificates stay as they were: ${error instanceof Error ? error.message : error}`);
+    say(`the certificates stay as they were: ${reasonOf(error)}`);
   }
 }

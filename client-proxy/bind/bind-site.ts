@@ -1,8 +1,8 @@
-/** Connects this device with a publisher, for the sites that the reader confirms: DESIGN section 7, docs/spec/keys.md, "Binding". */
+/** Connects this device with a publisher, for the sites that the reader confirms: docs/spec/keys.md, "Binding". */
 import { acceptBinding, encodeBindingRequest } from '../../core/keys/binding.ts';
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
-import { nowInSeconds } from '../clock.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
@@ -96,7 +96,7 @@ async function connect(
   return { name, publisher, keyServer, sites };
 }
 
-/** Looks for the binding with this publisher and key server, and for others that hold one of its sites (ATTACKS row 70). */
+/** Looks for the binding with this publisher and key server, and for others that hold one of its sites: the end of step D4. */
 function checkAgainst(
   bindings: readonly StoredBinding[],
   { descriptor }: FetchedDescriptor,

@@ -1,14 +1,16 @@
 /**
- * Whether a host names a publisher (DESIGN section 7): by the file `/.well-known/wispr-site` over HTTPS, or a DNS TXT record. A
+ * Whether a host names a publisher, step D4 of docs/spec/keys.md: by the file `/.well-known/wispr-site` over HTTPS, or a DNS TXT record. A
  * descriptor's claim to a host counts only then.
  */
+
 import { Resolver } from 'node:dns/promises';
 import type { Dispatcher } from 'undici';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { reasonOf } from '../../core/errors.ts';
 import { HOST_PROOF_PATH, isHostProof } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { reasonOf } from '../errors.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { exchange } from '../keys/exchange.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -33,7 +35,9 @@ export async function checkHostProof(site: string, publisher: KeyId, options: Pr
 }
 
 async function checkFile(site: string, publisher: KeyId, { dispatcher }: ProofOptions): Promise<void> {
-  const answer = await exchange(dispatcher, `https://${site}`, HOST_PROOF_PATH, { maximumLength: LIMITS.hostProof });
+  const answer = await exchange(dispatcher, `https://${site}`, HOST_PROOF_PATH, {
+    maximumLength: MESSAGE_LIMITS.hostProof,
+  });
   if (answer.status !== 200) throw new Error(`https://${site}${HOST_PROOF_PATH} answered ${answer.status}`);
   if (!isHostProof(fromUtf8(answer.body) ?? '', publisher))
     throw new Error(`https://${site}${HOST_PROOF_PATH} names another publisher, or none`);
@@ -46,7 +50,7 @@ async function checkRecord(site: string, publisher: KeyId, { dnsServers }: Proof
   const timer = setTimeout(() => resolver.cancel(), LIMITS.exchangeTimeout);
   try {
     const records = await resolver.resolveTxt(name);
-    const texts = records.map((pieces) => pieces.join('')).filter((text) => text.length <= LIMITS.hostProof);
+    const texts = records.map((pieces) => pieces.join('')).filter((text) => text.length <= MESSAGE_LIMITS.hostProof);
     if (!texts.some((text) => isHostProof(text, publisher)))
       throw new Error(`the TXT records of ${name} name another publisher, or none`);
   } catch (error) {

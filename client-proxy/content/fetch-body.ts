@@ -1,7 +1,8 @@
 /** One GET to a content host. What goes wrong has one of two names: no answer, or one that is not an answer. */
+
 import type { Dispatcher } from 'undici';
+import { reasonOf } from '../../core/errors.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
-import { reasonOf } from '../errors.ts';
 import { BodyQueue } from './body-queue.ts';
 import type { Upstream } from './upstream.ts';
 

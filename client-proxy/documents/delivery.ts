@@ -2,10 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createBrotliDecompress, createGunzip } from 'node:zlib';
-import type { ByteRange } from '../../core/object/geometry.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
-import type { HeaderFields } from './representation.ts';
+import { createDecoder } from '../../node-support/content-coding.ts';
+import type { HeaderFields } from '../doors/header-fields.ts';
 
 export interface Delivery {
   readonly status: number;
@@ -50,8 +49,7 @@ async function deliverUndone(
   content: AsyncIterator<Uint8Array>,
 ): Promise<void> {
   response.writeHead(status, headers);
-  const decoder = undo === 'gzip' ? createGunzip() : createBrotliDecompress();
-  await pipeline(Readable.from(startingWith(first, content), { objectMode: false }), decoder, response);
+  await pipeline(Readable.from(startingWith(first, content), { objectMode: false }), createDecoder(undo), response);
 }
 
 async function* startingWith(
@@ -72,19 +70,4 @@ function drained(response: ServerResponse): Promise<void> {
     response.once('drain', done);
     response.once('close', done);
   });
-}
-
-/** A range of content that comes from its beginning. */
-export async function* sliceOf(
-  content: AsyncIterable<Uint8Array>,
-  { start, end }: ByteRange,
-): AsyncGenerator<Uint8Array> {
-  let position = 0;
-  for await (const piece of content) {
-    const from = Math.max(0, start - position);
-    const to = Math.min(piece.length, end - position);
-    if (to > from) yield piece.subarray(from, to);
-    position += piece.length;
-    if (position >= end) return;
-  }
 }

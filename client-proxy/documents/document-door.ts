@@ -5,17 +5,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { DocumentReader, OpenedDocument } from '../../core/object/document-reader.ts';
+import { isSingleRange, parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { openAt } from '../../core/reading/open-at.ts';
+import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
+import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { BoundSite } from '../bound-sites.ts';
-import { nowInSeconds } from '../clock.ts';
 import type { Upstream } from '../content/upstream.ts';
+import { type HeaderFields, VIA } from '../doors/header-fields.ts';
 import { LIMITS } from '../limits.ts';
-import { isSingleRange, parseByteRange } from './byte-range.ts';
 import { ContentSource } from './content-source.ts';
-import { deliver, sliceOf } from './delivery.ts';
+import { deliver } from './delivery.ts';
 import { fetchBlocks } from './fetch-blocks.ts';
-import { chooseRepresentation, type HeaderFields, type Representation } from './representation.ts';
-import { isNotModified, rangeApplies } from './validators.ts';
 
 export interface DocumentRequest {
   readonly bound: BoundSite;
@@ -69,11 +70,7 @@ async function serveFresh(exchange: Exchange): Promise<void> {
   else await sendWhole(opened, chosen, response);
 }
 
-function sendWhole(
-  { content, metadata }: OpenedDocument,
-  chosen: Representation,
-  response: ServerResponse,
-): Promise<void> {
+function sendWhole({ content, metadata }: OpenedDocument, chosen: Decorated, response: ServerResponse): Promise<void> {
   const { headers, undo } = chosen;
   return deliver(response, { status: 200, headers, content, length: metadata.contentLength, undo });
 }
@@ -81,7 +78,7 @@ function sendWhole(
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */
 async function serveRangeOf(
   opened: OpenedDocument,
-  chosen: Representation,
+  chosen: Decorated,
   header: string,
   exchange: Exchange,
 ): Promise<void> {
@@ -113,7 +110,7 @@ async function serveRemembered(exchange: Exchange): Promise<boolean> {
  */
 async function serveBlocks(
   reader: DocumentReader,
-  chosen: Representation,
+  chosen: Decorated,
   header: string,
   exchange: Exchange,
 ): Promise<boolean> {
@@ -136,7 +133,7 @@ async function serveBlocks(
 
 function sendRange(
   content: AsyncGenerator<Uint8Array>,
-  { headers }: Representation,
+  { headers }: Decorated,
   { start, end }: { readonly start: number; readonly end: number },
   total: number,
   response: ServerResponse,
@@ -150,17 +147,22 @@ function sendRange(
   return deliver(response, { status: 206, headers: fields, content, length });
 }
 
-async function represent(reader: DocumentReader, { request, decorate }: Exchange): Promise<Representation> {
-  const chosen = await chooseRepresentation(reader, request.headers);
-  return { ...chosen, headers: decorate(chosen.headers) };
+/** A representation with the headers that leave this program. */
+interface Decorated extends Omit<Representation, 'headers'> {
+  readonly headers: HeaderFields;
 }
 
-function endNotModified(response: ServerResponse, { headers }: Representation): void {
+async function represent(reader: DocumentReader, { request, decorate }: Exchange): Promise<Decorated> {
+  const chosen = await chooseRepresentation(reader, request.headers);
+  return { ...chosen, headers: decorate({ ...chosen.headers, via: VIA }) };
+}
+
+function endNotModified(response: ServerResponse, { headers }: Decorated): void {
   const { 'content-type': _type, 'content-length': _length, 'content-encoding': _coding, ...rest } = headers;
   response.writeHead(304, rest).end();
 }
 
-function endUnsatisfiable(response: ServerResponse, { headers }: Representation, total: number): void {
+function endUnsatisfiable(response: ServerResponse, { headers }: Decorated, total: number): void {
   const { 'content-type': _type, ...rest } = headers;
   response.writeHead(416, { ...rest, 'content-length': '0', 'content-range': `bytes */${total}` }).end();
 }

@@ -1,5 +1,5 @@
-/** The gateway: connected sites below `localhost`, a secure context for browsers without any settings (DESIGN section 9). */
-import type { HeaderFields } from '../documents/representation.ts';
+/** The gateway: connected sites below `localhost`, a secure context for browsers without any settings. */
+import type { HeaderFields } from './header-fields.ts';
 
 /** Decrypted pages come from this machine; that must not let them look around on it. */
 const CLOSED_FEATURES = 'local-network=(), local-network-access=(), loopback-network=()';

@@ -1,8 +1,10 @@
 /** Requests for sites that this reader is not connected with: passed on and back untouched, streaming, whatever the method. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { reasonOf } from '../../core/errors.ts';
 import type { Upstream } from '../content/upstream.ts';
-import { ReaderError, reasonOf } from '../errors.ts';
+import { ReaderError } from '../errors.ts';
 import { forwardedFields } from './header-fields.ts';
 import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 

@@ -1,6 +1,6 @@
 /**
  * What a request asks for. One host has one spelling here: lower case, no final dot, no default port, whatever the client wrote, so that
- * a connected site cannot be reached around its checks (ATTACKS row 88).
+ * a connected site cannot be reached around its checks.
  */
 
 /** A request in absolute form, as clients send it to a proxy. */

@@ -2,16 +2,16 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { CodedError } from '../../core/errors.ts';
+import { type CodedError, reasonOf } from '../../core/errors.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import { redirect } from '../content/connect-to.ts';
 import { isOwnPort, loop } from '../content/connector.ts';
 import type { Upstream } from '../content/upstream.ts';
-import { VIA } from '../documents/representation.ts';
-import { ReaderError, reasonOf } from '../errors.ts';
+import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { refusalPage } from '../pages/refusal.ts';
 import { PAGE_HEADERS, renderPage } from '../pages/template.ts';
+import { VIA } from './header-fields.ts';
 import { parseAuthority } from './request-target.ts';
 
 export interface TunnelOptions {

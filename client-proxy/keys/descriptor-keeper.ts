@@ -1,7 +1,7 @@
 /** Keeps the descriptor of a binding current: one past its expiry is not used, and an old one is fetched again beside the reading. */
 import type { Dispatcher } from 'undici';
 import { KeyError } from '../../core/keys/errors.ts';
-import { nowInSeconds } from '../clock.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { LIMITS } from '../limits.ts';
 import type { ReaderStore, StoredBinding } from '../store/store.ts';
 import { fetchDescriptor } from './key-server.ts';

@@ -1,13 +1,14 @@
 /** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
+
 import { type Dispatcher, request } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
+import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
-import { ReaderError, reasonOf } from '../errors.ts';
+import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
 export interface Exchange {
-  readonly method?: 'GET' | 'POST';
-  readonly contentType?: string;
+  /** Canonical JSON, to be posted; without it, the exchange is a GET. */
   readonly body?: Uint8Array;
   /** Bytes of the answer. */
   readonly maximumLength: number;
@@ -31,16 +32,16 @@ export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
   path: string,
-  { method = 'GET', contentType, body, maximumLength }: Exchange,
+  { body, maximumLength }: Exchange,
 ): Promise<ExchangeAnswer> {
   if (!isOrigin(origin, { allowLoopback: true }))
     throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
   try {
     const answer = await request(origin + path, {
       dispatcher,
-      method,
+      method: body ? 'POST' : 'GET',
       signal: AbortSignal.timeout(LIMITS.exchangeTimeout),
-      headers: { accept: '*/*', ...(contentType && { 'content-type': contentType }) },
+      headers: { accept: '*/*', ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body }),
     });
     const date = Date.parse(String(answer.headers.date ?? ''));

@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { encodeKeyRequest, MAXIMUM_KEYS_PER_REQUEST, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
-import { nowInSeconds } from '../clock.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError, type ReaderErrorCode } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { ReaderStore, StoredBinding } from '../store/store.ts';

@@ -4,9 +4,9 @@ import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
 import { DESCRIPTOR_PATH, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_REQUEST_PATH, REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
-import { nowInSeconds } from '../clock.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
 import { type ExchangeAnswer, exchange } from './exchange.ts';
 
 export interface FetchedDescriptor {
@@ -20,7 +20,7 @@ export interface FetchedDescriptor {
  * @throws ReaderError of exchange.ts, `descriptor-foreign`; KeyError as `verifyDescriptor`
  */
 export async function fetchDescriptor(dispatcher: Dispatcher, keyServer: string): Promise<FetchedDescriptor> {
-  const answer = await exchange(dispatcher, keyServer, DESCRIPTOR_PATH, { maximumLength: LIMITS.descriptor });
+  const answer = await exchange(dispatcher, keyServer, DESCRIPTOR_PATH, { maximumLength: MESSAGE_LIMITS.descriptor });
   if (answer.status !== 200) {
     throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked who it serves`, {
       hint: 'is this the address of a key server? the invitation has it in front of #',
@@ -50,10 +50,8 @@ export async function sendBindingRequest(
   body: Uint8Array,
 ): Promise<Uint8Array> {
   const answer = await exchange(dispatcher, keyServer, BINDING_PATH, {
-    method: 'POST',
-    contentType: 'application/json',
     body,
-    maximumLength: LIMITS.keyServerAnswer,
+    maximumLength: MESSAGE_LIMITS.bindingAnswer,
   });
   if (answer.status === 200) return answer.body;
   checkClock(answer, keyServer);
@@ -67,10 +65,8 @@ export async function sendBindingRequest(
  */
 export async function sendKeyRequest(dispatcher: Dispatcher, keyServer: string, body: Uint8Array): Promise<Uint8Array> {
   const answer = await exchange(dispatcher, keyServer, KEY_REQUEST_PATH, {
-    method: 'POST',
-    contentType: 'application/json',
     body,
-    maximumLength: LIMITS.keyServerAnswer,
+    maximumLength: MESSAGE_LIMITS.keyAnswer,
   });
   if (answer.status === 200) return answer.body;
   checkClock(answer, keyServer);

@@ -1,9 +1,9 @@
 /** Turns whatever kept a request from being answered into a page: plain words, a short code, and a way on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CodedError } from '../../core/errors.ts';
+import { CodedError, reasonOf } from '../../core/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
-import { VIA } from '../documents/representation.ts';
-import { ReaderError, reasonOf } from '../errors.ts';
+import { VIA } from '../doors/header-fields.ts';
+import { ReaderError } from '../errors.ts';
 import { PAGE_HEADERS, type Page, renderPage } from './template.ts';
 import { refusalText } from './texts.ts';
 

@@ -1,16 +1,17 @@
 /** Opens the reader's database, or says in one line why not. A database that is refused is not changed. */
+
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ReaderError, reasonOf } from '../errors.ts';
+import { reasonOf } from '../../core/errors.ts';
+import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
+import { ReaderError } from '../errors.ts';
 
 const SCHEMA_VERSION = 1;
-/** "wspr": tells our file from another program's. */
+/** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 const FILE_NAME = 'reader.db';
 const BUSY_TIMEOUT = 5000;
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
 
 /**
  * `storage`: how the secrets are encrypted, and what shows that the right key is at hand. `secrets`, `bindings.device_key` and
@@ -73,43 +74,26 @@ function makeFile(directory: string, file: string): void {
 }
 
 function checkSound(database: DatabaseSync, file: string): void {
-  const version = pragma(database, 'user_version');
+  const version = headerNumber(database, 'user_version');
   if (version > SCHEMA_VERSION) throw newer(file);
   const check = database.prepare('PRAGMA quick_check(1)').get();
   if (check?.quick_check !== 'ok') throw damaged(file, String(check?.quick_check));
   const isNew = version === 0 && database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables === 0;
-  if (!isNew && pragma(database, 'application_id') !== APPLICATION_ID)
+  if (!isNew && headerNumber(database, 'application_id') !== APPLICATION_ID)
     throw damaged(file, 'it is not a reader database');
 }
 
 function prepare(database: DatabaseSync, file: string): void {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;');
-  if (pragma(database, 'user_version') === SCHEMA_VERSION) return;
+  if (headerNumber(database, 'user_version') === SCHEMA_VERSION) return;
   inTransaction(database, () => {
-    const version = pragma(database, 'user_version'); // another process may have been quicker
+    const version = headerNumber(database, 'user_version'); // another process may have been quicker
     if (version > SCHEMA_VERSION) throw newer(file);
     if (version === 0) {
       database.exec(SCHEMA);
       database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
     }
   });
-}
-
-/** Runs `work` as a whole or not at all. */
-export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
-}
-
-function pragma(database: DatabaseSync, name: string): number {
-  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
 function newer(file: string): ReaderError {
@@ -128,8 +112,7 @@ export function damaged(what: string, why: string, cause?: unknown): ReaderError
 
 function describe(error: unknown, file: string): Error {
   if (error instanceof ReaderError) return error;
-  const code = Number((error as { errcode?: number }).errcode ?? 0) & 0xff;
-  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return damaged(file, reasonOf(error), error);
+  if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
   return new ReaderError('store-unusable', `the reader's database cannot be opened: ${file}: ${reasonOf(error)}`, {
     cause: error,
     hint: 'check the permissions of the folder and the space on the disk, or choose another folder with --data',

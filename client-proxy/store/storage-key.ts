@@ -2,7 +2,8 @@
  * The key under which the secrets of the database are sealed: in a file of its own, or derived from a passphrase where the reader chose
  * one when the database was made.
  */
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+
+import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
@@ -14,14 +15,18 @@ import {
   type JsonObject,
   parseCanonicalJson,
 } from '../../core/encoding/canonical-json.ts';
-import { ReaderError, reasonOf } from '../errors.ts';
-import { damaged, inTransaction } from './database.ts';
+import { reasonOf } from '../../core/errors.ts';
 import {
-  arePassphraseParameters,
-  choosePassphraseParameters,
+  ARGON2ID_SALT_LENGTH,
+  type Argon2idParameters,
+  areArgon2idParameters,
   keyFromPassphrase,
-  type PassphraseParameters,
-} from './passphrase.ts';
+  recommendedParameters,
+} from '../../node-support/argon2id.ts';
+import { createFile } from '../../node-support/create-file.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { ReaderError } from '../errors.ts';
+import { damaged } from './database.ts';
 import { Sealing } from './sealing.ts';
 
 const KEY_LENGTH = 32;
@@ -43,7 +48,7 @@ export interface StorageKeyOptions {
 interface Protection {
   readonly storeId: Uint8Array;
   /** Without them the storage key is in a file. */
-  readonly parameters: PassphraseParameters | undefined;
+  readonly parameters: Argon2idParameters | undefined;
   readonly check: Uint8Array;
 }
 
@@ -78,7 +83,7 @@ async function storageKeyFor({ parameters }: Protection, options: StorageKeyOpti
 async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<Sealing> {
   const { keyFile, passphrase } = options;
   const storeId = randomBytes(16);
-  const parameters = passphrase && choosePassphraseParameters(randomBytes(16));
+  const parameters = passphrase && recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   const key =
     passphrase && parameters ? await keyFromPassphrase(await passphrase(true), parameters) : makeKeyFile(keyFile);
   const sealing = await Sealing.create(key, storeId);
@@ -109,7 +114,7 @@ function readProtection(database: DatabaseSync): Protection | undefined {
   const parsed = parseCanonicalJson(protection);
   if (!isJsonObject(parsed)) throw damaged('table storage', 'its protection is not readable');
   if (Object.keys(parsed).length === 0) return { storeId, check, parameters: undefined };
-  if (!arePassphraseParameters(parsed))
+  if (!areArgon2idParameters(parsed))
     throw damaged('table storage', 'the parameters of the passphrase are out of bounds');
   return { storeId, check, parameters: parsed };
 }
@@ -135,33 +140,14 @@ function readKeyFile(file: string): Uint8Array {
 
 /** Makes the file, or reads the one that is there: several databases of one person share it. */
 function makeKeyFile(file: string): Uint8Array {
-  const fresh = `${file}.${toBase64url(randomBytes(8))}`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(fresh, `${toBase64url(randomBytes(KEY_LENGTH))}\n`, { mode: 0o600, flag: 'wx', flush: true });
-    linkSync(fresh, file); // unlike a rename, refuses where a key is already
+    createFile(file, `${toBase64url(randomBytes(KEY_LENGTH))}\n`, 0o600);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
-      throw new ReaderError(
-        'store-unusable',
-        `the key of the reader's database cannot be written: ${reasonOf(error)}`,
-        {
-          cause: error,
-        },
-      );
-    }
-  } finally {
-    removeQuietly(fresh);
+    const message = `the key of the reader's database cannot be written: ${reasonOf(error)}`;
+    throw new ReaderError('store-unusable', message, { cause: error });
   }
   return readKeyFile(file);
-}
-
-function removeQuietly(file: string): void {
-  try {
-    unlinkSync(file);
-  } catch {
-    // It was never made.
-  }
 }
 
 function wrongPassphrase(): ReaderError {

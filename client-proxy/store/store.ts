@@ -1,12 +1,15 @@
 /** What the reader's programs remember: the device's seed, bindings, set keys. One SQLite file, shared by all of them. */
+
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
+import { reasonOf } from '../../core/errors.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
-import { ReaderError, reasonOf } from '../errors.ts';
-import { damaged, inTransaction, openDatabase } from './database.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { ReaderError } from '../errors.ts';
+import { damaged, openDatabase } from './database.ts';
 import type { Sealing } from './sealing.ts';
 import { openSealing, type StorageKeyOptions } from './storage-key.ts';
 

@@ -17,11 +17,11 @@ import { checkDevicePublicKey, type DeviceKeys, type Provider } from './device.t
 import { KeyError } from './errors.ts';
 import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
+import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
 import type { NamedKey } from './wrapped-key.ts';
 
 const REQUEST_LABEL = 'wispr/1 binding request';
-const MAXIMUM_LENGTH = 8192;
 
 /** Where a key server takes binding requests. */
 export const BINDING_PATH = '/v1/bindings';
@@ -76,7 +76,7 @@ export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code:
  * @throws KeyError `binding-malformed`, `device-key-invalid`, `binding-signature`
  */
 export function verifyBindingRequest(bytes: Uint8Array): VerifiedBindingRequest {
-  const message = parseMessage(bytes, MAXIMUM_LENGTH);
+  const message = parseMessage(bytes, MESSAGE_LIMITS.bindingRequest);
   if (message === undefined || !hasMembers(message, ['code', 'ed25519', 'publisher', 'signature', 'time', 'xwing'])) {
     throw new KeyError('binding-malformed', 'the binding request is not of the form that the protocol allows');
   }
@@ -126,7 +126,7 @@ export async function acceptBinding(
   device: DeviceKeys,
   provider: Provider,
 ): Promise<NamedKey> {
-  const message = parseMessage(answer, MAXIMUM_LENGTH);
+  const message = parseMessage(answer, MESSAGE_LIMITS.bindingAnswer);
   const ciphertext = fromBase64url(message?.ciphertext, XWING_CIPHERTEXT_LENGTH);
   const confirmation = fromBase64url(message?.confirmation, 32);
   if (!message || !hasMembers(message, ['ciphertext', 'confirmation']) || !ciphertext || !confirmation) {

@@ -28,15 +28,12 @@ import { checkDevicePublicKey } from './device.ts';
 import { KeyError } from './errors.ts';
 import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
+import { MESSAGE_LIMITS } from './limits.ts';
 import { parseMessage } from './sealed-message.ts';
 
 const MAGIC = utf8('wispr-bundle/1\n');
 const SIGNATURE_LABEL = utf8('wispr/1 key bundle\n');
-const MAXIMUM_HEADER_LENGTH = 8192;
 const SIGNATURE_LENGTH = 64;
-
-/** The bytes of the largest bundle that is read. */
-export const MAXIMUM_BUNDLE_LENGTH = 64 * 1024 * 1024;
 
 /** The key of one set, as the publisher hands it to the key server. */
 export interface BundledSet {
@@ -124,16 +121,18 @@ function checkRecipient(publicKey: Uint8Array): void {
 }
 
 /**
- * Opens a bundle at the key server. The caller compares publisher, workspace and serial with what it knows.
+ * Opens a bundle at the key server: steps B1 to B4. The caller compares publisher, workspace and serial with what it knows, step B5.
  *
  * @throws KeyError `bundle-malformed`, `bundle-signature`, `bundle-recipient`, `bundle-unreadable`
  */
 export async function openBundle(bytes: Uint8Array, recipient: KeyPair): Promise<OpenedBundle> {
   const { header, payload } = await readSignedBundle(bytes);
   const recipientId = await recipientIdOf(recipient.publicKey);
+  // B3
   if (header.recipient !== recipientId)
     throw new KeyError('bundle-recipient', 'the bundle was sealed for another key server');
   const publisher = await keyIdOf('publisher', fromBase64url(header.publisherKey, KEY_LENGTH) as Uint8Array);
+  // B4
   const sharedSecret = xwingDecapsulate(
     fromBase64url(header.kem, XWING_CIPHERTEXT_LENGTH) as Uint8Array,
     recipient.secretKey,
@@ -146,24 +145,26 @@ export async function openBundle(bytes: Uint8Array, recipient: KeyPair): Promise
   return { ...bundle, issued: header.issued, publisher, serial: header.serial, workspace: header.workspace };
 }
 
-/** Step B4: each key hashes to its id. */
+/** The end of step B4: each key hashes to its id. */
 async function checkKeyOf({ id, key, name }: BundledSet): Promise<void> {
   const bytes = fromBase64url(key, KEY_LENGTH);
   if (bytes === undefined || (await keyIdOf('set', bytes)) !== id)
     throw unreadable(`the key of the set "${name}" is not the one it is named`);
 }
 
+/** Steps B1 and B2. */
 async function readSignedBundle(bytes: Uint8Array): Promise<{ header: BundleHeader; payload: Uint8Array }> {
-  if (bytes.length > MAXIMUM_BUNDLE_LENGTH || bytes.length < MAGIC.length + 4) throw malformed('its length');
+  if (bytes.length > MESSAGE_LIMITS.bundle || bytes.length < MAGIC.length + 4) throw malformed('its length');
   if (!equalBytes(bytes.subarray(0, MAGIC.length), MAGIC)) throw malformed('it is not a key bundle of version 1');
   const length = readU32(bytes, MAGIC.length);
   const start = MAGIC.length + 4;
-  if (length > MAXIMUM_HEADER_LENGTH || bytes.length < start + length + SIGNATURE_LENGTH)
+  if (length > MESSAGE_LIMITS.bundleHeader || bytes.length < start + length + SIGNATURE_LENGTH)
     throw malformed('its header length');
   const headerBytes = bytes.subarray(start, start + length);
   const signature = bytes.subarray(start + length, start + length + SIGNATURE_LENGTH);
   const payload = bytes.subarray(start + length + SIGNATURE_LENGTH);
   const { header, publisherKey } = parseBundleHeader(headerBytes);
+  // B2
   if (!ed25519Verify(signature, concat(SIGNATURE_LABEL, headerBytes), publisherKey)) {
     throw new KeyError('bundle-signature', "the bundle's signature is not valid");
   }
@@ -171,8 +172,9 @@ async function readSignedBundle(bytes: Uint8Array): Promise<{ header: BundleHead
   return { header, payload };
 }
 
+/** Step B1, for the header. */
 function parseBundleHeader(bytes: Uint8Array): { header: BundleHeader; publisherKey: Uint8Array } {
-  const message = parseMessage(bytes, MAXIMUM_HEADER_LENGTH);
+  const message = parseMessage(bytes, MESSAGE_LIMITS.bundleHeader);
   const members = ['issued', 'kem', 'payloadDigest', 'publisherKey', 'recipient', 'serial', 'workspace'];
   if (!message || !hasMembers(message, members)) throw malformed('its header');
   const { issued, kem, publisherKey, recipient, serial, workspace } = message;

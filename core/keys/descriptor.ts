@@ -4,6 +4,7 @@ import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } f
 import { isOrigin, isSite } from '../site/site.ts';
 import { KeyError } from './errors.ts';
 import { KEY_LENGTH, type KeyId, keyIdOf } from './key-id.ts';
+import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
 
 /** One site of a provider. */
@@ -37,7 +38,6 @@ export interface VerifiedDescriptor extends ProviderDescriptor {
 }
 
 const LABEL = 'wispr/1 provider descriptor';
-const MAXIMUM_LENGTH = 65_536;
 const MEMBERS = ['expires', 'issued', 'keyServer', 'name', 'publisherKey', 'signature', 'sites'];
 const MAXIMUM_SITES = 16;
 const MAXIMUM_CONTENT_HOSTS = 8;
@@ -48,8 +48,8 @@ export const DESCRIPTOR_PATH = '/.well-known/wispr-provider';
 /**
  * Signs a descriptor.
  *
- * @throws KeyError `descriptor-malformed` if it is not of the form that readers accept: a fallback or reading site that is not
- * HTTPS (or, for development, loopback), an invalid site, too many of anything
+ * @throws KeyError `descriptor-malformed` if it is not of the form that readers accept: a key server or reading site that is not
+ * HTTPS (or, for development, on loopback), an invalid site, too many of anything
  */
 export function encodeDescriptor(descriptor: ProviderDescriptor, publisherSecretKey: Uint8Array): Uint8Array {
   const signed = signMessage(LABEL, descriptor, publisherSecretKey);
@@ -58,18 +58,22 @@ export function encodeDescriptor(descriptor: ProviderDescriptor, publisherSecret
 }
 
 /**
- * Verifies a descriptor under the key that it names itself. Whether that key may speak for a site is the host proof's matter.
+ * Verifies a descriptor under the key that it names itself: steps D1 to D3. Whether that key may speak for a site, step D4, is the host
+ * proof's matter.
  *
  * @param now - seconds since 1970
  * @throws KeyError `descriptor-malformed`, `descriptor-signature`, `descriptor-expired`
  */
 export async function verifyDescriptor(bytes: Uint8Array, now: number): Promise<VerifiedDescriptor> {
-  const message = parseMessage(bytes, MAXIMUM_LENGTH);
+  // D1
+  const message = parseMessage(bytes, MESSAGE_LIMITS.descriptor);
   if (message === undefined) throw new KeyError('descriptor-malformed', 'the descriptor is not canonical JSON');
   const key = checkForm(message);
+  // D2
   if (!isSignedBy(LABEL, message, key))
     throw new KeyError('descriptor-signature', "the descriptor's signature is not valid");
   const { signature: _, ...descriptor } = message as unknown as ProviderDescriptor & { signature: string };
+  // D3
   if (now > descriptor.expires) {
     const expired = new Date(descriptor.expires * 1000).toISOString();
     throw new KeyError(

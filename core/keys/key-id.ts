@@ -11,7 +11,11 @@ export type KeyId = string;
 
 export type KeyKind = 'set' | 'period' | 'device' | 'publisher';
 
-/** The key id of a 32-byte key: SHA-256 of a label for its kind, and the key. */
+/**
+ * The key id of a 32-byte key: SHA-256 of a label for its kind, and the key.
+ *
+ * @throws RangeError if it has another length
+ */
 export async function keyIdOf(kind: KeyKind, key: Uint8Array): Promise<KeyId> {
   if (key.length !== KEY_LENGTH) throw new RangeError('a key has 32 bytes');
   return toBase64url(await sha256(concat(utf8(`wispr/1 ${kind} key id\n`), key)));
@@ -22,7 +26,11 @@ export function isKeyId(text: unknown): text is KeyId {
   return fromBase64url(text, KEY_LENGTH) !== undefined;
 }
 
-/** The 32 bytes that a key id spells. */
+/**
+ * The 32 bytes that a key id spells.
+ *
+ * @throws TypeError if it is none
+ */
 export function keyIdBytes(id: KeyId): Uint8Array {
   const bytes = fromBase64url(id, KEY_LENGTH);
   if (bytes === undefined) throw new TypeError('not a key id');

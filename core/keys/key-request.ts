@@ -13,6 +13,7 @@ import {
 import { KeyError } from './errors.ts';
 import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId } from './key-id.ts';
+import { MESSAGE_LIMITS } from './limits.ts';
 import { isMacBy, macMessage, parseMessage } from './sealed-message.ts';
 import { isWrappedKey, type NamedKey, type WrappedKey } from './wrapped-key.ts';
 
@@ -20,8 +21,6 @@ const REQUEST_LABEL = 'wispr/1 key request';
 const ANSWER_LABEL = utf8('wispr/1 key answer\n');
 const NONCE_LENGTH = 16;
 const GCM_NONCE_LENGTH = 12;
-const MAXIMUM_REQUEST_LENGTH = 16_384;
-const MAXIMUM_ANSWER_LENGTH = 262_144;
 
 /** Where a key server takes key requests. */
 export const KEY_REQUEST_PATH = '/v1/keys';
@@ -80,7 +79,7 @@ export async function encodeKeyRequest(
  * @throws KeyError `request-malformed`
  */
 export function parseKeyRequest(bytes: Uint8Array): KeyRequest {
-  const message = parseMessage(bytes, MAXIMUM_REQUEST_LENGTH);
+  const message = parseMessage(bytes, MESSAGE_LIMITS.keyRequest);
   if (!message || !hasMembers(message, ['device', 'keys', 'mac', 'nonce', 'time']) || !hasRequestForm(message)) {
     throw new KeyError('request-malformed', 'the key request is not of the form that the protocol allows');
   }
@@ -117,7 +116,7 @@ export async function openKeyAnswer(
   request: Uint8Array,
   deviceKey: Uint8Array,
 ): Promise<KeyAnswer> {
-  const within = sealed.length <= MAXIMUM_ANSWER_LENGTH && sealed.length > GCM_NONCE_LENGTH;
+  const within = sealed.length <= MESSAGE_LIMITS.keyAnswer && sealed.length > GCM_NONCE_LENGTH;
   const [nonce, body] = [sealed.subarray(0, GCM_NONCE_LENGTH), sealed.subarray(GCM_NONCE_LENGTH)];
   const plaintext = within
     ? await aes256GcmOpen(await answerKey(deviceKey), nonce, body, await answerContext(request))

@@ -213,6 +213,7 @@ export async function openDocument(
       ? await known.reader.confirm(context)
       : await DocumentReader.create(await readHead(input, expected), context);
   if (isEncrypted(reader.head.header)) return reader.open(input);
+  // Step 10, for signed documents.
   if (!(await input.atEnd())) throw new ObjectError('object-trailing', 'bytes follow the head of a signed document');
   return reader.open(new ByteReader(await fetchContent()));
 }

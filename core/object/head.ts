@@ -44,7 +44,11 @@ export function headLength(header: Header): number {
   return MAGIC.length + 4 + encodeHeader(header).length + SIGNATURE_LENGTH + DIGEST_LENGTH * blocks;
 }
 
-/** Signs a header, and puts the head together. */
+/**
+ * Signs a header, and puts the head together.
+ *
+ * @throws RangeError if the header is longer than the format allows
+ */
 export function encodeHead(header: Header, digests: Uint8Array, publisherSecretKey: Uint8Array): Uint8Array {
   const headerBytes = encodeHeader(header);
   if (headerBytes.length > LIMITS.headerLength) throw new RangeError('the header is longer than 65,536 bytes');
@@ -81,7 +85,7 @@ export function headBytes({ headerBytes, signature, digests }: Head): Uint8Array
   return concat(MAGIC, u32(headerBytes.length), headerBytes, signature, digests);
 }
 
-/** The key id of the head's own bytes: what a publication will pin, and what makes a strong validator. */
+/** SHA-256 of the head as it stands in the object: what a publication will pin, and what makes a strong validator. */
 export async function headDigest(head: Head): Promise<Uint8Array> {
   return sha256(headBytes(head));
 }

@@ -1,4 +1,4 @@
-import { concat, lengthPrefixed, u32, utf8 } from '../encoding/bytes.ts';
+import { concat, lengthPrefixed, readU32, u32, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, type JsonObject, parseCanonicalJson } from '../encoding/canonical-json.ts';
 import { keyIdBytes } from '../keys/key-id.ts';
 import { ObjectError } from './errors.ts';
@@ -11,7 +11,11 @@ export function payloadContext(header: Pick<EncryptedHeader, 'site' | 'path' | '
   return lengthPrefixed(utf8('wispr/1 payload'), utf8(header.site), utf8(header.path), keyIdBytes(header.set));
 }
 
-/** What stands in front of the content in an encrypted message: `u32(M) || metadata`. */
+/**
+ * What stands in front of the content in an encrypted message: `u32(M) || metadata`.
+ *
+ * @throws RangeError if the metadata is not of the form that the format allows
+ */
 export function encodeMessageFront(metadata: Metadata): Uint8Array {
   const bytes = canonicalJson({ ...metadata } as unknown as JsonObject);
   if (!isMetadata(parseCanonicalJson(bytes)) || bytes.length > LIMITS.metadataLength) {
@@ -32,8 +36,7 @@ export function parseMessageFront(
   message: Uint8Array,
   messageLength: number,
 ): { metadata: Metadata; contentOffset: number } {
-  const length =
-    message.length < 4 ? LIMITS.metadataLength + 1 : new DataView(message.buffer, message.byteOffset).getUint32(0);
+  const length = message.length < 4 ? LIMITS.metadataLength + 1 : readU32(message);
   const contentOffset = 4 + length;
   const metadata =
     length <= LIMITS.metadataLength && contentOffset <= message.length

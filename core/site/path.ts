@@ -7,6 +7,9 @@ import { utf8 } from '../encoding/bytes.ts';
 /** Appended to the URL of a document to get the URL of its protected object. */
 export const OBJECT_SUFFIX = '.protected';
 
+/** The reading site's own pages stand here and below, so that no document can: publishers refuse it. */
+export const READING_SITE_PAGES = '/-';
+
 const MAXIMUM_PATH_BYTES = 2048;
 const INDEX_DOCUMENT = 'index.html';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses

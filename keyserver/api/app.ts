@@ -1,14 +1,16 @@
 /** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
+import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { bindDevice } from '../bindings.ts';
 import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
-import { BODY_LIMITS, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { answerKeyRequest } from '../key-requests.ts';
-import { DESCRIPTOR_PATH, type ProviderReader } from '../provider.ts';
+import type { ProviderReader } from '../provider.ts';
 import type { KeyServerState } from '../state.ts';
 
 export interface ApiOptions extends DoorOptions {
@@ -35,14 +37,20 @@ export function createApiApp(options: ApiOptions): Express {
     if (!known) sendError(response, 404, 'no-provider');
     else send(response.set('Cache-Control', 'no-cache'), 'application/json', known.descriptorBytes);
   });
-  app.post(BINDING_PATH, noStore, ...bindingLimits(limits), body(BODY_LIMITS.binding), async (request, response) => {
-    send(response, 'application/json', await bindDevice(state, provider, origin, bytesOf(request.body)));
-  });
+  app.post(
+    BINDING_PATH,
+    noStore,
+    ...bindingLimits(limits),
+    body(MESSAGE_LIMITS.bindingRequest),
+    async (request, response) => {
+      send(response, 'application/json', await bindDevice(state, provider, origin, bytesOf(request.body)));
+    },
+  );
   app.post(
     KEY_REQUEST_PATH,
     noStore,
     keyRequestLimit(limits),
-    body(BODY_LIMITS.keyRequest),
+    body(MESSAGE_LIMITS.keyRequest),
     async (request, response) => {
       send(response, 'application/octet-stream', await answerKeyRequest(state, origin, bytesOf(request.body)));
     },

@@ -30,8 +30,8 @@ export const DEFAULT_LIMITS: RequestLimits = {
   joinsTotal: 1000,
 };
 
-/** Bytes of a request's body. */
-export const BODY_LIMITS = { binding: 8192, keyRequest: 16_384, form: 8192 } as const;
+/** Bytes of a form's body; those of the API are in `MESSAGE_LIMITS`. */
+export const MAXIMUM_FORM_LENGTH = 8192;
 
 /** What a limit counts. */
 export type CountedBy = 'address' | 'all' | 'name';

@@ -3,7 +3,7 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { endSession, findSession, joinWithCode, type NewSession, signIn } from '../accounts.ts';
 import { KeyServerError } from '../errors.ts';
-import { BODY_LIMITS, type CountedBy, limitRequests, type RequestLimits } from '../http/limits.ts';
+import { type CountedBy, limitRequests, MAXIMUM_FORM_LENGTH, type RequestLimits } from '../http/limits.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../passwords.ts';
 import type { KeyServerState } from '../state.ts';
 import { grantsOf, type Subscriber } from '../subscribers.ts';
@@ -18,7 +18,7 @@ export interface AccountPages {
   readonly masthead: () => Promise<Masthead>;
 }
 
-const form = express.urlencoded({ extended: false, limit: BODY_LIMITS.form, parameterLimit: 10, inflate: false });
+const form = express.urlencoded({ extended: false, limit: MAXIMUM_FORM_LENGTH, parameterLimit: 10, inflate: false });
 
 /** Adds the routes below `/-/` to the reading site. */
 export function addAccountPages(app: Express, pages: AccountPages): void {

@@ -3,6 +3,7 @@
  * document is. They share the host with the publisher's content for now (docs/keyserver.md says what follows from that).
  */
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
+import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
 import type { RequestLimits } from '../http/limits.ts';
@@ -35,7 +36,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
     (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
   );
   addAccountPages(app, pages);
-  app.use('/-/', (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
+  app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, methods(pages), ownPagesOnly(pages), async (request, response) => {
     const subscriber = subscriberOf(pages, request);
     await sendDocument({ ...options, state }, { provider: await provider.read(), subscriber }, request, response);

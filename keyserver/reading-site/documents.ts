@@ -4,21 +4,22 @@
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { OpenedDocument, SetKey } from '../../core/object/document-reader.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
+import { parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { openAt } from '../../core/reading/open-at.ts';
-import { signedResponseHeaders } from '../../core/reading/response-headers.ts';
+import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
+import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { documentPathOf } from '../../core/site/path.ts';
+import { createDecoder } from '../../node-support/content-coding.ts';
 import { findKeyForReading } from '../entitlement.ts';
 import { KeyServerError } from '../errors.ts';
 import { type Provider, siteReadAt } from '../provider.ts';
 import type { KeyServerState } from '../state.ts';
 import type { Subscriber } from '../subscribers.ts';
-import { acceptsCoding, parseRange, sliceStream } from './byte-range.ts';
 import type { ContentHosts } from './content-host.ts';
 
 /** Milliseconds until head, key and first block must be there. */
@@ -80,26 +81,26 @@ function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { 
 }
 
 async function sendOpened(document: OpenedDocument, request: Request, response: Response): Promise<void> {
-  const { contentCoding, contentLength } = document.metadata;
-  const undo = contentCoding !== undefined && !acceptsCoding(request.headers['accept-encoding'], contentCoding);
-  await setHeaders(document, response);
-  if (undo) undoCoding(response);
-  else response.set('Accept-Ranges', 'bytes');
-  const range = undo || !rangeApplies(request, response) ? undefined : parseRange(request.headers.range, contentLength);
-  if (isFresh(request, response)) return endWithout(document, response, 304);
+  const { content, metadata, reader } = document;
+  const { contentLength } = metadata;
+  const chosen = await chooseRepresentation(reader, request.headers);
+  setHeaders(chosen, response);
+  if (isNotModified(request.headers, chosen)) return endWithout(document, response, 304);
   if (request.method === 'HEAD') return endWithout(document, response, 200);
+  const wanted = chosen.ranges && rangeApplies(request.headers, chosen);
+  const range = wanted ? parseByteRange(request.headers.range, contentLength) : undefined;
+  if (range === undefined) return stream(content, chosen.undo, response);
   if (range === 'unsatisfiable') {
     return endWithout(document, response.set('Content-Range', `bytes */${contentLength}`), 416);
   }
-  if (!range) return stream(document.content, undo ? contentCoding : undefined, response);
   const { start, end } = range;
   response.status(206).set('Content-Range', `bytes ${start}-${end - 1}/${contentLength}`);
   response.set('Content-Length', String(end - start));
-  return stream(sliceStream(document.content, range), undefined, response);
+  return stream(sliceOf(content, range), undefined, response);
 }
 
 /** The signed headers, and what holds if the publisher has signed nothing else. The documents are the reader's own: no cache may share them. */
-async function setHeaders({ reader, metadata }: OpenedDocument, response: Response): Promise<void> {
+function setHeaders(chosen: Representation, response: Response): void {
   response.removeHeader('Content-Security-Policy');
   const headers = {
     'Cache-Control': 'private, no-cache',
@@ -107,20 +108,12 @@ async function setHeaders({ reader, metadata }: OpenedDocument, response: Respon
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'same-origin',
     'X-Frame-Options': 'SAMEORIGIN',
-    ...(await signedResponseHeaders(reader.head, metadata)),
+    ...chosen.headers,
   };
   // Not `set`, which adds a charset to what the publisher signed.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // A second policy, which browsers enforce besides the publisher's.
   response.append('Content-Security-Policy', "frame-ancestors 'self'");
-}
-
-/** The length is not known before the end, and other bytes need another validator. */
-function undoCoding(response: Response): void {
-  const tag = String(response.getHeader('ETag'));
-  response.removeHeader('Content-Length');
-  response.removeHeader('Content-Encoding');
-  response.set('ETag', tag.replace(/"$/, '-identity"'));
 }
 
 async function stream(
@@ -130,25 +123,11 @@ async function stream(
 ): Promise<void> {
   const source = Readable.from(content, { objectMode: false });
   if (coded === undefined) return pipeline(source, response);
-  return pipeline(source, coded === 'gzip' ? createGunzip() : createBrotliDecompress(), response);
+  return pipeline(source, createDecoder(coded), response);
 }
 
 async function endWithout({ content }: OpenedDocument, response: Response, status: 200 | 304 | 416): Promise<void> {
   await content.return(undefined);
   if (status !== 200) response.removeHeader('Content-Length');
   response.status(status).end();
-}
-
-/** RFC 9110, section 13.1.2. */
-function isFresh({ headers }: Request, response: Response): boolean {
-  const asked = headers['if-none-match'];
-  if (asked === undefined) return false;
-  const tags = asked.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes('*') || tags.includes(String(response.getHeader('ETag')));
-}
-
-/** RFC 9110, section 13.1.5: a range of what the reader has a part of already. */
-function rangeApplies({ method, headers }: Request, response: Response): boolean {
-  const condition = headers['if-range'];
-  return method === 'GET' && (condition === undefined || condition === response.getHeader('ETag'));
 }

@@ -1,13 +1,12 @@
 /** Opens the key server's SQLite database. Nothing is written before every check has passed. */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { headerNumber, inTransaction, isSqliteError, saysDamaged } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 /** Milliseconds to wait for another process (`wispr invite` beside the running server) to end its transaction. */
 const BUSY_TIMEOUT = 10_000;
-/** Result codes of SQLite, https://sqlite.org/rescode.html: SQLITE_CORRUPT and SQLITE_NOTADB. */
-const DAMAGED = [11, 26];
 
 /** FULL: what was promised, a device bound or a code used up, survives a power cut. */
 const SETTINGS =
@@ -48,25 +47,11 @@ export function openDatabase(path: string, fill: (database: Database) => void): 
   const database = connect(path, false);
   try {
     database.exec(SETTINGS);
-    if (versionOf(database) < MIGRATIONS.length) transaction(database, () => migrate(database, fill));
+    if (versionOf(database) < MIGRATIONS.length) inTransaction(database, () => migrate(database, fill));
     return database;
   } catch (error) {
     database.close();
     throw asDatabaseError(error, path);
-  }
-}
-
-/** Runs `work` as one transaction that nobody else's writing can interleave with. `work` must not wait for anything. */
-export function transaction<Result>(database: Database, work: () => Result): Result {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    // SQLite ends the transaction itself on some errors, a full disk for one.
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
   }
 }
 
@@ -98,7 +83,7 @@ function checkIntegrity(database: Database, path: string): void {
   const problems = all<{ quick_check: string }>(database, 'PRAGMA quick_check');
   if (problems[0]?.quick_check !== 'ok') throw damaged(path, problems[0]?.quick_check);
   if (isBlank(database)) return;
-  if (pragma(database, 'application_id') !== APPLICATION_ID) {
+  if (headerNumber(database, 'application_id') !== APPLICATION_ID) {
     throw new KeyServerError('database-foreign', `${path} is a database of another program`, {
       hint: 'set "data" in the configuration to a file of its own',
     });
@@ -126,17 +111,13 @@ function migrate(database: Database, fill: (database: Database) => void): void {
 }
 
 function versionOf(database: Database): number {
-  return pragma(database, 'user_version');
-}
-
-function pragma(database: Database, name: 'application_id' | 'user_version'): number {
-  return first<Record<string, number>>(database, `PRAGMA ${name}`)?.[name] ?? 0;
+  return headerNumber(database, 'user_version');
 }
 
 /** Turns SQLite's errors into ours; others pass. */
 export function asDatabaseError(error: unknown, path: string): unknown {
-  if (!(error instanceof Error) || !('errcode' in error)) return error;
-  if (DAMAGED.includes(Number(error.errcode) & 0xff)) return damaged(path, error.message, error);
+  if (!isSqliteError(error)) return error;
+  if (saysDamaged(error)) return damaged(path, error.message, error);
   return new KeyServerError('database-unavailable', `the database ${path} cannot be used: ${error.message}`, {
     cause: error,
   });

@@ -98,5 +98,5 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** Marks a database as ours in its header: "wspr". */
-export const APPLICATION_ID = 0x77737072;
+/** Marks a database as a key server's in its header: "wspk". A reader's has another. */
+export const APPLICATION_ID = 0x7773706b;

@@ -20,14 +20,14 @@ import {
 import { KEY_LENGTH } from '../../core/keys/key-id.ts';
 import { openMessage, sealMessage } from '../../core/object/chunked-encryption.ts';
 import { type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
-import { PublishError } from '../errors.ts';
 import {
   ARGON2ID_SALT_LENGTH,
   type Argon2idParameters,
-  argon2id,
-  checkParameters,
+  areArgon2idParameters,
+  keyFromPassphrase,
   recommendedParameters,
-} from './argon2id.ts';
+} from '../../node-support/argon2id.ts';
+import { PublishError } from '../errors.ts';
 
 /** The bytes of the largest key store that is read. */
 export const MAXIMUM_KEY_STORE_LENGTH = 16 * 1024 * 1024;
@@ -77,7 +77,7 @@ export async function createKeyStore(passphrase: string): Promise<{ bytes: Uint8
   const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   const publisherSeed = randomBytes(KEY_LENGTH);
   const contents = { publisherSeed, serial: 0, sets: new Map(), workspace: randomBytes(WORKSPACE_LENGTH) };
-  const bytes = await seal(contents, await argon2id(passphrase, parameters), parameters);
+  const bytes = await seal(contents, await keyFromPassphrase(passphrase, parameters), parameters);
   return { bytes, publisher: await publisherIdentity(ed25519KeyPair(publisherSeed)) };
 }
 
@@ -88,7 +88,7 @@ export async function createKeyStore(passphrase: string): Promise<{ bytes: Uint8
  */
 export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promise<OpenKeyStore> {
   const { parameters, sealed } = await parseKeyStore(bytes);
-  const key = await argon2id(passphrase, parameters);
+  const key = await keyFromPassphrase(passphrase, parameters);
   const message = await openMessage(key, CONTEXT, sealed);
   if (message === undefined) throw new PublishError('passphrase-wrong', 'the passphrase does not open publisher.keys');
   const contents = parseContents(parseCanonicalJson(message));
@@ -113,7 +113,8 @@ async function parseKeyStore(bytes: Uint8Array): Promise<{ parameters: Argon2idP
   const store = bytes.length <= MAXIMUM_KEY_STORE_LENGTH ? parseCanonicalJson(bytes) : undefined;
   if (!isJsonObject(store) || !hasMembers(store, ['argon2id', 'digest', 'sealed', 'version'])) throw damaged();
   const { digest, ...rest } = store;
-  const parameters = checkParameters(rest.argon2id);
+  const parameters = rest.argon2id;
+  if (!areArgon2idParameters(parameters)) throw outOfBounds();
   const sealed = fromBase64url(rest.sealed);
   if (sealed === undefined || rest.version !== VERSION || digest !== (await digestOf(rest))) throw damaged();
   return { parameters, sealed };
@@ -141,5 +142,11 @@ async function digestOf(rest: JsonObject): Promise<string> {
 function damaged(): PublishError {
   return new PublishError('key-store-damaged', 'publisher.keys is damaged, or not a key store of this version', {
     hint: 'restore it from your backup',
+  });
+}
+
+function outOfBounds(): PublishError {
+  return new PublishError('key-store-parameters', 'the key store asks for a password hash that wispr never makes', {
+    hint: 'it was altered: restore publisher.keys from your backup',
   });
 }

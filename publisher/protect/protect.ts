@@ -2,8 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { randomBytes } from '#primitives';
+import { reasonOf } from '../../core/errors.ts';
 import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
 import { KEY_LENGTH, keyIdOf } from '../../core/keys/key-id.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError, systemReason } from '../errors.ts';
@@ -78,7 +80,7 @@ async function prepare(workspace: Workspace, configuration: Configuration, optio
   for (const file of [workspace.keyStore, workspace.bundle]) await toOutput(file, removeLeftovers(file));
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const sets = await nameSets(keyStore.contents, countSets(plan).keys());
-  const now = options.now ?? Math.floor(Date.now() / 1000);
+  const now = options.now ?? nowInSeconds();
   return { workspace, configuration, keyStore, plan, out, recovered, recipient, sets, now };
 }
 
@@ -168,10 +170,9 @@ async function undoAll(steps: readonly (() => Promise<void>)[], cause: unknown):
   const results = await Promise.allSettled(steps.map((step) => step()));
   const failed = results.find((result) => result.status === 'rejected');
   if (failed === undefined) return;
-  const first = cause instanceof Error ? cause.message : String(cause);
   throw new PublishError(
     'output-failed',
-    `${first}; and not everything could be put back: ${systemReason(failed.reason)}`,
+    `${reasonOf(cause)}; and not everything could be put back: ${systemReason(failed.reason)}`,
     {
       cause,
       hint: 'run "wispr protect" again: it puts right what was left',

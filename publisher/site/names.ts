@@ -1,6 +1,6 @@
 /** Which names of files can stand in a published site. */
 import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
-import { isDocumentPath, OBJECT_SUFFIX } from '../../core/site/path.ts';
+import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/site/path.ts';
 
 /** The longest file name of common file systems, in bytes. */
 const MAXIMUM_NAME_BYTES = 255;
@@ -11,11 +11,13 @@ export function decodeName(bytes: Uint8Array): { name: string; valid: boolean } 
   return name === undefined ? { name: new TextDecoder().decode(bytes), valid: false } : { name, valid: true };
 }
 
-/** Why a directory with this path cannot be published; `undefined` if it can. */
+/** Why a directory with this path, and what is in it, cannot be published; `undefined` if it can. */
 export function problemOfDirectory(path: string): string | undefined {
   if (path.includes('\\')) return 'a backslash cannot stand in a path';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   if (/[\u0000-\u001f\u007f]/.test(path)) return 'control characters cannot stand in a path';
+  if (path === READING_SITE_PAGES)
+    return `the reading site's own pages stand at ${READING_SITE_PAGES}/, and would hide it`;
   return isDocumentPath(path) ? undefined : 'its path is longer than 2,048 bytes';
 }
 

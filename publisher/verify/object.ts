@@ -1,4 +1,7 @@
-/** Checks one object as far as anybody can without a key: steps 1 to 9, 12 and 15 of protected-object.md. */
+/**
+ * Checks one object as far as anybody can without a key: steps 1 to 9, 11 and 12 of protected-object.md, and 10 for
+ * signed documents.
+ */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { verifyBlocks } from '../../core/object/blocks.ts';
 import { ObjectError } from '../../core/object/errors.ts';

@@ -27,12 +27,6 @@ export interface ProviderOptions {
   readonly now: number;
 }
 
-/** Bytes of a host proof that are looked at: keys.md section 5. */
-export const MAXIMUM_HOST_PROOF = 4096;
-
-/** Bytes of a descriptor that are read; one more than any has. */
-export const MAXIMUM_DESCRIPTOR = 65_537;
-
 /**
  * Checks descriptor and host proof (keys.md section 5, D1 to D4), and reports what is wrong with them.
  *

@@ -1,21 +1,17 @@
 /** `wispr verify DIR`: checks a published tree as a mirror without keys can, and names everything that nothing signs. */
 import { resolve } from 'node:path';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../../core/site/path.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemReason } from '../errors.ts';
 import { forEachInFlight } from '../in-flight.ts';
 import { leadsTo, MAXIMUM_FALLBACK_PAGE, parseFallbackPage } from './fallback-check.ts';
 import { fileBytes, fileStart, listTree, type TreeFile } from './files.ts';
 import { verifyObject } from './object.ts';
-import {
-  checkProvider,
-  type KnownSite,
-  MAXIMUM_DESCRIPTOR,
-  MAXIMUM_HOST_PROOF,
-  type ProviderOptions,
-} from './provider.ts';
+import { checkProvider, type KnownSite, type ProviderOptions } from './provider.ts';
 import { ReportBuilder, type VerifyReport } from './report.ts';
 
 export interface VerifyTreeOptions extends Partial<ProviderOptions> {
@@ -34,7 +30,7 @@ export async function verifyTree(directory: string, options: VerifyTreeOptions =
   const report = new ReportBuilder();
   for (const path of others) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
   const byPath = new Map(files.map((file) => [file.path, file]));
-  const site = await readProvider(byPath, { now: Math.floor(Date.now() / 1000), ...options }, report);
+  const site = await readProvider(byPath, { now: nowInSeconds(), ...options }, report);
   report.note(
     'that nothing is missing, and that nothing is older than the rest, cannot be told yet: there is no signed list of documents',
   );
@@ -53,8 +49,9 @@ async function readProvider(
     const file = files.get(path);
     return file && fileStart(file.file, length).catch(() => undefined);
   };
-  const proof = await start(HOST_PROOF_PATH, MAXIMUM_HOST_PROOF);
-  const descriptor = await start(DESCRIPTOR_PATH, MAXIMUM_DESCRIPTOR);
+  const proof = await start(HOST_PROOF_PATH, MESSAGE_LIMITS.hostProof);
+  // One byte more than any has, so that a longer one does not pass for its beginning.
+  const descriptor = await start(DESCRIPTOR_PATH, MESSAGE_LIMITS.descriptor + 1);
   return checkProvider(descriptor, proof && new TextDecoder().decode(proof), options, report);
 }
 

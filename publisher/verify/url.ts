@@ -2,21 +2,17 @@
 import { request } from 'undici';
 import { CodedError } from '../../core/errors.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { documentPathOf, objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError, systemReason } from '../errors.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
 import { printable } from '../text.ts';
 import { leadsTo, MAXIMUM_FALLBACK_PAGE, parseFallbackPage } from './fallback-check.ts';
 import { verifyObject } from './object.ts';
-import {
-  checkProvider,
-  type KnownSite,
-  MAXIMUM_DESCRIPTOR,
-  MAXIMUM_HOST_PROOF,
-  type ProviderOptions,
-} from './provider.ts';
+import { checkProvider, type KnownSite, type ProviderOptions } from './provider.ts';
 import { ReportBuilder, type VerifyReport } from './report.ts';
 
 const TIMEOUT = 30_000;
@@ -41,7 +37,7 @@ export async function verifyUrl(
   options: Partial<ProviderOptions> = {},
 ): Promise<VerifyReport> {
   const report = new ReportBuilder();
-  const site = await readProvider(url, { now: Math.floor(Date.now() / 1000), ...options }, report);
+  const site = await readProvider(url, { now: nowInSeconds(), ...options }, report);
   if (url.protocol === 'http:')
     report.note('over http, the host proof does not prove that the host is the one that was meant');
   report.note('only the documents that were named were checked: there is no signed list of documents yet');
@@ -52,8 +48,8 @@ export async function verifyUrl(
 }
 
 async function readProvider(url: URL, options: ProviderOptions, report: ReportBuilder): Promise<KnownSite | undefined> {
-  const descriptor = await fetchSmall(url, DESCRIPTOR_PATH, MAXIMUM_DESCRIPTOR);
-  const proof = await fetchSmall(url, HOST_PROOF_PATH, MAXIMUM_HOST_PROOF);
+  const descriptor = await fetchSmall(url, DESCRIPTOR_PATH, MESSAGE_LIMITS.descriptor + 1);
+  const proof = await fetchSmall(url, HOST_PROOF_PATH, MESSAGE_LIMITS.hostProof);
   return checkProvider(descriptor, proof && new TextDecoder().decode(proof), options, report);
 }
 

@@ -190,8 +190,8 @@ describe('the storage key', () => {
   });
 
   it.each([
-    ['huge', 'memoryKiB', 2 ** 31],
-    ['zero', 'memoryKiB', 0],
+    ['huge', 'memory', 2 ** 31],
+    ['zero', 'memory', 0],
     ['zero', 'passes', 0],
     ['huge', 'passes', 2 ** 31],
     ['zero', 'parallelism', 0],

@@ -13,6 +13,9 @@ import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts
 import { startWispr, wispr } from '../support/cli.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 
+/** What a reader's database has in its header. */
+const READER_DATABASE = 0x77737072;
+
 let folder: string;
 beforeEach(() => {
   folder = temporaryFolder();
@@ -200,8 +203,10 @@ describe('the key server refuses to start', () => {
     await setUp();
     change('PRAGMA user_version = 1000');
     await expectRefusal('database-newer', /has schema version 1000/);
-    change('PRAGMA user_version = 1; PRAGMA application_id = 7');
-    await expectRefusal('database-foreign', /is a database of another program/);
+    for (const other of [7, READER_DATABASE]) {
+      change(`PRAGMA user_version = 1; PRAGMA application_id = ${other}`);
+      await expectRefusal('database-foreign', /is a database of another program/);
+    }
   });
 
   function change(sql: string): void {

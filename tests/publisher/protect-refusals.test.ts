@@ -31,11 +31,18 @@ describe('a site is refused, by name and before anything is written, for', () =>
     [`${'x'.repeat(246)}`, 'its name leaves no room for .protected'],
     [`${'\u65e5'.repeat(82)}`, 'its name leaves no room for .protected'],
     [`${`${'d'.repeat(200)}/`.repeat(10)}a${'x'.repeat(60)}`, 'its path is longer than 2,048 bytes'],
+    ['-/about.html', "/-: the reading site's own pages stand at /-/"],
+    ['-', "/-: the reading site's own pages stand at /-/"],
     ['.well-known/wispr-site', 'wispr itself puts a file there'],
     ['.well-known/wispr-provider', 'wispr itself puts a file there'],
   ])('the name %j', async (path, reason) => {
     await workspace.write(path, 'x');
     await expectRefusal('source-refused', reason);
+  });
+
+  it("but not for the name of the reading site's pages in any other place", async () => {
+    for (const path of ['a/-/b.html', '-a/b.html', '--/b.html']) await workspace.write(path, 'x');
+    expect(await workspace.protect()).toMatchObject({ documents: 4 });
   });
 
   it('a name that is not UTF-8', async () => {

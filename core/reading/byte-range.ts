@@ -1,5 +1,5 @@
 /** Range requests: RFC 9110 section 14. Several ranges at once are not served; the whole is. */
-import type { ByteRange } from '../../core/object/geometry.ts';
+import type { ByteRange } from '../object/geometry.ts';
 
 export type RangeWish = ByteRange | 'unsatisfiable' | undefined;
 
@@ -25,4 +25,19 @@ export function isSingleRange(header: string | undefined): boolean {
 
 function suffix(wanted: number, length: number): RangeWish {
   return wanted > 0 && length > 0 ? { start: Math.max(0, length - wanted), end: length } : 'unsatisfiable';
+}
+
+/** A range of content that comes from its beginning. What lies before it is verified and dropped. */
+export async function* sliceOf(
+  content: AsyncIterable<Uint8Array>,
+  { start, end }: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  let position = 0;
+  for await (const piece of content) {
+    const from = Math.max(0, start - position);
+    const to = Math.min(piece.length, end - position);
+    if (to > from) yield piece.subarray(from, to);
+    position += piece.length;
+    if (position >= end) return;
+  }
 }

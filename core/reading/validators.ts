@@ -1,5 +1,5 @@
 /** Conditional requests: RFC 9110 sections 8.8 and 13. */
-import type { IncomingHttpHeaders } from 'node:http';
+import { headerOf, type RequestHeaders } from './request-headers.ts';
 
 export interface Validators {
   /** A strong entity tag, with its quotes. */
@@ -9,17 +9,17 @@ export interface Validators {
 }
 
 /** Whether the client has this version already, so that 304 is the answer. */
-export function isNotModified(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
-  const tags = headers['if-none-match'];
+export function isNotModified(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
+  const tags = headerOf(headers, 'if-none-match');
   if (tags !== undefined) return tags.trim() === '*' || entityTags(tags).includes(etag);
-  const since = headers['if-modified-since'];
+  const since = headerOf(headers, 'if-modified-since');
   if (since === undefined || lastModified === undefined) return false;
   return Date.parse(lastModified) <= Date.parse(since);
 }
 
 /** Whether a range may be served: `If-Range` is absent, or names exactly this version. */
-export function rangeApplies(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): boolean {
-  const condition = headers['if-range'];
+export function rangeApplies(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
+  const condition = headerOf(headers, 'if-range');
   if (condition === undefined) return true;
   return condition === etag || (lastModified !== undefined && condition === lastModified);
 }

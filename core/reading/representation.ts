@@ -1,0 +1,45 @@
+/** What of a document is sent: the content as it is carried, or with its content coding undone (RFC 9110 section 8). */
+import type { DocumentReader } from '../object/document-reader.ts';
+import type { ContentCoding } from '../object/metadata.ts';
+import { acceptsCoding } from './accept-encoding.ts';
+import { headerOf, type RequestHeaders } from './request-headers.ts';
+import { signedResponseHeaders } from './response-headers.ts';
+import type { Validators } from './validators.ts';
+
+export interface Representation extends Validators {
+  /** The signed headers, and what describes this transfer; no others. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The coding to undo on the way. */
+  readonly undo: ContentCoding | undefined;
+  /** Whether ranges of it can be served: only where no coding is involved. */
+  readonly ranges: boolean;
+}
+
+/**
+ * Chooses for one request. Content with its coding undone is another representation, so it has another entity tag, and its length is not
+ * known beforehand.
+ *
+ * @param reader - of an opened document
+ */
+export async function chooseRepresentation(reader: DocumentReader, request: RequestHeaders): Promise<Representation> {
+  const { contentCoding } = reader.metadata;
+  const signed = signedHeaders.get(reader) ?? (await computeHeaders(reader));
+  const { etag = '', 'last-modified': lastModified } = signed;
+  if (contentCoding === undefined) {
+    return { headers: { ...signed, 'accept-ranges': 'bytes' }, etag, lastModified, undo: undefined, ranges: true };
+  }
+  if (acceptsCoding(headerOf(request, 'accept-encoding'), contentCoding))
+    return { headers: signed, etag, lastModified, undo: undefined, ranges: false };
+  const { 'content-encoding': _coding, 'content-length': _length, ...rest } = signed;
+  const plainTag = etag.replace(/"$/, '-plain"');
+  return { headers: { ...rest, etag: plainTag }, etag: plainTag, lastModified, undo: contentCoding, ranges: false };
+}
+
+/** For documents that are read again and again. */
+const signedHeaders = new WeakMap<DocumentReader, Record<string, string>>();
+
+async function computeHeaders(reader: DocumentReader): Promise<Record<string, string>> {
+  const headers = await signedResponseHeaders(reader.head, reader.metadata);
+  signedHeaders.set(reader, headers);
+  return headers;
+}
