@@ -12,15 +12,19 @@ export function labelOf(host: string): string | undefined {
   return GATEWAY_HOST.exec(host)?.[1];
 }
 
-/** Signed headers, and what keeps other sites' pages out. A second policy can only narrow the first. */
+/** Signed headers, and what keeps a decrypted page from looking around on this machine: at every door. */
+export function documentHeaders(headers: HeaderFields): HeaderFields {
+  // Of two values for one feature the later counts.
+  return { ...headers, 'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES) };
+}
+
+/** Besides, what keeps other sites' pages out of the gateway. A second policy can only narrow the first. */
 export function gatewayHeaders(headers: HeaderFields): HeaderFields {
   return {
-    ...headers,
+    ...documentHeaders(headers),
     'content-security-policy': both(headers['content-security-policy'], "frame-ancestors 'self'"),
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
-    // Of two values for one feature the later counts.
-    'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES),
   };
 }
 

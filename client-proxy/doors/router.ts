@@ -8,7 +8,7 @@ import type { Upstream } from '../content/upstream.ts';
 import { serveDocument } from '../documents/document-door.ts';
 import { ReaderError } from '../errors.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
-import { gatewayHeaders, labelOf } from './gateway.ts';
+import { documentHeaders, gatewayHeaders, labelOf } from './gateway.ts';
 import type { HeaderFields } from './header-fields.ts';
 import { serveHome } from './home.ts';
 import { passThrough } from './pass-through.ts';
@@ -69,7 +69,7 @@ export class Router {
     const bound = target.port === 80 ? this.#options.sites.find(target.host) : undefined;
     call.address = `${target.host}${target.path.split('?', 1)[0]}`;
     return bound
-      ? this.#serve(call, bound, target.path, (headers) => headers)
+      ? this.#serve(call, bound, target.path, documentHeaders)
       : passThrough(this.#options.upstream, target, call.request, call.response);
   }
 

@@ -49,6 +49,7 @@ describe('a document through the proxy', () => {
       'accept-ranges': 'bytes',
       via: '1.1 wispr',
     });
+    expect(headers['permissions-policy']).toContain('loopback-network=()');
     expect(headers['x-from-host']).toBeUndefined();
     expect(headers['set-cookie']).toBeUndefined();
   });
