@@ -12,8 +12,8 @@ import {
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
+import { closeServer, listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
-import { closeServer, listenOnLoopback, startContentHost } from '../support/hostile-host.ts';
 import { send } from '../support/http-client.ts';
 import { KeyServerPeer } from '../support/key-server-peer.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';

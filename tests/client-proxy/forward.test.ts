@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSquid } from '../../cache-config/servers.ts';
 import { redirect } from '../../client-proxy/content/connect-to.ts';
 import { bindSite, parseConnectTo, startProxy } from '../../client-proxy/index.ts';
-import { closeServer, listenOnLoopback } from '../support/hostile-host.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 

@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
-import { startRawHost } from '../support/hostile-host.ts';
 import { refusalCode, send } from '../support/http-client.ts';
+import { startRawHost } from '../support/raw-host.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const SECRET = 'unsigned and unwanted';

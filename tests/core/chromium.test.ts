@@ -7,8 +7,9 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from '../support/chromium.ts';
 import canonicalJson from '../vectors/canonical-json.json' with { type: 'json' };
 import type { KeyVectorFile, ObjectVectorFile } from '../vectors/format.ts';
 import keys from '../vectors/keys.json' with { type: 'json' };
@@ -18,15 +19,6 @@ import type { Report } from '../vectors/run/browser.ts';
 import { expectedKeyOutcome } from '../vectors/run/keys.ts';
 import { expectedOutcome } from '../vectors/run/objects.ts';
 
-const CHROMIUM_ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 const objectVectors = (objects as unknown as ObjectVectorFile).vectors;
 const keyVectors = (keys as unknown as KeyVectorFile).vectors;
@@ -39,7 +31,7 @@ describe('core in Chromium', () => {
 
   beforeAll(async () => {
     server = await listen(serve(await bundle()));
-    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGUMENTS });
+    browser = await launchChromium();
     const page = await browser.newPage();
     report = await runIn(page, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, problems);
   });

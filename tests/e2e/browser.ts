@@ -1,18 +1,8 @@
 /** Debian's Chromium, as a reader has it, and what a test wants to know of a page in it. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page, type Request } from 'playwright-core';
-
-const PROGRAM = '/usr/bin/chromium';
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+import type { Browser, Page, Request } from 'playwright-core';
+import { launchChromium } from '../support/chromium.ts';
 
 /** Folder for pictures of the pages; none are taken if it is not named. */
 const SCREENSHOTS = process.env.WISPR_SCREENSHOTS;
@@ -20,8 +10,7 @@ const WIDTHS = [1280, 400];
 
 /** @param proxy - URL of the forward proxy that it is set to use */
 export function openBrowser(proxy?: string): Promise<Browser> {
-  const settings = proxy === undefined ? [] : [`--proxy-server=${proxy}`];
-  return chromium.launch({ executablePath: PROGRAM, args: [...ARGUMENTS, ...settings] });
+  return proxy === undefined ? launchChromium() : launchChromium(`--proxy-server=${proxy}`);
 }
 
 /** A page, and a record of what it asked for and complained about. */

@@ -1,5 +1,6 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from '../support/chromium.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher.ts';
 
@@ -37,18 +38,7 @@ beforeAll(async () => {
     content: '<a href="20/harbour.html">Harbour</a>',
     mediaType: 'text/html',
   });
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  browser = await launchChromium();
 });
 afterAll(async () => {
   await browser?.close();
@@ -132,7 +122,7 @@ describe('in Chromium', () => {
     const { page } = await openPage();
     await joinBy(page, 'carla');
     const reading = rig.server.readingUrl;
-    rig.host.tricks.set('/evil.html', (_request, response) => {
+    rig.host.handlers.set('/evil.html', (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(`<form method="post" action="${reading}/-/sign-out"><button>Win</button></form>
         <img id="stolen" src="${reading}/20/boat.png"><iframe src="${reading}/20/harbour.html"></iframe>`);

@@ -47,7 +47,7 @@ beforeAll(async () => {
   anna = await join('anna');
 });
 beforeEach(async () => {
-  rig.host.tricks.clear();
+  rig.host.handlers.clear();
   for (const document of [ARTICLE, PICTURE, FILM, FRONT, EMPTY]) await publish(rig.publisher, rig.host, document);
 });
 afterAll(() => rig.close());
@@ -158,7 +158,7 @@ describe('a document', () => {
 
   it('is fetched by the name of its site', async () => {
     await anna.get(urlOf(FRONT));
-    expect(rig.host.requests.at(-1)).toMatchObject({ host: SITE });
+    expect(rig.host.requests.at(-1)).toMatchObject({ headers: { host: SITE } });
   });
 
   it('attack 88: has one address; other spellings of it are the same document or refused', async () => {
@@ -216,11 +216,14 @@ describe('a hostile content host', () => {
   const object = objectUrlPathOf(ARTICLE.path);
 
   it('attack 23: that answers with unsigned HTML, a 404 or a redirect gets nothing shown', async () => {
-    rig.host.tricks.set(object, (_request, response) => void response.end('<h1>Ships come in, says the cache</h1>'));
+    rig.host.handlers.set(object, (_request, response) => void response.end('<h1>Ships come in, says the cache</h1>'));
     await expectRefusal(anna, urlOf(ARTICLE), 502, 'object-unrecognised');
-    rig.host.tricks.set(object, (_request, response) => void response.writeHead(302, { location: '/elsewhere' }).end());
+    rig.host.handlers.set(
+      object,
+      (_request, response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+    );
     await expectRefusal(anna, urlOf(ARTICLE), 502, 'content-host-answer');
-    rig.host.tricks.set(object, (_request, response) => void response.writeHead(404).end());
+    rig.host.handlers.set(object, (_request, response) => void response.writeHead(404).end());
     await expectRefusal(anna, urlOf(ARTICLE), 502, 'object-unrecognised');
     rig.host.files.delete(urlOf(ARTICLE));
     await expectRefusal(anna, urlOf(ARTICLE), 404, 'object-missing');
@@ -272,14 +275,14 @@ describe('a hostile content host', () => {
     const bytes = rig.host.files.get(name) ?? new Uint8Array();
     rig.host.files.set(name, bytes.subarray(0, 300));
     await expectRefusal(anna, urlOf(PICTURE), 502, 'object-truncated');
-    rig.host.tricks.set(name, (_request, response) => {
+    rig.host.handlers.set(name, (_request, response) => {
       response.writeHead(200, { 'content-length': String(bytes.length) });
       response.write(bytes.subarray(0, 300), () => response.destroy());
     });
     await expectRefusal(anna, urlOf(PICTURE), 502, 'content-host-unreachable');
-    rig.host.tricks.set(name, (request) => void request.socket.end('HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n'));
+    rig.host.handlers.set(name, (request) => void request.socket.end('HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n'));
     await expectRefusal(anna, urlOf(PICTURE), 502, 'content-host-unreachable');
-    rig.host.tricks.set(name, (request) => void request.socket.end('nonsense\r\n\r\n'));
+    rig.host.handlers.set(name, (request) => void request.socket.end('nonsense\r\n\r\n'));
     await expectRefusal(anna, urlOf(PICTURE), 502, 'content-host-unreachable');
   });
 
@@ -287,7 +290,7 @@ describe('a hostile content host', () => {
     const name = objectUrlPathOf(FILM.path);
     const bytes = rig.host.files.get(name) ?? new Uint8Array();
     const closed = new Promise<void>((resolve) => {
-      rig.host.tricks.set(name, (_request, response) => {
+      rig.host.handlers.set(name, (_request, response) => {
         response.writeHead(200).write(bytes.subarray(0, 200_000)); // and then nothing more
         response.once('close', resolve);
       });

@@ -1,31 +1,20 @@
 /** Fallback pages in a real browser: where they lead, with and without scripts. */
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
 import { fallbackPageOf, renderFallbackPage } from '../../publisher/fallback-page.ts';
 import { readPage } from '../../publisher/site/page.ts';
+import { launchChromium } from '../support/chromium.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 
 const PATH = '/2026/caf\u00e9 & co/100% "it".html';
-const LAUNCH = {
-  executablePath: '/usr/bin/chromium',
-  args: [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-};
 
 let content: ContentHost;
 let reading: ContentHost;
 let browser: Browser;
 
 beforeAll(async () => {
-  [content, reading, browser] = await Promise.all([startContentHost(), startContentHost(), chromium.launch(LAUNCH)]);
+  [content, reading, browser] = await Promise.all([startContentHost(), startContentHost(), launchChromium()]);
   reading.files.set(urlPathOf(PATH), Buffer.from('<title>read here</title>'));
 });
 afterAll(async () => {
@@ -39,7 +28,7 @@ function publish(redirectAfter: number | 'never'): void {
   );
   const settings = { publisher: 'The News', content: content.origin, reading: reading.origin, redirectAfter };
   const html = renderFallbackPage(fallbackPageOf(PATH, teaser, settings));
-  content.tricks.set(`${urlPathOf(PATH)}?q=1&r=%C3%A9`, (_, response) => {
+  content.handlers.set(urlPathOf(PATH), (_, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
   });
 }

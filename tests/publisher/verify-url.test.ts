@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   host.files.clear();
-  host.tricks.clear();
+  host.handlers.clear();
   host.requests.length = 0;
   for (const [path, content] of await snapshot(workspace.out))
     host.files.set(urlPathOf(`/${path}`), Buffer.from(content, 'base64'));
@@ -87,14 +87,14 @@ describe('a published site', () => {
   });
 
   it('does not follow redirects', async () => {
-    host.tricks.set('/large.bin.protected', (_, response) =>
+    host.handlers.set('/large.bin.protected', (_, response) =>
       response.writeHead(302, { location: '/index.html.protected' }).end(),
     );
     expect(findings(await verify('/large.bin'))).toEqual(['/large.bin unreadable']);
   });
 
   it('does not where the host breaks off, and says so', async () => {
-    host.tricks.set('/large.bin.protected', (_, response) => {
+    host.handlers.set('/large.bin.protected', (_, response) => {
       response.writeHead(200, { 'content-length': 200_000 }).write('wispr/1\n');
       setImmediate(() => response.destroy());
     });

@@ -1,37 +1,75 @@
-/** A real content host on loopback: serves what it was given, and does as it is told where a test wants a hostile one. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+/** A content host for tests: a real HTTP server that serves files, with ranges, and does whatever else a test makes it do. */
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+}
 
 export interface ContentHost {
   readonly origin: string;
+  readonly port: number;
   /** By URL path, without the query. */
   readonly files: Map<string, Uint8Array>;
-  /** Answers instead of the files, by URL path. */
-  readonly tricks: Map<string, (request: IncomingMessage, response: ServerResponse) => void>;
-  /** Host and URL of each request. */
-  readonly requests: { readonly host: string; readonly url: string }[];
-  readonly close: () => Promise<void>;
+  /** Answers instead of a file. */
+  readonly handlers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>;
+  readonly requests: SeenRequest[];
+  close(): Promise<void>;
 }
 
 export async function startContentHost(): Promise<ContentHost> {
-  const files: ContentHost['files'] = new Map();
-  const tricks: ContentHost['tricks'] = new Map();
-  const requests: { host: string; url: string }[] = [];
+  const [files, handlers, requests] = [new Map(), new Map(), []] as [
+    ContentHost['files'],
+    ContentHost['handlers'],
+    SeenRequest[],
+  ];
   const server = createServer((request, response) => {
-    const url = request.url ?? '';
-    requests.push({ host: request.headers.host ?? '', url });
-    const trick = tricks.get(url);
-    if (trick) return trick(request, response);
-    const file = files.get(url);
-    response.setHeader('Set-Cookie', 'host=hostile');
-    response.setHeader('X-From-Host', 'yes');
-    response.writeHead(file ? 200 : 404).end(file ?? 'not here');
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
+    const handler = handlers.get(path);
+    if (handler) handler(request, response);
+    else serveFile(files.get(path), request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = () => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve())); // also where it is closed already
+  const port = await listenOnLoopback(server);
+  return { origin: `http://127.0.0.1:${port}`, port, files, handlers, requests, close: () => closeServer(server) };
+}
+
+function serveFile(file: Uint8Array | undefined, request: IncomingMessage, response: ServerResponse): void {
+  if (file === undefined) {
+    response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>');
+    return;
+  }
+  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+  const headers = {
+    ...(request.url?.includes('.protected') && { 'content-type': 'application/cache-protected' }),
+    'x-from-host': 'not signed',
+    'set-cookie': 'host=1',
   };
-  const { port } = server.address() as AddressInfo;
-  return { origin: `http://127.0.0.1:${port}`, files, tricks, requests, close };
+  if (first === undefined) {
+    response.writeHead(200, { ...headers, 'content-length': file.length }).end(file);
+    return;
+  }
+  const part = file.subarray(Number(first), Number(last) + 1);
+  const range = `bytes ${first}-${Number(first) + part.length - 1}/${file.length}`;
+  response.writeHead(206, { ...headers, 'content-length': part.length, 'content-range': range }).end(part);
+}
+
+export async function listenOnLoopback(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }

@@ -19,7 +19,7 @@ import {
   type RefusalReason,
 } from '../../core/keys/key-request.ts';
 import { type NamedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
-import { closeServer, listenOnLoopback } from './hostile-host.ts';
+import { closeServer, listenOnLoopback } from './content-host.ts';
 import type { TestPublisher, TestSet } from './test-publisher.ts';
 
 interface Grant {

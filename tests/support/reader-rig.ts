@@ -9,7 +9,7 @@ import {
   type RunningProxy,
   startProxy,
 } from '../../client-proxy/index.ts';
-import { type ContentHost, startContentHost } from './hostile-host.ts';
+import { type ContentHost, startContentHost } from './content-host.ts';
 import { KeyServerPeer, type PeerOptions } from './key-server-peer.ts';
 import { TestPublisher } from './test-publisher.ts';
 
