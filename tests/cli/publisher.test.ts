@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { type CommandResult, runOnTerminal, runWispr } from '../support/command.ts';
 import { startContentHost } from '../support/content-host.ts';
+import type { Ended } from '../support/programs.ts';
+import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { snapshot } from '../support/workspace.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
@@ -30,14 +31,14 @@ beforeAll(async () => {
 afterAll(() => rmSync(root, { recursive: true }));
 
 /** Every line for people has the prefix and no full stop; nothing looks like a crash. */
-function expectOneVoice({ stderr }: CommandResult): void {
+function expectOneVoice({ stderr }: Ended): void {
   for (const line of stderr.trimEnd().split('\n')) {
     expect(line).toMatch(/^wispr: \S/);
     expect(line).not.toMatch(/\.$|internal error|^\s+at /);
   }
 }
 
-async function expectError(result: Promise<CommandResult>, code: number, ...parts: string[]): Promise<void> {
+async function expectError(result: Promise<Ended>, code: number, ...parts: string[]): Promise<void> {
   const ended = await result;
   expect([ended.code, ended.stdout]).toEqual([code, '']);
   for (const part of parts) expect(ended.stderr).toContain(part);

@@ -10,9 +10,10 @@ import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 import { send } from '../support/http-client.ts';
 import { KeyServerPeer } from '../support/key-server-peer.ts';
+import type { ProgramOptions } from '../support/programs.ts';
 import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
-import { runCli, startCli } from '../support/run-cli.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
+import { runWispr, startWispr } from '../support/wispr.ts';
 
 const cleanUp = new CleanUp();
 let home: string;
@@ -29,24 +30,24 @@ beforeEach(async () => {
 });
 afterEach(() => cleanUp.run());
 
-const bind = (...args: string[]) => runCli(home, ['bind', keyServer.invite(), '--trust-site', 'news.example', ...args]);
+/** A person with a home of their own. */
+function atHome({ env, ...options }: ProgramOptions = {}): ProgramOptions {
+  const folders = { HOME: home, XDG_DATA_HOME: join(home, 'data'), XDG_CONFIG_HOME: join(home, 'config') };
+  return { ...options, env: { PATH: process.env.PATH, ...folders, ...env } };
+}
+
+const run = (args: readonly string[], options?: ProgramOptions) => runWispr(args, atHome(options));
+
+const bind = (...args: string[]) => run(['bind', keyServer.invite(), '--trust-site', 'news.example', ...args]);
 
 async function startProxyCommand(...args: string[]) {
-  const running = startCli(home, [
-    'proxy',
-    '--port',
-    '0',
-    '--json',
-    '--connect-to',
-    `:80:127.0.0.1:${host.port}`,
-    ...args,
-  ]);
-  cleanUp.add(async () => {
-    running.process.kill('SIGKILL');
-    await running.ended;
-  });
-  const ready = JSON.parse(await running.firstLine) as { proxy: string; sites: { site: string; gateway: string }[] };
-  return { ...running, ready, port: Number(new URL(ready.proxy).port) };
+  const settings = ['--port', '0', '--connect-to', `:80:127.0.0.1:${host.port}`];
+  const running = await startWispr<{ proxy: string; sites: { site: string; gateway: string }[] }>(
+    ['proxy', ...settings, ...args],
+    atHome(),
+  );
+  cleanUp.add(() => running.stop('SIGKILL'));
+  return { ...running, port: Number(new URL(running.ready.proxy).port) };
 }
 
 /** One clear line on what happened, perhaps a hint, and no trace of a stack. */
@@ -71,8 +72,7 @@ describe('wispr bind and wispr proxy', () => {
     expect((await send(running.port, '/a.html', { headers: { host: `${gateway}:${running.port}` } })).text).toBe(
       'read at last',
     );
-    running.process.kill('SIGTERM');
-    const { code, stderr } = await running.ended;
+    const { code, stderr } = await running.stop('SIGTERM');
     expect([code, stderr]).toEqual([0, expect.stringContaining(`ready on ${running.ready.proxy}`)]);
   });
 
@@ -81,8 +81,7 @@ describe('wispr bind and wispr proxy', () => {
     const running = await startProxyCommand('--quiet');
     const waiting = send(running.port, 'http://elsewhere.example/never').catch(() => undefined);
     await expect.poll(() => host.requests.length).toBe(1);
-    running.process.kill('SIGINT');
-    const { code, stderr } = await running.ended;
+    const { code, stderr } = await running.stop('SIGINT');
     expect([code, stderr]).toEqual([0, '']);
     await waiting;
   });
@@ -90,9 +89,9 @@ describe('wispr bind and wispr proxy', () => {
   it('never show, log or send the code but where it belongs', async () => {
     const link = keyServer.invite();
     const [, code = ''] = link.split('#');
-    const bound = await runCli(home, ['bind', '-', '--yes', '--trust-site', 'news.example'], { input: `${link}\n` });
+    const bound = await run(['bind', '-', '--yes', '--trust-site', 'news.example'], { input: `${link}\n` });
     expect(bound.code).toBe(0);
-    const again = await runCli(home, ['bind', link, '--yes', '--trust-site', 'news.example']);
+    const again = await run(['bind', link, '--yes', '--trust-site', 'news.example']);
     expect(again.code).toBe(1);
     for (const text of [bound.stdout, bound.stderr, again.stdout, again.stderr]) {
       expect(text).not.toContain(code);
@@ -107,15 +106,15 @@ describe('wispr bind and wispr proxy', () => {
     const dns = await startDnsServer();
     cleanUp.add(dns.close);
     const args = ['bind', secure.invite(), '--yes', '--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9'];
-    const untrusted = await runCli(home, args);
+    const untrusted = await run(args);
     expect([untrusted.code, untrusted.stderr]).toEqual([1, expect.stringContaining('certificate')]);
     expectWords(untrusted.stderr);
     const env = { NODE_EXTRA_CA_CERTS: certificate.caFile };
-    const unproved = await runCli(home, args, { env });
+    const unproved = await run(args, { env });
     expect([unproved.code, unproved.stderr]).toEqual([1, expect.stringContaining('does not name this publisher')]);
     expectWords(unproved.stderr);
     dns.records.set('_wispr.news.example', [hostProofLine(publisher.identity.id)]);
-    expect((await runCli(home, args, { env })).code).toBe(0);
+    expect((await run(args, { env })).code).toBe(0);
   });
 
   it('log refusals without queries, and nothing when told to be quiet', async () => {
@@ -140,7 +139,7 @@ describe('what is typed wrong is exit code 2', () => {
     [['proxy', 'extra'], /argument/],
     [['proxy', '--passphrase-file', '/nowhere/at/all'], /passphrase/],
   ])('%j', async (args, words) => {
-    const { code, stderr, stdout } = await runCli(home, args);
+    const { code, stderr, stdout } = await run(args);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(words)]);
     expectWords(stderr);
   });
@@ -157,7 +156,7 @@ describe('what goes wrong is one clear line and exit code 1', () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as { port: number };
-    const { code, stderr } = await runCli(home, ['proxy', '--port', String(port)]);
+    const { code, stderr } = await run(['proxy', '--port', String(port)]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`port ${port} is in use`)]);
     expectWords(stderr);
     taken.close();
@@ -167,11 +166,11 @@ describe('what goes wrong is one clear line and exit code 1', () => {
     const file = join(home, 'passphrase');
     writeFileSync(file, 'right\n', { mode: 0o600 });
     expect((await bind('--yes', '--passphrase-file', file)).code).toBe(0);
-    const none = await runCli(home, ['proxy', '--port', '0']);
+    const none = await run(['proxy', '--port', '0']);
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('protected by a passphrase')]);
     expectWords(none.stderr);
     writeFileSync(file, 'wrong\n');
-    const wrong = await runCli(home, ['proxy', '--port', '0', '--passphrase-file', file]);
+    const wrong = await run(['proxy', '--port', '0', '--passphrase-file', file]);
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not open')]);
     expectWords(wrong.stderr);
     writeFileSync(file, 'right\n');
@@ -188,7 +187,7 @@ describe('what goes wrong is one clear line and exit code 1', () => {
       ['proxy', '--port', '0'],
       ['bind', keyServer.invite(), '--yes'],
     ]) {
-      const { code, stderr } = await runCli(home, args);
+      const { code, stderr } = await run(args);
       expect([code, stderr]).toEqual([1, expect.stringContaining('damaged')]);
       expectWords(stderr);
     }
@@ -197,10 +196,10 @@ describe('what goes wrong is one clear line and exit code 1', () => {
   });
 
   it('a key server that is not there, or is none', async () => {
-    const gone = await runCli(home, ['bind', 'http://127.0.0.1:9#0000-0000-0000-0000', '--yes']);
+    const gone = await run(['bind', 'http://127.0.0.1:9#0000-0000-0000-0000', '--yes']);
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('could not be reached')]);
     expectWords(gone.stderr);
-    const none = await runCli(home, ['bind', `http://127.0.0.1:${host.port}#0000-0000-0000-0000`, '--yes']);
+    const none = await run(['bind', `http://127.0.0.1:${host.port}#0000-0000-0000-0000`, '--yes']);
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('answered 404')]);
     expectWords(none.stderr);
   });

@@ -42,7 +42,7 @@ describe('the structure', () => {
     ['client-proxy/doors/x.ts', '../../keyserver/server.ts'],
     ['client-proxy/x.ts', '../cli/voice.ts'],
     ['cache-config/x.ts', '../publisher/init.ts'],
-    ['cli/x.ts', '../tests/support/cli.ts'],
+    ['cli/x.ts', '../tests/support/wispr.ts'],
   ])('refuses that %s imports %s', (file, from) => {
     expect(isRefused(file, from)).toBe(true);
   });

@@ -13,7 +13,7 @@ import {
   runProgram,
   startCommand,
   startProgram,
-} from './programs.ts';
+} from '../support/programs.ts';
 
 const DEMO = 'demo/main.ts';
 const KEYS = ['proxy', 'gateway', 'site', 'keyserver', 'reading', 'origin', 'cache'] as const;

@@ -2,14 +2,14 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
-import { type RunningCommand, startWispr, wispr } from '../support/cli.ts';
 import { askForKeys, bind } from '../support/device.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, sealBundle, setOf, type TestPublisher } from '../support/publisher.ts';
 import { createReader } from '../support/reader.ts';
+import { type RunningWispr, runWispr, startWispr } from '../support/wispr.ts';
 
 let folder: string;
-let server: RunningCommand;
+let server: RunningWispr<Record<string, string>>;
 let publisher: TestPublisher;
 beforeAll(async () => {
   folder = temporaryFolder();
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
   const fetchFrom = { 'news.example': 'http://127.0.0.1:9' };
   writeFileSync(join(folder, 'keyserver.json'), JSON.stringify({ listen, reading: { listen }, ...paths, fetchFrom }));
-  server = await startWispr(folder, 'keyserver', '--dev');
+  server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   publisher = await createPublisher();
 });
 afterAll(async () => {
@@ -36,23 +36,25 @@ describe('beside the running key server', () => {
   it('a bundle is imported, again, and refused when it is older or none', async () => {
     await writeBundle('one.bundle', 1);
     await writeBundle('two.bundle', 2);
-    const first = await wispr(folder, 'admin', 'import', 'one.bundle');
-    expect(first).toMatchObject({ status: 0, stdout: '' });
+    const first = await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder });
+    expect(first).toMatchObject({ code: 0, stdout: '' });
     expect(first.stderr).toContain(`fingerprint with what the publisher tells you: ${publisher.identity.id}`);
-    expect((await wispr(folder, 'admin', 'import', 'one.bundle')).stderr).toContain('here already');
-    expect((await wispr(folder, 'admin', 'import', 'two.bundle', '--json')).stdout).toContain('"outcome":"updated"');
-    const older = await wispr(folder, 'admin', 'import', 'one.bundle');
-    expect(older.status).toBe(1);
+    expect((await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder })).stderr).toContain('here already');
+    expect((await runWispr(['admin', 'import', 'two.bundle', '--json'], { cwd: folder })).stdout).toContain(
+      '"outcome":"updated"',
+    );
+    const older = await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder });
+    expect(older.code).toBe(1);
     expect(older.stderr).toMatch(/^wispr: the bundle has serial 1; serial 2 is already here\nwispr: hint: .*\n$/);
-    expect((await wispr(folder, 'admin', 'import', 'none.bundle')).stderr).toContain(
+    expect((await runWispr(['admin', 'import', 'none.bundle'], { cwd: folder })).stderr).toContain(
       'no key bundle can be read at none.bundle',
     );
-    expect((await wispr(folder, 'admin', 'import', 'keyserver.pub')).status).toBe(1);
+    expect((await runWispr(['admin', 'import', 'keyserver.pub'], { cwd: folder })).code).toBe(1);
   });
 
   it('an invitation works at once, in the Reader and in a browser', async () => {
-    const plain = await wispr(folder, 'invite', 'anna', '--sets', 'day-1', '--until', '2099-06-30');
-    expect(plain.status).toBe(0);
+    const plain = await runWispr(['invite', 'anna', '--sets', 'day-1', '--until', '2099-06-30'], { cwd: folder });
+    expect(plain.code).toBe(0);
     const { keyserver = '', reading = '' } = server.ready;
     const code = '[0-9A-HJKMNP-TV-Z]{4}(?:-[0-9A-HJKMNP-TV-Z]{4}){3}';
     expect(plain.stdout).toMatch(
@@ -69,41 +71,38 @@ describe('beside the running key server', () => {
   });
 
   it('a second invitation extends, and keeps what was granted', async () => {
-    const again = await wispr(folder, 'invite', 'Anna', '--until', '2099-12-31', '--json');
+    const again = await runWispr(['invite', 'Anna', '--until', '2099-12-31', '--json'], { cwd: folder });
     const { subscriber, created, grants } = JSON.parse(again.stdout);
     expect([subscriber, created]).toEqual(['anna', false]);
     expect(grants).toMatchObject([{ pattern: 'day-1', until: Date.UTC(2099, 11, 31, 23, 59, 59) / 1000 }]);
   });
 
   it('the list shows everything but secrets', async () => {
-    const { stdout } = await wispr(folder, 'admin', 'list');
+    const { stdout } = await runWispr(['admin', 'list'], { cwd: folder });
     expect(stdout).toMatch(
       /anna: sets day-1 until 2099-12-31, password set, 1 session, 2 open invitations\n +device \S{8}…, connected/,
     );
-    const json = (await wispr(folder, 'admin', 'list', '--json')).stdout;
+    const json = (await runWispr(['admin', 'list', '--json'], { cwd: folder })).stdout;
     expect(JSON.parse(json).subscribers).toMatchObject([{ name: 'anna', account: true, devices: [{}] }]);
     for (const { key } of publisher.sets.values()) expect(json).not.toContain(Buffer.from(key).toString('base64url'));
     expect(json).not.toMatch(/argon2|sealed|password/);
   });
 
   it('revoking is felt at once', async () => {
-    const invited = JSON.parse((await wispr(folder, 'invite', 'bert', '--json')).stdout);
+    const invited = JSON.parse((await runWispr(['invite', 'bert', '--json'], { cwd: folder })).stdout);
     const { keyserver = '' } = server.ready;
     const device = await bind({ keyServer: keyserver, publisher: publisher.identity.id }, invited.reader.code);
-    const { status, stderr } = await wispr(folder, 'admin', 'revoke', 'bert');
-    expect([status, stderr]).toEqual([
-      0,
-      expect.stringContaining('bert is revoked: 1 device refused, 0 sessions ended'),
-    ]);
+    const { code, stderr } = await runWispr(['admin', 'revoke', 'bert'], { cwd: folder });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('bert is revoked: 1 device refused, 0 sessions ended')]);
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id]);
     expect(answer.refused).toMatchObject([{ reason: 'revoked' }]);
   });
 
   it('ten processes at once lose nothing', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `reader ${index}`);
-    const outcomes = await Promise.all(names.map((name) => wispr(folder, 'invite', name)));
-    expect(outcomes.map(({ status }) => status)).toEqual(names.map(() => 0));
-    const { subscribers } = JSON.parse((await wispr(folder, 'admin', 'list', '--json')).stdout);
+    const outcomes = await Promise.all(names.map((name) => runWispr(['invite', name], { cwd: folder })));
+    expect(outcomes.map(({ code }) => code)).toEqual(names.map(() => 0));
+    const { subscribers } = JSON.parse((await runWispr(['admin', 'list', '--json'], { cwd: folder })).stdout);
     expect(subscribers.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(names));
   });
 });
@@ -123,17 +122,17 @@ describe('wrong arguments', () => {
     [['invite', 'anna', '-c', 'none.json'], 1, /no configuration can be read at none\.json/],
     [['keyserver', '--frobnicate'], 2, /unknown option/],
   ] as [string[], number, RegExp][])('%j: exit code %i', async (args, status, words) => {
-    const outcome = await wispr(folder, ...args);
-    expect([outcome.status, outcome.stdout]).toEqual([status, '']);
+    const outcome = await runWispr([...args], { cwd: folder });
+    expect([outcome.code, outcome.stdout]).toEqual([status, '']);
     expect(outcome.stderr).toMatch(words);
     expect(outcome.stderr).toMatch(/^wispr: /);
     expect(outcome.stderr).not.toMatch(/\.ts:\d/);
   });
 
   it('attack 49: of a name in quotes are a name, or refused', async () => {
-    const before = (await wispr(folder, 'admin', 'list')).stdout;
-    const outcome = await wispr(folder, 'admin', 'revoke', "'; DROP TABLE subscribers; --");
-    expect(outcome.status).toBe(1);
-    expect((await wispr(folder, 'admin', 'list')).stdout).toBe(before);
+    const before = (await runWispr(['admin', 'list'], { cwd: folder })).stdout;
+    const outcome = await runWispr(['admin', 'revoke', "'; DROP TABLE subscribers; --"], { cwd: folder });
+    expect(outcome.code).toBe(1);
+    expect((await runWispr(['admin', 'list'], { cwd: folder })).stdout).toBe(before);
   });
 });

@@ -9,10 +9,10 @@ import { overview } from '../../keyserver/overview.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { openState } from '../../keyserver/state.ts';
 import { all } from '../../keyserver/storage/database.ts';
-import { startWispr } from '../support/cli.ts';
 import { askForKeys, bind, createDeviceKeys, post, systemTime } from '../support/device.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, sealBundle, setOf, type TestPublisher } from '../support/publisher.ts';
+import { startWispr } from '../support/wispr.ts';
 
 const READERS = 120;
 let folder: string;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing; the devices bind again', async () => {
-  const server = await startWispr(folder, 'keyserver', '--dev');
+  const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   const { keyserver = '', reading = '' } = server.ready;
   const invitations = await prepare(keyserver, reading);
   const provider = { keyServer: keyserver, publisher: publisher.identity.id };
@@ -38,7 +38,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
     const request = encodeBindingRequest(device, provider.publisher, code, systemTime());
     const { status } = await post(keyserver, BINDING_PATH, request);
     answered++;
-    if (answered === READERS / 4) server.child.kill('SIGKILL');
+    if (answered === READERS / 4) server.stop('SIGKILL');
     return status;
   });
   const outcomes = await Promise.allSettled(attempts);

@@ -10,8 +10,8 @@ import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config.ts';
 import { configTemplate } from '../../keyserver/config-template.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
-import { startWispr, wispr } from '../support/cli.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
+import { runWispr, startWispr } from '../support/wispr.ts';
 
 /** What a reader's database has in its header. */
 const READER_DATABASE = 0x77737072;
@@ -57,8 +57,8 @@ async function expectRefusal(code: string, message: RegExp, begin: () => Promise
 
 describe('the first run', () => {
   it('writes configuration and keys, shows where they are, and stops for the operator to fill in', async () => {
-    const { status, stdout, stderr } = await wispr(folder, 'keyserver');
-    expect(status).toBe(0);
+    const { code, stdout, stderr } = await runWispr(['keyserver'], { cwd: folder });
+    expect(code).toBe(0);
     expect(stdout.trimEnd()).toBe(readFileSync(file('keyserver.json'), 'utf8').trimEnd());
     expect(stderr).toContain(file('master.key'));
     expect(stderr).toContain('next: ');
@@ -79,10 +79,10 @@ describe('the first run', () => {
   });
 
   it('keeps what is there when it runs again', async () => {
-    await wispr(folder, 'keyserver');
+    await runWispr(['keyserver'], { cwd: folder });
     const names = ['keyserver.json', 'master.key', 'keyserver.pub'];
     const before = names.map(digestOf);
-    await wispr(folder, 'keyserver');
+    await runWispr(['keyserver'], { cwd: folder });
     expect(names.map(digestOf)).toEqual(before);
   });
 });
@@ -91,12 +91,12 @@ describe('a development server', () => {
   it('takes free ports, says that it is one, answers, and stops cleanly at SIGTERM and at Ctrl-C', async () => {
     writeConfiguration();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const server = await startWispr(folder, 'keyserver', '--dev');
+      const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
       const { keyserver = '', reading = '' } = server.ready;
       expect((await fetch(`${keyserver}/.well-known/wispr-provider`)).status).toBe(404);
       expect((await fetch(`${reading}/-/sign-in`)).status).toBe(200);
-      expect(server.output().stderr).toContain('plain HTTP, on this machine only');
-      expect(await server.stop(signal)).toBe(0);
+      expect(server.stderr()).toContain('plain HTTP, on this machine only');
+      expect((await server.stop(signal)).code).toBe(0);
     }
     expect(readdirSync(folder).filter((name) => name.includes('-wal') || name.includes('.new'))).toEqual([]);
   });
@@ -109,7 +109,7 @@ describe('a development server', () => {
       tls,
       reading: { origin: 'https://read.news.example', listen, tls },
     });
-    const server = await startWispr(folder, 'keyserver', '--dev');
+    const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
     expect(server.ready.keyserver).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     await server.stop();
   });
@@ -220,15 +220,15 @@ describe('on the command line, a refusal', () => {
   it('is one line and a hint on standard error, with exit code 1', async () => {
     await setUp();
     rmSync(file('master.key'));
-    const outcome = await wispr(folder, 'keyserver', '--dev');
-    expect(outcome).toMatchObject({ status: 1, stdout: '' });
+    const outcome = await runWispr(['keyserver', '--dev'], { cwd: folder });
+    expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toMatch(/^wispr: the master key is not at .*\nwispr: hint: .*\n$/);
   });
 
   it('attack 67: of a configuration that cannot be written leaves nothing behind', async () => {
     writeFileSync(file('a-file'), '');
-    const { status, stderr } = await wispr(folder, 'keyserver', '-c', file('a-file/keyserver.json'));
-    expect(status).toBe(1);
+    const { code, stderr } = await runWispr(['keyserver', '-c', file('a-file/keyserver.json')], { cwd: folder });
+    expect(code).toBe(1);
     expect(stderr).toMatch(/^wispr: the configuration cannot be written at .*\n$/);
     expect(readdirSync(folder)).toEqual(['a-file']);
   });

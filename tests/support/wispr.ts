@@ -1,29 +1,26 @@
-/** Runs the real `wispr` program as a person or a script does. */
+/** The real `wispr` program, as a person or a script runs it. */
 import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { type Ended, type ProgramOptions, ROOT, type RunningProgram, runProgram, startProgram } from './programs.ts';
 
-const PROGRAM = resolve('bin/wispr.js');
+const PROGRAM = 'bin/wispr.js';
 
-/** How a command ended. */
-export interface CommandResult {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
+/** Runs `wispr` to its end, without a terminal. */
+export function runWispr(args: readonly string[], options?: ProgramOptions): Promise<Ended> {
+  return runProgram(PROGRAM, args, options);
 }
 
-/** Runs a command without a terminal. */
-export function runWispr(args: readonly string[], options: { cwd?: string } = {}): Promise<CommandResult> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = { stdout: '', stderr: '' };
-  for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream].setEncoding('utf8').on('data', (text: string) => {
-      output[stream] += text;
-    });
-  }
-  return new Promise((done, fail) => {
-    child.once('error', fail);
-    child.once('close', (code) => done({ code, ...output }));
-  });
+export interface RunningWispr<Ready> extends RunningProgram {
+  /** The JSON that it printed when it was ready. */
+  readonly ready: Ready;
+}
+
+/** Starts a `wispr` that stays, and waits until it is ready. */
+export async function startWispr<Ready = Record<string, string>>(
+  args: readonly string[],
+  options?: ProgramOptions,
+): Promise<RunningWispr<Ready>> {
+  const program = startProgram(PROGRAM, [...args, '--json'], options);
+  return { ...program, ready: JSON.parse(await program.line(/^\{/)) };
 }
 
 /**
@@ -37,7 +34,9 @@ export function runOnTerminal(
   answers: readonly (readonly [question: string, typed: string])[],
   { cwd }: { cwd: string },
 ): Promise<{ code: number | null; shown: string }> {
-  const command = [process.execPath, PROGRAM, ...args].map((part) => `'${part.replaceAll("'", "'\\''")}'`).join(' ');
+  const command = [process.execPath, ROOT + PROGRAM, ...args]
+    .map((part) => `'${part.replaceAll("'", "'\\''")}'`)
+    .join(' ');
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
     cwd,
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -10,6 +10,8 @@ export interface ProgramOptions {
   /** Instead of this process's own. */
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** What stands on its standard input; nothing, if left out. */
+  readonly input?: string;
 }
 
 export interface Ended {
@@ -22,6 +24,8 @@ export interface Ended {
 export interface RunningProgram {
   /** Resolves with the first line of standard output that fits; rejects if the program ends before. */
   line(pattern: RegExp): Promise<string>;
+  /** What it has said so far on standard error. */
+  stderr(): string;
   /** Resolves when it has ended. */
   readonly ended: Promise<Ended>;
   /** Sends a signal and waits for the end. */
@@ -33,10 +37,20 @@ export function startProgram(file: string, args: readonly string[], options?: Pr
   return startCommand([process.execPath, `${ROOT}${file}`, ...args], options);
 }
 
+/** A test that fails or times out must not leave a process behind: what still runs ends with the tests. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Starts a command as it is typed. */
 export function startCommand(command: readonly string[], options: ProgramOptions = {}): RunningProgram {
   const [program = '', ...args] = command;
-  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { input = '', ...place } = options;
+  const child = spawn(program, args, { ...place, stdio: 'pipe' });
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  child.stdin.on('error', () => undefined).end(input); // a program that ends early does not read it
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
@@ -45,6 +59,7 @@ export function startCommand(command: readonly string[], options: ProgramOptions
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
   return {
     line: (pattern) => lineOf(child, output, ended, pattern),
+    stderr: () => output.stderr,
     ended,
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);
