@@ -4,20 +4,20 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bindSite } from '../../client-proxy/index.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
+import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
-import { KeyServerPeer } from '../support/key-server-peer.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 import { createSet, TestPublisher } from '../support/test-publisher.ts';
 
 const SECRET = 'for subscribers only';
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 let other: TestPublisher;
-let otherServer: KeyServerPeer;
+let otherServer: HostileKeyServer;
 beforeAll(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
   other = await TestPublisher.create('other.example');
-  otherServer = await KeyServerPeer.start(other);
+  otherServer = await HostileKeyServer.start(other);
   await bindSite({ ...rig.storage, link: otherServer.invite(), trustSites: ['other.example'] });
 });
 afterAll(async () => {
@@ -137,7 +137,7 @@ describe('attack 24: a reading site that is no HTTPS origin', () => {
     const site = { site: 'third.example', content: ['http://third.example'], reading };
     expect(() => publisher.descriptor('https://keys.third.example', { sites: [site] })).toThrow(/malformed/);
     // Our own writer refuses; another's would not.
-    const server = await KeyServerPeer.start(publisher);
+    const server = await HostileKeyServer.start(publisher);
     server.descriptor = resign(publisher, server.origin, reading);
     const bound = bindSite({ ...rig.storage, link: server.invite(), trustSites: ['third.example'] });
     await expect(bound).rejects.toMatchObject({ code: 'descriptor-malformed' });

@@ -14,8 +14,8 @@ import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { closeServer, listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
+import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { KeyServerPeer } from '../support/key-server-peer.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
 
@@ -24,7 +24,7 @@ const certificates = new CleanUp();
 let certificate: TestCertificate;
 let storage: ReturnType<typeof storageIn>;
 let publisher: TestPublisher;
-let keyServer: KeyServerPeer;
+let keyServer: HostileKeyServer;
 let dns: DnsServer;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   storage = storageIn(await temporaryFolder(cleanUp));
   publisher = await TestPublisher.create();
-  keyServer = await KeyServerPeer.start(publisher, { tls: certificate });
+  keyServer = await HostileKeyServer.start(publisher, { tls: certificate });
   cleanUp.add(() => keyServer.close());
   dns = await startDnsServer();
   cleanUp.add(dns.close);
@@ -122,9 +122,9 @@ const twoSites = () =>
 describe('two bindings never share a host', () => {
   it('attack 70: a host bound to another publisher, or through another key server, is refused', async () => {
     await bind({ trustSites: ['news.example'] });
-    const impostor = await KeyServerPeer.start(await TestPublisher.create(), { tls: certificate });
+    const impostor = await HostileKeyServer.start(await TestPublisher.create(), { tls: certificate });
     cleanUp.add(() => impostor.close());
-    const elsewhere = await KeyServerPeer.start(publisher, { tls: certificate });
+    const elsewhere = await HostileKeyServer.start(publisher, { tls: certificate });
     cleanUp.add(() => elsewhere.close());
     for (const server of [impostor, elsewhere]) {
       await expect(bind({ link: server.invite(), trustSites: ['news.example'] })).rejects.toMatchObject({
@@ -292,10 +292,10 @@ describe('the exchange', () => {
   it('keeps one seed: the same device is the same to a publisher, and another to the next', async () => {
     await bind({ trustSites });
     await bind({ trustSites });
-    const other = await KeyServerPeer.start(await TestPublisher.create('other.example'), { tls: certificate });
+    const other = await HostileKeyServer.start(await TestPublisher.create('other.example'), { tls: certificate });
     cleanUp.add(() => other.close());
     await bind({ link: other.invite(), trustSites: ['other.example'] });
-    const keysOf = (server: KeyServerPeer) =>
+    const keysOf = (server: HostileKeyServer) =>
       server.bodies.map((body) => JSON.parse(Buffer.from(body).toString()).ed25519 as string);
     const [first, second] = keysOf(keyServer);
     expect(first).toBe(second);

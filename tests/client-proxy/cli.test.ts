@@ -8,8 +8,9 @@ import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { makeCertificate } from '../support/certificates.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { startDnsServer } from '../support/dns-server.ts';
+import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
-import { KeyServerPeer } from '../support/key-server-peer.ts';
+import { startKeyServerOf, type TestKeyServer } from '../support/key-server.ts';
 import type { ProgramOptions } from '../support/programs.ts';
 import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
@@ -18,12 +19,12 @@ import { runWispr, startWispr } from '../support/wispr.ts';
 const cleanUp = new CleanUp();
 let home: string;
 let publisher: TestPublisher;
-let keyServer: KeyServerPeer;
+let keyServer: TestKeyServer;
 let host: ContentHost;
 beforeEach(async () => {
   home = await temporaryFolder(cleanUp);
   publisher = await TestPublisher.create();
-  keyServer = await KeyServerPeer.start(publisher);
+  keyServer = await startKeyServerOf(publisher);
   cleanUp.add(() => keyServer.close());
   host = await startContentHost();
   cleanUp.add(host.close);
@@ -91,9 +92,10 @@ describe('wispr bind and wispr proxy', () => {
     const [, code = ''] = link.split('#');
     const bound = await run(['bind', '-', '--yes', '--trust-site', 'news.example'], { input: `${link}\n` });
     expect(bound.code).toBe(0);
-    const again = await run(['bind', link, '--yes', '--trust-site', 'news.example']);
-    expect(again.code).toBe(1);
-    for (const text of [bound.stdout, bound.stderr, again.stdout, again.stderr]) {
+    const env = { XDG_DATA_HOME: join(home, 'another device'), XDG_CONFIG_HOME: join(home, 'another device') };
+    const used = await run(['bind', link, '--yes', '--trust-site', 'news.example'], { env });
+    expect(used.code).toBe(1);
+    for (const text of [bound.stdout, bound.stderr, used.stdout, used.stderr]) {
       expect(text).not.toContain(code);
       expect(text).not.toContain(code.replaceAll('-', ''));
     }
@@ -101,7 +103,7 @@ describe('wispr bind and wispr proxy', () => {
 
   it('prove a host by DNS, and a key server by its certificate', async () => {
     const certificate = await makeCertificate(home, ['IP:127.0.0.1']);
-    const secure = await KeyServerPeer.start(publisher, { tls: certificate });
+    const secure = await HostileKeyServer.start(publisher, { tls: certificate });
     cleanUp.add(() => secure.close());
     const dns = await startDnsServer();
     cleanUp.add(dns.close);
@@ -147,7 +149,7 @@ describe('what is typed wrong is exit code 2', () => {
   it('a question without a terminal to ask on', async () => {
     const { code, stderr } = await bind();
     expect([code, stderr]).toEqual([2, expect.stringContaining('--yes')]);
-    expect(keyServer.bodies).toHaveLength(0);
+    expect(keyServer.devices()).toBe(0);
   });
 });
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSquid } from '../../cache-config/servers.ts';
 import { redirect } from '../../client-proxy/content/connect-to.ts';
-import { bindSite, parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -283,11 +283,9 @@ describe('a parent proxy', () => {
 
   it('that is a real Squid carries documents, and keeps them: the content host is asked once', async () => {
     const squid = await startSquid({ connectLoopback: true });
-    const carried = await startReaderRig({ bind: false });
-    const origin = `http://127.0.0.1:${carried.host.port}`;
-    const site = { site: 'news.example', content: [origin], reading: 'https://read.news.example' };
-    carried.keyServer.descriptor = carried.publisher.descriptor(carried.keyServer.origin, { sites: [site] });
-    await bindSite({ ...carried.storage, link: carried.keyServer.invite(), trustSites: ['news.example'] });
+    const carried = await startReaderRig({
+      sites: ({ origin }) => [{ site: 'news.example', content: [origin], reading: 'https://read.news.example' }],
+    });
     const content = Buffer.alloc(500_000, 'kept by a cache that cannot read it ');
     const object = await carried.publisher.object('/a.bin', { content });
     carried.host.handlers.set('/a.bin.protected', (_, response) =>

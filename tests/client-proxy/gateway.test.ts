@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gatewayLabel } from '../../client-proxy/gateway-label.ts';
 import { bindSite } from '../../client-proxy/index.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { KeyServerPeer } from '../support/key-server-peer.ts';
+import { startKeyServerOf } from '../support/key-server.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
 
@@ -87,8 +87,7 @@ describe('the gateway', () => {
 describe("the reader's own page", () => {
   it('lists the connected sites, and a site connected while it runs', async () => {
     const publisher = await TestPublisher.create('<b>.example'.replace(/[<>]/g, 'x'));
-    const keyServer = await KeyServerPeer.start(publisher);
-    keyServer.descriptor = publisher.descriptor(keyServer.origin, { name: '<script>alert(1)</script>' });
+    const keyServer = await startKeyServerOf(publisher, { name: '<script>alert(1)</script>' });
     for (const own of [`localhost:${rig.proxy.port}`, `127.0.0.1:${rig.proxy.port}`]) {
       const answer = await get('/', { host: own });
       expect(answer.text).toContain(`href="http://${host}/"`);

@@ -3,16 +3,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { wrapKey } from '../../core/keys/wrapped-key.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
-import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 import { createSet, type TestSet } from '../support/test-publisher.ts';
 
 const SECRET = 'for subscribers only';
 
-let rig: ReaderRig;
+let rig: ReaderRig<HostileKeyServer>;
 let set: TestSet;
 beforeAll(async () => {
-  rig = await startReaderRig();
+  rig = await startHostileReaderRig();
 });
 afterAll(() => rig.close());
 beforeEach(async () => {

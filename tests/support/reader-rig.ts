@@ -9,16 +9,18 @@ import {
   type RunningProxy,
   startProxy,
 } from '../../client-proxy/index.ts';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
-import { KeyServerPeer, type PeerOptions } from './key-server-peer.ts';
+import { HostileKeyServer } from './hostile-key-server.ts';
+import { startKeyServerOf, type TestKeyServer } from './key-server.ts';
 import { TestPublisher } from './test-publisher.ts';
 
-export interface ReaderRig {
+export interface ReaderRig<KeyServer = TestKeyServer> {
   readonly directory: string;
   readonly storage: { readonly dataDirectory: string; readonly keyFile: string };
   readonly publisher: TestPublisher;
   readonly host: ContentHost;
-  readonly keyServer: KeyServerPeer;
+  readonly keyServer: KeyServer;
   readonly proxy: RunningProxy;
   /** Every refusal: code and address. */
   readonly refusals: { code: string; address: string }[];
@@ -51,25 +53,42 @@ export function storageIn(directory: string) {
   return { dataDirectory: join(directory, 'data'), keyFile: join(directory, 'config', 'reader.key') };
 }
 
-export async function startReaderRig(
-  options: { site?: string; proxy?: Partial<ProxyOptions>; peer?: PeerOptions; bind?: boolean } = {},
-): Promise<ReaderRig> {
+export interface RigOptions {
+  readonly proxy?: Partial<ProxyOptions>;
+  /** What the descriptor says of the site, once it is known where the content host is. */
+  readonly sites?: (host: ContentHost) => SiteDescription[];
+}
+
+/** With the real key server. */
+export function startReaderRig({ proxy, sites }: RigOptions = {}): Promise<ReaderRig<TestKeyServer>> {
+  return startRigAround((publisher, host) => startKeyServerOf(publisher, sites && { sites: sites(host) }), proxy);
+}
+
+/** With a key server that does what a test makes it do. */
+export function startHostileReaderRig(): Promise<ReaderRig<HostileKeyServer>> {
+  return startRigAround((publisher) => HostileKeyServer.start(publisher));
+}
+
+async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | 'close'>>(
+  startKeyServer: (publisher: TestPublisher, host: ContentHost) => Promise<KeyServer>,
+  settings: Partial<ProxyOptions> = {},
+): Promise<ReaderRig<KeyServer>> {
   const cleanUp = new CleanUp();
   const directory = await temporaryFolder(cleanUp);
   const storage = storageIn(directory);
-  const publisher = await TestPublisher.create(options.site);
+  const publisher = await TestPublisher.create();
   const host = await startContentHost();
   cleanUp.add(host.close);
-  const keyServer = await KeyServerPeer.start(publisher, options.peer);
+  const keyServer = await startKeyServer(publisher, host);
   cleanUp.add(() => keyServer.close());
-  if (options.bind !== false) await bindSite({ ...storage, link: keyServer.invite(), trustSites: [publisher.site] });
+  await bindSite({ ...storage, link: keyServer.invite(), trustSites: [publisher.site] });
   const refusals: ReaderRig['refusals'] = [];
   const proxy = await startProxy({
     ...storage,
     port: 0,
     connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)], // every host, on port 80
     onRefusal: ({ code }, address) => refusals.push({ code, address }),
-    ...options.proxy,
+    ...settings,
   });
   cleanUp.add(proxy.close);
   const url = (path: string) => `http://${publisher.site}${path}`;

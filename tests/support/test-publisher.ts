@@ -2,6 +2,7 @@
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor, type SiteDescription } from '../../core/keys/descriptor.ts';
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
@@ -12,6 +13,7 @@ import {
   publisherIdentity,
 } from '../../core/object/writer.ts';
 import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 
 export interface TestSet {
   readonly id: KeyId;
@@ -24,6 +26,14 @@ export interface DocumentWish {
   readonly set?: TestSet;
   readonly blockChunks?: number;
   readonly paddingLength?: number;
+}
+
+/** What a descriptor says instead of the usual. */
+export interface DescriptorWish {
+  readonly sites?: SiteDescription[];
+  readonly issued?: number;
+  readonly expires?: number;
+  readonly name?: string;
 }
 
 export async function createSet(): Promise<TestSet> {
@@ -75,12 +85,25 @@ export class TestPublisher {
     files.set(urlPathOf(path), typeof wish.content === 'string' ? utf8(wish.content) : wish.content);
   }
 
-  descriptor(
-    keyServer: string,
-    wish: { sites?: SiteDescription[]; issued?: number; expires?: number; name?: string } = {},
-  ): Uint8Array {
-    const now = Math.floor(Date.now() / 1000);
-    const site = { site: this.site, content: [`http://${this.site}`], reading: `https://read.${this.site}` };
+  /** Origin of its reading site. */
+  get reading(): string {
+    return `https://read.${this.site}`;
+  }
+
+  /** A key bundle with the publisher's set, sealed to a key server. */
+  bundle(keyServer: string, recipient: Uint8Array, wish?: DescriptorWish): Promise<Uint8Array> {
+    const { id, key } = this.set;
+    const bundle = {
+      descriptor: toBase64url(this.descriptor(keyServer, wish)),
+      sets: [{ id, key: toBase64url(key), name: 'everything', site: this.site }],
+    };
+    const about = { issued: nowInSeconds(), serial: 1, workspace: toBase64url(randomBytes(16)) };
+    return encodeBundle(bundle, about, recipient, this.identity);
+  }
+
+  descriptor(keyServer: string, wish: DescriptorWish = {}): Uint8Array {
+    const now = nowInSeconds();
+    const site = { site: this.site, content: [`http://${this.site}`], reading: this.reading };
     return encodeDescriptor(
       {
         name: 'The Morning Paper',

@@ -1,6 +1,6 @@
 /**
- * A key server for tests of the reader: a real HTTP or HTTPS server that answers with the functions of core/keys, and, where a test says
- * so, dishonestly.
+ * A key server that does what a test makes it do, for tests of the reader: a real HTTP or HTTPS server that answers with the functions of
+ * core/keys, and, where a test says so, dishonestly. Where honesty is enough there is the real one, key-server.ts.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -28,13 +28,13 @@ interface Grant {
   readonly notAfter: number;
 }
 
-export interface PeerOptions {
+export interface HostileKeyServerOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
   /** The name in its origin, where it is not the address. */
   readonly host?: string;
 }
 
-export class KeyServerPeer {
+export class HostileKeyServer {
   readonly origin: string;
   readonly port: number;
   readonly publisher: TestPublisher;
@@ -65,14 +65,17 @@ export class KeyServerPeer {
     this.grant(publisher.set);
   }
 
-  static async start(publisher: TestPublisher, { tls, host = '127.0.0.1' }: PeerOptions = {}): Promise<KeyServerPeer> {
-    let peer: KeyServerPeer | undefined;
+  static async start(
+    publisher: TestPublisher,
+    { tls, host = '127.0.0.1' }: HostileKeyServerOptions = {},
+  ): Promise<HostileKeyServer> {
+    let peer: HostileKeyServer | undefined;
     const listener: RequestListener = (request, response) => {
       peer?.handle(request, response).catch(() => response.destroy());
     };
     const server = tls ? createSecureServer(tls, listener) : createServer(listener);
     const port = await listenOnLoopback(server);
-    peer = new KeyServerPeer(server, `${tls ? 'https' : 'http'}://${host}:${port}`, port, publisher);
+    peer = new HostileKeyServer(server, `${tls ? 'https' : 'http'}://${host}:${port}`, port, publisher);
     return peer;
   }
 

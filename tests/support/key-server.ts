@@ -1,0 +1,36 @@
+/** The real key server of one publisher on loopback, for tests of the reader. */
+import { rm } from 'node:fs/promises';
+import { pino } from 'pino';
+import { importBundle } from '../../keyserver/import-bundle.ts';
+import { invitationLinks, inviteSubscriber } from '../../keyserver/invitations.ts';
+import { startKeyServer } from '../../keyserver/server.ts';
+import { configIn, temporaryFolder } from './keyserver-rig.ts';
+import type { DescriptorWish, TestPublisher } from './test-publisher.ts';
+
+export interface TestKeyServer {
+  readonly origin: string;
+  /** A fresh invitation to all sets, as a reader gets it. */
+  invite(): string;
+  /** How many devices are connected. */
+  devices(): number;
+  close(): Promise<void>;
+}
+
+/** Starts a key server, and hands it the publisher's keys in a sealed bundle. */
+export async function startKeyServerOf(publisher: TestPublisher, wish?: DescriptorWish): Promise<TestKeyServer> {
+  const folder = temporaryFolder();
+  const config = configIn(folder);
+  const reading = { ...config.reading, origin: publisher.reading };
+  const server = await startKeyServer({ ...config, reading }, { log: pino({ level: 'silent' }) });
+  const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, wish);
+  await importBundle(server.state, bundle, server.origins);
+  return {
+    origin: server.url,
+    invite: () => invitationLinks(inviteSubscriber(server.state, { name: 'ada' }), server.origins).device,
+    devices: () => Number(server.state.database.prepare('SELECT count(*) AS count FROM devices').get()?.count),
+    close: async () => {
+      await server.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
