@@ -4,9 +4,10 @@ import { join, relative } from 'node:path';
 import { ProxyAgent, request } from 'undici';
 import { OBJECT_SUFFIX, objectUrlPathOf, urlPathOf } from '../core/site/path.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import type { ContentHost } from './hosts.ts';
 import { type ReadingReport, readSite } from './reading.ts';
 import type { SiteSettings } from './site.ts';
-import type { World } from './world.ts';
+import type { Person, World } from './world.ts';
 
 /** Says a step: what was done, and its figures. */
 export type Teller = (what: string, figures: string) => void;
@@ -33,6 +34,7 @@ export interface Ending {
   readonly tries: readonly (readonly [label: string, what: string])[];
 }
 
+/** @throws whatever keeps the journey from going on: a server that does not start, a site that is refused */
 export async function tell(world: World, settings: SiteSettings, tamper: boolean, say: Teller): Promise<Ending> {
   const server = await world.startKeyServer();
   const host = await world.startContentHost(server.readingUrl);
@@ -56,13 +58,7 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
   say('connected two readers', `Ada's Reader on ${ada.proxy.url}, Ben's on ${ben.proxy.url}`);
 
   const paths = await protectedPaths(world.out);
-  const task = { site: settings.site, source: settings.source, paths };
-  const first = await readSite({ ...task, proxy: ada.proxy.url });
-  const asked = await settled(host.requestCount);
-  say('Ada read everything', `${describeReading(first)}; the web host was asked ${asked} times`);
-  const second = await readSite({ ...task, proxy: ben.proxy.url });
-  const askedAgain = (await settled(host.requestCount)) - asked;
-  say('Ben read everything', `${describeReading(second)}; the web host was asked ${askedAgain} times`);
+  const { first, second, asked, askedAgain } = await readTwice(paths, settings, [ada, ben], host, say);
 
   const sample = sampleOf(paths, protection.public);
   const cipher = await lookAtCache(content, sample);
@@ -70,28 +66,55 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
   const refused = dishonest && (await tamperWithOne(dishonest, ada.proxy.url, settings.site, sample));
   if (refused) say('the cache changed one byte', refused.text);
 
-  const good = allSame(first) && allSame(second) && (refused?.good ?? true);
-  const gateway = (await ada.proxy.gatewayUrl(settings.site)) ?? '';
-  return {
-    addresses: {
-      proxy: ada.proxy.url,
-      gateway,
-      site: `http://${settings.site}/`,
-      keyserver: server.url,
-      reading: server.readingUrl,
-      origin: host.url,
-      cache: cache?.url ?? null,
-    },
-    good,
-    summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
-    tries: [
-      ['open in a browser', gateway],
-      ['or without one', `curl -x ${ada.proxy.url} http://${settings.site}${urlPathOf(sample)}`],
-      ['what the cache holds', `curl ${content}${objectUrlPathOf(sample)} | head -c 900`],
-      ['without a Reader', `${content}${urlPathOf(sample)}   (sign in as ${ada.name}, ${ada.password})`],
-      ...(refused ? ([['the refusal', `${gateway.slice(0, -1)}${urlPathOf(sample)}`]] as const) : []),
-    ],
+  const addresses: Addresses = {
+    proxy: ada.proxy.url,
+    gateway: (await ada.proxy.gatewayUrl(settings.site)) ?? '',
+    site: `http://${settings.site}/`,
+    keyserver: server.url,
+    reading: server.readingUrl,
+    origin: host.url,
+    cache: cache?.url ?? null,
   };
+  return {
+    addresses,
+    good: allSame(first) && allSame(second) && (refused?.good ?? true),
+    summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
+    tries: triesFor(sample, addresses, settings.site, content, ada, refused !== undefined),
+  };
+}
+
+/** Two people read the whole site, one after the other; the second should cost the web host nothing where there is a cache. */
+async function readTwice(
+  paths: readonly string[],
+  { site, source }: SiteSettings,
+  [ada, ben]: readonly [Person, Person],
+  host: ContentHost,
+  say: Teller,
+): Promise<{ first: ReadingReport; second: ReadingReport; asked: number; askedAgain: number }> {
+  const first = await readSite({ site, source, paths, proxy: ada.proxy.url });
+  const asked = await settled(host.requestCount);
+  say('Ada read everything', `${describeReading(first)}; the web host was asked ${asked} times`);
+  const second = await readSite({ site, source, paths, proxy: ben.proxy.url });
+  const askedAgain = (await settled(host.requestCount)) - asked;
+  say('Ben read everything', `${describeReading(second)}; the web host was asked ${askedAgain} times`);
+  return { first, second, asked, askedAgain };
+}
+
+function triesFor(
+  sample: string,
+  { proxy, gateway }: Addresses,
+  site: string,
+  content: string,
+  { name, password }: Person,
+  tampered: boolean,
+): Ending['tries'] {
+  return [
+    ['open in a browser', gateway],
+    ['or without one', `curl -x ${proxy} http://${site}${urlPathOf(sample)}`],
+    ['what the cache holds', `curl ${content}${objectUrlPathOf(sample)} | head -c 900`],
+    ['without a Reader', `${content}${urlPathOf(sample)}   (sign in as ${name}, ${password})`],
+    ...(tampered ? ([['the refusal', `${gateway.slice(0, -1)}${urlPathOf(sample)}`]] as const) : []),
+  ];
 }
 
 function describeProtection(protection: ProtectSummary): string {
