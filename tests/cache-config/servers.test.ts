@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -63,7 +64,7 @@ const isAlive = (pid: number) => processesOf(pid).includes(pid);
 /** A free port below those that the system hands out by itself, so that nobody gets it in between. */
 async function quietPort(): Promise<number> {
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const port = randomInt(20_000, 30_000);
     const server = createServer();
     const free = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false));

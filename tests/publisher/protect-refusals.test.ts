@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -147,7 +148,7 @@ describe('a workspace is refused', () => {
   it('whose keys would be published with it', async () => {
     await configure({
       source: '../'.concat(workspace.directory.split('/').at(-1) ?? ''),
-      out: '/tmp/wispr-never-made',
+      out: join(tmpdir(), 'wispr-never-made'),
     });
     await expectRefusal('workspace-overlap', 'publisher.keys lies inside the source');
   });
