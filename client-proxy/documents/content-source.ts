@@ -3,6 +3,7 @@
  * ends when the client leaves, or when it takes too long until a document is open.
  */
 import type { ByteRange } from '../../core/object/geometry.ts';
+import { askInOrder } from '../../core/reading/content-hosts.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { ContentAnswer } from '../../core/reading/open-at.ts';
 import type { BodyQueue } from '../content/body-queue.ts';
@@ -26,18 +27,11 @@ export class ContentSource {
   /** For `openAt`. */
   readonly fetch = (urlPath: string): Promise<ContentAnswer> => this.fetchRange(urlPath);
 
-  /** One path, or a range of it; the next content host is asked only where one cannot be reached. */
-  async fetchRange(urlPath: string, range?: ByteRange): Promise<Answer> {
-    let failure: unknown;
-    for (const origin of this.#origins) {
-      try {
-        return this.#hold(await fetchBody(this.#upstream, origin, urlPath, range));
-      } catch (error) {
-        if (!(error instanceof ReadingError) || error.code !== 'content-host-unreachable') throw error;
-        failure ??= error;
-      }
-    }
-    throw failure;
+  /** One path, or a range of it. */
+  fetchRange(urlPath: string, range?: ByteRange): Promise<Answer> {
+    return askInOrder(this.#origins, async (origin) =>
+      this.#hold(await fetchBody(this.#upstream, origin, urlPath, range)),
+    );
   }
 
   /** The document is open: from now on only silence ends it. */

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import { askInOrder } from '../../core/reading/content-hosts.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { ContentAnswer, FetchContent } from '../../core/reading/open-at.ts';
 
@@ -38,7 +39,7 @@ export function createContentHosts(fetchFrom: Readonly<Record<string, string>>):
   return {
     fetchFor: (site, signal) => {
       const targets = targetsOf(site, fetchFrom);
-      return (urlPath) => fetchFromAny(agent, targets, urlPath, signal);
+      return (urlPath) => askInOrder(targets, (target) => ask(agent, target, urlPath, signal));
     },
     close: () => agent.destroy(),
   };
@@ -50,39 +51,14 @@ function targetsOf({ site, content }: SiteDescription, fetchFrom: Readonly<Recor
   return content.map((origin) => ({ origin, host: new URL(origin).host }));
 }
 
-/** Takes the first content host that answers with anything but an error of its own. */
-async function fetchFromAny(
-  agent: Agent,
-  targets: readonly Target[],
-  urlPath: string,
-  signal: AbortSignal,
-): Promise<ContentAnswer> {
-  let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no content host');
-  for (const [index, target] of targets.entries()) {
-    try {
-      const { statusCode, body } = await ask(agent, target, urlPath, signal);
-      const answer = { status: statusCode, body: contentOf(body) };
-      if (statusCode < 500 || index === targets.length - 1) return answer;
-      await answer.body[Symbol.asyncIterator]().return?.();
-    } catch (error) {
-      failure = unreachable(error);
-      if (signal.aborted) break;
-    }
+async function ask(agent: Agent, { origin, host }: Target, path: string, signal: AbortSignal): Promise<ContentAnswer> {
+  const headers = { host, 'accept-encoding': 'identity', 'user-agent': 'wispr-reading-site' };
+  try {
+    const { statusCode, body } = await request(new URL(path, origin), { dispatcher: agent, signal, headers });
+    return { status: statusCode, body: contentOf(body) };
+  } catch (error) {
+    throw unreachable(error);
   }
-  throw failure;
-}
-
-function ask(
-  agent: Agent,
-  { origin, host }: Target,
-  path: string,
-  signal: AbortSignal,
-): Promise<Dispatcher.ResponseData> {
-  return request(new URL(path, origin), {
-    dispatcher: agent,
-    signal,
-    headers: { host, 'accept-encoding': 'identity', 'user-agent': 'wispr-reading-site' },
-  });
 }
 
 /** A body whose errors are ours, and whose `return()` gives the connection back even before the first `next()`. */

@@ -158,6 +158,30 @@ describe('attack 56: a malformed answer', () => {
   });
 });
 
+describe('several content hosts', () => {
+  it('stand in for one another where one is gone, or has a fault', async () => {
+    const gone = await startRawHost((_head, socket) => socket.destroy());
+    await gone.close();
+    const faulty = await startRawHost((_head, socket) =>
+      socket.write('HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy'),
+    );
+    const content = [gone, faulty].map(({ port }) => `http://127.0.0.1:${port}`);
+    const carried = await startReaderRig({
+      sites: ({ origin }) => [
+        { site: 'news.example', content: [...content, origin], reading: 'https://read.news.example' },
+      ],
+    });
+    try {
+      await carried.publisher.publish(carried.host.files, '/a.html', { content: 'from the third' });
+      expect((await send(carried.proxy.port, carried.url('/a.html'))).text).toBe('from the third');
+      expect(refusalCode(await send(carried.proxy.port, carried.url('/none.html')))).toBe('object-missing');
+    } finally {
+      await carried.close();
+      await faulty.close();
+    }
+  });
+});
+
 describe('a client that leaves', () => {
   it('ends what was fetched for it', async () => {
     let closed = false;
