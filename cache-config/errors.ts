@@ -1,4 +1,4 @@
-import { CodedError } from '../core/errors.ts';
+import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
 
 export type CacheConfigErrorCode =
   | 'parameter-invalid'
@@ -9,7 +9,7 @@ export type CacheConfigErrorCode =
 
 /** A configuration cannot be made, or a server not be started with it. */
 export class CacheConfigError extends CodedError<CacheConfigErrorCode> {
-  constructor(code: CacheConfigErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+  constructor(code: CacheConfigErrorCode, message: string, options?: CodedErrorOptions) {
     super(code, message, options);
   }
 }

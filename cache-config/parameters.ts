@@ -135,5 +135,7 @@ export function completeParameters<Name extends CacheName>(
   const [issue] = checked.error.issues;
   const where = issue?.path.join('.') ?? '';
   const what = issue?.message.replace(/^[A-Z]/, (letter) => letter.toLowerCase()) ?? 'not understood';
-  throw new CacheConfigError('parameter-invalid', `${name} configuration: ${where === '' ? '' : `${where}: `}${what}`);
+  throw new CacheConfigError('parameter-invalid', `${name} configuration: ${where === '' ? '' : `${where}: `}${what}`, {
+    typed: true,
+  });
 }

@@ -43,19 +43,6 @@ export async function readerOptions({ data, keyFile, passphraseFile, passphrase,
   };
 }
 
-/** Errors that are in what was typed: exit code 2, like the ones that the parser of the command line finds. */
-const TYPED: readonly string[] = ['link-malformed', 'parent-proxy-malformed'];
-
-/** Runs a command of the reader; what was typed wrong is a matter of usage. */
-export async function runAsTyped(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof ReaderError) || !TYPED.includes(error.code)) throw error;
-    throw new UsageError(error.message, { cause: error, ...(error.hint !== undefined && { hint: error.hint }) });
-  }
-}
-
 function collect(text: string, previous: readonly ConnectTo[]): readonly ConnectTo[] {
   try {
     return [...previous, parseConnectTo(text)];

@@ -2,15 +2,15 @@
  * The one voice of the command line: prefix, lower case, no full stop; what happened, why, and a hint what to do. Everything for people goes
  * to standard error, results to standard output, so that pipes carry results only.
  */
-import { CodedError } from '../core/errors.ts';
+import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
 
 /** D10: 0 good, 1 failed, 2 usage, 3 verify or check found something. */
 export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
 
 /** A wrong argument, a missing file: what the person at the terminal can put right. */
 export class UsageError extends CodedError<'usage'> {
-  constructor(message: string, options?: ErrorOptions & { hint?: string }) {
-    super('usage', message, options);
+  constructor(message: string, options?: CodedErrorOptions) {
+    super('usage', message, { ...options, typed: true });
   }
 }
 
@@ -32,7 +32,7 @@ export function explain(error: unknown): number {
   }
   say(error.message);
   if (error.hint) say(`hint: ${error.hint}`);
-  return error.code === 'usage' ? EXIT.usage : EXIT.failed;
+  return error.typed ? EXIT.usage : EXIT.failed;
 }
 
 /** System errors (ENOSPC, EADDRINUSE …) carry their own words; anything else is a bug, and says where. */

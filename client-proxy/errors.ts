@@ -1,4 +1,4 @@
-import { CodedError } from '../core/errors.ts';
+import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
 
 /** What can go wrong on the reader's machine, besides the checks of `core/`. docs/errors.md documents each. */
 export type ReaderErrorCode =
@@ -47,7 +47,7 @@ export type ReaderErrorCode =
 
 /** The reader's side could not do what it was asked; nothing was released, and nothing half changed. */
 export class ReaderError extends CodedError<ReaderErrorCode> {
-  constructor(code: ReaderErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+  constructor(code: ReaderErrorCode, message: string, options?: CodedErrorOptions) {
     super(code, message, options);
   }
 }

@@ -98,8 +98,9 @@ export function forDevelopment(config: KeyServerConfig): KeyServerConfig {
   return { ...config, ...devDoor(config), dev: true, behindProxy: false, reading: devDoor(config.reading) };
 }
 
-function devDoor({ origin, listen }: DoorConfig): DoorConfig {
+function devDoor({ origin, listen: { host, port } }: DoorConfig): DoorConfig {
   const keep = origin?.startsWith('http:') && isLoopback(new URL(origin).hostname);
+  const listen = { host: host === '::1' || isLoopback(host) ? host : '127.0.0.1', port };
   return { listen, tls: undefined, origin: keep ? origin : undefined };
 }
 
@@ -113,6 +114,7 @@ function readText(file: string): string {
   } catch (cause) {
     throw new KeyServerError('config-missing', `no configuration can be read at ${file}`, {
       cause,
+      typed: true,
       hint: 'name it with -c FILE, or let "wispr keyserver" write one',
     });
   }

@@ -1,4 +1,4 @@
-import { CodedError } from '../core/errors.ts';
+import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
 
 /** What can go wrong at the key server, for its operator or for whoever asks it. */
 export type KeyServerErrorCode =
@@ -46,7 +46,7 @@ export type KeyServerErrorCode =
 
 /** The key server refuses: its message is for the operator; over the network only the code is told. */
 export class KeyServerError extends CodedError<KeyServerErrorCode> {
-  constructor(code: KeyServerErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+  constructor(code: KeyServerErrorCode, message: string, options?: CodedErrorOptions) {
     super(code, message, options);
   }
 }

@@ -40,6 +40,8 @@ export interface Invitation {
   /** Whether the subscriber is new. */
   readonly created: boolean;
   readonly grants: readonly Grant[];
+  /** Those of the grants that stood before, beside the sets that were named now: naming sets takes nothing away. */
+  readonly kept: readonly Grant[];
   /** When the codes expire: seconds since 1970. */
   readonly expires: number;
   readonly deviceCode: string;
@@ -65,13 +67,15 @@ export function inviteSubscriber(state: KeyServerState, request: InvitationReque
   checkUntil(request.until, now());
   return inTransaction(database, () => {
     const known = findSubscriber(database, name);
-    const id = known ? readmit(database, known) : createSubscriber(database, name, now());
+    const id = known ? readmit(database, known, patterns !== undefined) : createSubscriber(database, name, now());
     grant(database, id, patterns ?? (known ? undefined : [ALL_SETS]), request.until, now());
     run(database, 'DELETE FROM invitations WHERE expires < ?', now());
+    const grants = grantsOf(database, id);
     return {
       subscriber: known?.name ?? name,
       created: !known,
-      grants: grantsOf(database, id),
+      grants,
+      kept: patterns ? grants.filter(({ pattern }) => !patterns.includes(pattern)) : [],
       expires,
       deviceCode: createCode(database, 'device', id, expires),
       accountCode: createCode(database, 'account', id, expires),
@@ -136,11 +140,15 @@ function createSubscriber(database: Database, name: string, now: number): number
   return run(database, sql, name, nameKey(name), now).id;
 }
 
-/** Whoever was revoked starts anew: their old devices stay revoked, their old password is forgotten. */
-function readmit(database: Database, { id, revoked }: Subscriber): number {
+/**
+ * Whoever was revoked starts anew: their old devices stay revoked, their old password is forgotten, and where sets are named now, so are
+ * the old grants.
+ */
+function readmit(database: Database, { id, revoked }: Subscriber, setsAreNamed: boolean): number {
   if (revoked !== null) {
     run(database, 'UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
     run(database, 'DELETE FROM accounts WHERE subscriber = ?', id);
+    if (setsAreNamed) run(database, 'DELETE FROM grants WHERE subscriber = ?', id);
   }
   return id;
 }
@@ -164,10 +172,12 @@ function grant(
 
 function checkedDays(days: number = DEFAULT_VALID_DAYS): number {
   if (Number.isInteger(days) && days >= 1 && days <= MAXIMUM_VALID_DAYS) return days;
-  throw new KeyServerError('validity', `an invitation is valid for 1 to ${MAXIMUM_VALID_DAYS} whole days`);
+  throw new KeyServerError('validity', `an invitation is valid for 1 to ${MAXIMUM_VALID_DAYS} whole days`, {
+    typed: true,
+  });
 }
 
 function checkUntil(until: number | undefined, now: number): void {
   if (until === undefined || (Number.isSafeInteger(until) && until > now)) return;
-  throw new KeyServerError('validity', 'the end of the subscription is not in the future');
+  throw new KeyServerError('validity', 'the end of the subscription is not in the future', { typed: true });
 }

@@ -35,6 +35,7 @@ export function parseSubscriberName(text: string): string {
   const name = text.normalize('NFC').trim().replace(/\s+/g, ' ');
   if (name.length > MAXIMUM_NAME_LENGTH || !NAME.test(name)) {
     throw new KeyServerError('subscriber-name', `"${printable(text)}" cannot be the name of a subscriber`, {
+      typed: true,
       hint: 'letters, digits, spaces and . _ @ + - are possible, at most 64 characters',
     });
   }
@@ -55,6 +56,7 @@ export function parseSetPattern(text: string): string {
   const pattern = text.trim();
   if (pattern.length > MAXIMUM_PATTERN_LENGTH || !PATTERN.test(pattern)) {
     throw new KeyServerError('set-pattern', `"${printable(text)}" cannot be a pattern of set names`, {
+      typed: true,
       hint: 'write the name of a set, or part of it with * for the rest, like 2026-11-*',
     });
   }

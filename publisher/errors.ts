@@ -1,4 +1,4 @@
-import { CodedError } from '../core/errors.ts';
+import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
 
 /** What can go wrong at the publisher's. Unless a code says otherwise, nothing was changed. */
 export type PublishErrorCode =
@@ -41,7 +41,7 @@ export type PublishErrorCode =
 
 /** The publisher's program could not do what it was asked. */
 export class PublishError extends CodedError<PublishErrorCode> {
-  constructor(code: PublishErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+  constructor(code: PublishErrorCode, message: string, options?: CodedErrorOptions) {
     super(code, message, options);
   }
 }

@@ -113,6 +113,7 @@ const template = eta.compile(`<!doctype html>
 <% if (it.description) { %><meta name="description" content="<%= it.description %>">
 <% } %><% for (const [property, content] of it.openGraph) { %><meta property="<%= property %>" content="<%= content %>">
 <% } %><link rel="canonical" href="<%= it.canonical %>">
+<link rel="icon" href="data:,">
 <script type="application/ld+json"><%~ it.jsonLd %></script>
 <% if (it.redirectAfter !== 'never') { %><noscript><meta http-equiv="refresh" content="<%= it.redirectAfter %>;url=<%= it.reading %>"></noscript>
 <% } %><style>

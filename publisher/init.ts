@@ -105,6 +105,7 @@ function parseSiteUrl(text: string): URL {
   const whole = url && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
   if (whole && isSite(url.hostname) && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
   throw new PublishError('configuration-invalid', `${JSON.stringify(text)} is not the URL of a site`, {
+    typed: true,
     hint: 'a site is a whole host, such as https://news.example',
   });
 }

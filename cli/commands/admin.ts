@@ -50,7 +50,7 @@ function sayImport({ outcome, publisher, name, sites, serial, sets, newSets }: I
     say(`this key server now serves "${name}", and no other publisher: ${sites.join(', ')}`);
     say(`compare the publisher's fingerprint with what the publisher tells you: ${publisher}`);
   }
-  say(`imported serial ${serial}: ${sets} sets, ${newSets} of them new`);
+  say(`imported serial ${serial}: ${count(sets, 'set')}, ${newSets} new`);
 }
 
 async function runList({ config: configFile, json }: Options): Promise<void> {
@@ -103,6 +103,7 @@ function readBundle(file: string): Uint8Array {
   } catch (cause) {
     throw new KeyServerError('bundle-missing', `no key bundle can be read at ${file}: ${reasonOf(cause)}`, {
       cause,
+      typed: true,
       hint: 'the publisher makes it with "wispr protect"',
     });
   }

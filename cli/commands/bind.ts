@@ -1,7 +1,9 @@
 /** `wispr bind URL#CODE`: connects this device with a publisher. */
-import type { Command } from 'commander';
+import { Resolver } from 'node:dns';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type BoundResult, bindSite, type ConnectionRequest, DEFAULT_PORT } from '../../client-proxy/index.ts';
-import { addReaderOptions, type ReaderFlags, readerOptions, runAsTyped } from '../reader-options.ts';
+import { isSite } from '../../core/site/site.ts';
+import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk, printable } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
@@ -26,14 +28,14 @@ export function addBindCommand(program: Command): void {
     .option(
       '--trust-site <host>',
       'believe that HOST belongs to the publisher without a proof, for development; may be repeated',
-      append,
+      collectSite,
       [],
     )
-    .option('--dns-server <address>', 'ask this DNS server for proofs; may be repeated', append, [])
+    .option('--dns-server <address>', 'ask this DNS server for proofs; may be repeated', collectDnsServer, [])
     .option('-y, --yes', 'connect all sites that the publisher asks for, without questions')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print the result as one line of JSON');
-  addReaderOptions(command).action((link: string, flags: BindFlags) => runAsTyped(() => runBind(link, flags)));
+  addReaderOptions(command).action(runBind);
 }
 
 async function runBind(argument: string, flags: BindFlags): Promise<void> {
@@ -41,7 +43,7 @@ async function runBind(argument: string, flags: BindFlags): Promise<void> {
   const result = await bindSite({
     ...(await readerOptions(flags)),
     link,
-    trustSites: flags.trustSite.map((site) => site.toLowerCase()),
+    trustSites: flags.trustSite,
     dnsServers: flags.dnsServer,
     confirm: (request) => confirm(request, flags),
   });
@@ -98,6 +100,17 @@ async function readLink(): Promise<string> {
   return text;
 }
 
-function append(text: string, previous: readonly string[]): readonly string[] {
+function collectSite(text: string, previous: readonly string[]): readonly string[] {
+  const site = text.toLowerCase();
+  if (!isSite(site)) throw new InvalidArgumentError('a site is a host name, like news.example');
+  return [...previous, site];
+}
+
+function collectDnsServer(text: string, previous: readonly string[]): readonly string[] {
+  try {
+    new Resolver().setServers([text]);
+  } catch {
+    throw new InvalidArgumentError('a DNS server is an IP address, perhaps with a port, like 192.0.2.1:53');
+  }
   return [...previous, text];
 }

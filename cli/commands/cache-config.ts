@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { CacheConfigError } from '../../cache-config/errors.ts';
 import { CACHE_NAMES, type CacheName, type CacheParameters } from '../../cache-config/parameters.ts';
 import { renderCacheConfig } from '../../cache-config/render.ts';
 import { parseConfiguration } from '../../publisher/configuration/read.ts';
@@ -42,7 +41,8 @@ const MEANING: Record<CacheName, Partial<Record<keyof CacheConfigOptions, string
 /**
  * The text that `wispr cache-config NAME` prints.
  *
- * @throws {UsageError} a value, or an option that means nothing to this server
+ * @throws {UsageError} an option that means nothing to this server
+ * @throws {CacheConfigError} `parameter-invalid`
  */
 export function cacheConfigText(name: CacheName, options: CacheConfigOptions): string {
   const { listen, ...rest } = options;
@@ -60,12 +60,7 @@ export function cacheConfigText(name: CacheName, options: CacheConfigOptions): s
       hint: 'add the origin of the reading site, like --reading-origin https://read.news.example, or run this where wispr.json is',
     });
   }
-  try {
-    return renderCacheConfig(name, parameters as CacheParameters[typeof name]);
-  } catch (error) {
-    if (error instanceof CacheConfigError) throw new UsageError(error.message, { cause: error });
-    throw error;
-  }
+  return renderCacheConfig(name, parameters as CacheParameters[typeof name]);
 }
 
 function flagOf(option: string): string {

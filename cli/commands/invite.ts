@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
 import { type Invitation, invitationLinks, inviteSubscriber } from '../../keyserver/invitations.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
+import { readProviderRow } from '../../keyserver/provider.ts';
 import { withState } from '../../keyserver/state.ts';
 import { print, say, UsageError } from '../voice.ts';
 import { describeGrant, isoDay } from './describe.ts';
@@ -37,7 +38,7 @@ async function run(name: string, options: Options): Promise<void> {
   const config = readConfig(options.config);
   const request = {
     name,
-    sets: options.sets?.split(',').filter((pattern) => pattern.trim() !== ''),
+    sets: options.sets?.split(','),
     until: options.until === undefined ? undefined : endOfDay(options.until),
     validDays: options.valid === undefined ? undefined : Number(options.valid),
   };
@@ -47,23 +48,38 @@ async function run(name: string, options: Options): Promise<void> {
     const links = invitationLinks(invitation, origins);
     if (options.json) print(JSON.stringify(asJson(invitation, links)));
     else sayInvitation(invitation, links);
+    if (!readProviderRow(state.database)) sayNoPublisher();
   });
 }
 
-function sayInvitation({ subscriber, created, grants, expires }: Invitation, links: Links): void {
+function sayInvitation({ subscriber, created, grants, kept, expires }: Invitation, links: Links): void {
+  const sets = grants.map(describeGrant).join(', ');
   say(
-    `${subscriber} ${created ? 'is a new subscriber' : 'was a subscriber already'}: ${grants.map(describeGrant).join(', ')}`,
+    `${subscriber} ${created ? 'is a new subscriber' : 'was a subscriber already'}: ${sets}${kept.length > 0 ? ' in all' : ''}`,
   );
+  if (kept.length > 0) {
+    say(`nothing was taken away: ${kept.map(describeGrant).join(', ')} stays granted`);
+    say(
+      `hint: "wispr admin revoke" takes everything away; whoever is invited with --sets after that has those sets only`,
+    );
+  }
   say(`send one of these links; each works once, until ${isoDay(expires)}`);
   print(`For the Reader:   wispr bind ${links.device}`);
   print(`For a browser:    ${links.browser}`);
 }
 
-function asJson({ subscriber, created, grants, expires, deviceCode, accountCode }: Invitation, links: Links) {
+/** The links are good as they are: the bundle has to name these origins, or it is refused. */
+function sayNoPublisher(): void {
+  say('there is no publisher here yet: the links lead to nothing until its key bundle is imported');
+  say('hint: "wispr admin import FILE", with the bundle that "wispr protect" makes; these links work from then on');
+}
+
+function asJson({ subscriber, created, grants, kept, expires, deviceCode, accountCode }: Invitation, links: Links) {
   return {
     subscriber,
     created,
     grants,
+    kept,
     expires,
     reader: { link: links.device, code: deviceCode },
     browser: { link: links.browser, code: accountCode },

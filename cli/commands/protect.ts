@@ -27,7 +27,7 @@ export function addProtectCommand(program: Command): void {
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('--out <dir>', 'where to write, instead of "out" in the configuration')
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
-    .option('--quiet', 'say nothing but errors')
+    .option('-q, --quiet', 'say nothing but errors')
     .option('--json', 'print one JSON object at the end')
     .action(protect);
 }

@@ -1,7 +1,7 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { DEFAULT_PORT, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
-import { addReaderOptions, type ReaderFlags, readerOptions, runAsTyped } from '../reader-options.ts';
+import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { printable } from '../terminal.ts';
 import { print, say } from '../voice.ts';
 
@@ -20,7 +20,7 @@ export function addProxyCommand(program: Command): void {
     .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print one line of JSON when the proxy is ready');
-  addReaderOptions(command).action((flags: ProxyFlags) => runAsTyped(() => runProxy(flags)));
+  addReaderOptions(command).action(runProxy);
 }
 
 async function runProxy(flags: ProxyFlags): Promise<void> {

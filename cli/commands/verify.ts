@@ -34,7 +34,7 @@ export function addVerifyCommand(program: Command): void {
     .argument('[paths...]', 'with a URL: the documents to check')
     .option('--publisher <id>', 'the publisher key that must have signed it')
     .option('--site <host>', 'the site, where the descriptor names several')
-    .option('--quiet', 'print findings only')
+    .option('-q, --quiet', 'print findings only')
     .option('--json', 'print one JSON object')
     .action(verify);
 }

@@ -7,7 +7,7 @@ import { Resolver } from 'node:dns/promises';
 import type { Dispatcher } from 'undici';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
-import { HOST_PROOF_PATH, isHostProof } from '../../core/keys/descriptor.ts';
+import { HOST_PROOF_PATH, hostProofLine, isHostProof } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
@@ -30,7 +30,10 @@ export async function checkHostProof(site: string, publisher: KeyId, options: Pr
     await Promise.any([checkFile(site, publisher, options), checkRecord(site, publisher, options)]);
   } catch (error) {
     const reasons = (error as AggregateError).errors.map(reasonOf).join('; ');
-    throw new KeyError('host-proof', `${site} does not name this publisher: ${reasons}`, { cause: error });
+    throw new KeyError('host-proof', `${site} does not name this publisher: ${reasons}`, {
+      cause: error,
+      hint: `whoever runs ${site} puts "${hostProofLine(publisher)}" at https://${site}${HOST_PROOF_PATH} ("wispr protect" writes that file) or into a TXT record of _wispr.${site}; for development: --trust-site ${site}`,
+    });
   }
 }
 

@@ -27,12 +27,14 @@ function parseCode(text: string): string {
   const code = normaliseCode(text);
   if (code) return code;
   throw new ReaderError('code-refused', 'what stands after # is not an invitation code: it has 16 letters and digits', {
+    typed: true,
     hint: 'copy the whole link from the invitation; on a command line, put it between quotes',
   });
 }
 
 function malformed(message: string): ReaderError {
   return new ReaderError('link-malformed', message, {
+    typed: true,
     hint: 'for example https://keys.news.example#ABCD-EFGH-JKMN-PQRS',
   });
 }

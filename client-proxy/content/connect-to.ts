@@ -22,6 +22,7 @@ export function parseConnectTo(text: string): ConnectTo {
   const ports = [fromPort, toPort].map((port) => (port ? Number(port) : undefined));
   if (matched === undefined || ports.some((port) => port !== undefined && (port < 1 || port > 65_535))) {
     throw new ReaderError('connect-to-malformed', `not of the form HOST1:PORT1:HOST2:PORT2: ${text}`, {
+      typed: true,
       hint: 'fields may be empty, addresses of IPv6 stand in brackets: news.example:80:127.0.0.1:8080',
     });
   }

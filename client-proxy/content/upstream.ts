@@ -78,6 +78,7 @@ function openParent(parentProxy: string, connect: buildConnector.connector): Par
   const url = URL.canParse(parentProxy) ? new URL(parentProxy) : undefined;
   if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash) {
     throw new ReaderError('parent-proxy-malformed', `not the URL of an HTTP proxy: ${parentProxy}`, {
+      typed: true,
       hint: 'for example http://127.0.0.1:3128',
     });
   }

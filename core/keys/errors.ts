@@ -1,4 +1,4 @@
-import { CodedError } from '../errors.ts';
+import { CodedError, type CodedErrorOptions } from '../errors.ts';
 
 /** The checks of docs/spec/keys.md that can fail. */
 export type KeyErrorCode =
@@ -25,7 +25,7 @@ export type KeyErrorCode =
 
 /** A key, or a message about keys, failed a check; nothing of it was used. */
 export class KeyError extends CodedError<KeyErrorCode> {
-  constructor(code: KeyErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: KeyErrorCode, message: string, options?: CodedErrorOptions) {
     super(code, message, options);
   }
 }

@@ -1,11 +1,11 @@
-import { CodedError } from '../errors.ts';
+import { CodedError, type CodedErrorOptions } from '../errors.ts';
 
 /** What can go wrong between a reader and a content host before an object is there to be checked. */
 export type ReadingErrorCode = 'path-refused' | 'object-missing' | 'content-host-answer' | 'content-host-unreachable';
 
 /** A document could not be had. Nothing was released. */
 export class ReadingError extends CodedError<ReadingErrorCode> {
-  constructor(code: ReadingErrorCode, message: string, options?: ErrorOptions & { hint?: string }) {
+  constructor(code: ReadingErrorCode, message: string, options?: CodedErrorOptions) {
     super(code, message, options);
   }
 }

@@ -95,7 +95,7 @@ function send(response: Response, type: string, bytes: Uint8Array): void {
 }
 
 function sendError(response: Response, status: number, error: string): void {
-  response.status(status).json({ error });
+  response.status(status).set('Cache-Control', 'no-store').json({ error });
 }
 
 /** What is not foreseen is logged by its kind and where it happened, and told to nobody. */

@@ -57,10 +57,13 @@ export function parseConfiguration(text: string, file: string): Configuration {
 async function readText(file: string): Promise<string> {
   const bytes = await readFile(file).catch((error: unknown) => {
     if (systemCode(error) !== 'ENOENT' && systemCode(error) !== 'ENOTDIR') {
-      throw new PublishError('configuration-missing', `cannot read ${file}: ${systemReason(error)}`, { cause: error });
+      throw new PublishError('configuration-missing', `cannot read ${file}: ${systemReason(error)}`, {
+        cause: error,
+        typed: true,
+      });
     }
     const hint = 'run "wispr init URL" to make one, or name the directory where it is';
-    throw new PublishError('configuration-missing', `there is no ${file}`, { cause: error, hint });
+    throw new PublishError('configuration-missing', `there is no ${file}`, { cause: error, hint, typed: true });
   });
   const text = bytes.length <= MAXIMUM_LENGTH ? fromUtf8(bytes) : undefined;
   if (text === undefined) throw new PublishError('configuration-invalid', `${file} is not a text file in UTF-8`);

@@ -70,6 +70,7 @@ export async function createKeyStore(passphrase: string): Promise<{ bytes: Uint8
       'passphrase-too-short',
       `the passphrase has fewer than ${MINIMUM_PASSPHRASE_LENGTH} characters`,
       {
+        typed: true,
         hint: 'four or five unrelated words are easy to remember and hard to guess',
       },
     );

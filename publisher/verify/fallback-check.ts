@@ -48,12 +48,12 @@ class ValueReader {
   #text = '';
 
   onopentag(name: string, attributes: Record<string, string>): void {
-    const { lang = '', dir = '', content = '', href = '', class: className } = attributes;
+    const { lang = '', dir = '', content = '', href = '', rel = '', class: className } = attributes;
     this.#text = '';
     if (name === 'html') Object.assign(this.#values, { language: lang, direction: dir });
     else if (name === 'meta' && attributes.name === 'description') this.#values.description = content;
     else if (name === 'meta' && attributes.property) this.#openGraph.set(attributes.property, content);
-    else if (name === 'link') this.#values.canonical = href;
+    else if (name === 'link' && rel === 'canonical') this.#values.canonical = href;
     else if (name === 'a') this.#values.reading = href;
     else if (name === 'div') this.#inExcerpt = true;
     else if (name === 'small') this.#inPublisher = className === 'from';
