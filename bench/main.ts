@@ -12,21 +12,32 @@ const ROWS: Record<string, () => Promise<Row[]>> = {
   'proxy-10m': () => proxyRows('proxy-10m', 10 * 1024 * 1024),
 };
 
-const { values, positionals } = parseArgs({ options: { json: { type: 'boolean' } }, allowPositionals: true });
-const unknown = positionals.filter((name) => !(name in ROWS));
-if (unknown.length > 0) {
-  process.stderr.write(`bench: no such row: ${unknown.join(', ')}\nbench: hint: ${Object.keys(ROWS).join(', ')}\n`);
-  process.exitCode = 2;
-} else {
-  await run(positionals.length > 0 ? positionals : Object.keys(ROWS));
+const HELP = `npm run bench [-- [--json] [ROW…]]\n\nrows: ${Object.keys(ROWS).join(', ')}; all, if none is named\n`;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  try {
+    const options = { json: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    const unknown = positionals.filter((name) => !Object.hasOwn(ROWS, name));
+    if (unknown.length > 0) throw new TypeError(`no such row: ${unknown.join(', ')}`);
+    if (values.help) process.stdout.write(HELP);
+    else await run(positionals.length > 0 ? positionals : Object.keys(ROWS), values.json === true);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // parseArgs throws these too
+    process.stderr.write(`bench: ${error.message}\n${HELP}`);
+    return 2;
+  }
 }
 
-async function run(names: readonly string[]): Promise<void> {
-  if (!values.json) printTableLine(['row', 'value', 'unit', 'peer', 'peer value', 'ratio', 'runs', 'bound']);
+async function run(names: readonly string[], json: boolean): Promise<void> {
+  if (!json) printTableLine(['row', 'value', 'unit', 'peer', 'peer value', 'ratio', 'runs', 'bound']);
   for (const name of names) {
-    process.stderr.write(`bench: ${name} …\n`);
+    if (process.stderr.isTTY && json) process.stderr.write(`bench: ${name} …\n`);
     for (const row of (await ROWS[name]?.()) ?? []) {
-      if (values.json) process.stdout.write(`${JSON.stringify(row)}\n`);
+      if (json) process.stdout.write(`${JSON.stringify(row)}\n`);
       else printTableLine([row.row, row.value, row.unit, row.peer, row.peerValue, row.ratio, row.runs, row.bound]);
     }
   }

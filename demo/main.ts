@@ -9,14 +9,14 @@ import { World } from './world.ts';
 const HELP = `npm run demo [-- OPTION…]
 
   --once        end after reading and checking everything
-  --site DIR    publish this directory instead of the example newspaper
+  --site DIR    publish this directory instead of the example newspaper; a wispr.json in it says how
   --tamper      let the cache change one byte, and show what becomes of it
   --json        one line of JSON when ready; with --once a summary too
 `;
 
 const stopped = new Promise<undefined>((resolve) => {
   // Not once: npm passes on what the terminal has sent to this process already, and the second must not cut the ending short.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(undefined));
 });
 
 process.exitCode = await main().catch((error: unknown) => {

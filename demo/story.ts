@@ -51,7 +51,7 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     'started a shared cache',
     cache ? `${cache.name} on ${cache.url}` : 'none: neither Varnish nor Squid is installed',
   );
-  say('started the key server', `${handedOver.sets} set keys imported; reading site on ${server.readingUrl}`);
+  say('started the key server', `${count(handedOver.sets, 'set key')} imported; reading site on ${server.readingUrl}`);
 
   const ada = await world.addReader('ada', server, cache);
   const ben = await world.addReader('ben', server, cache);
@@ -79,7 +79,15 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     addresses,
     good: allSame(first) && allSame(second) && (refused?.good ?? true),
     summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
-    tries: triesFor(sample, addresses, settings.site, content, ada, refused !== undefined),
+    tries: triesFor(
+      sample,
+      addresses,
+      settings.site,
+      content,
+      ada,
+      refused !== undefined,
+      paths.includes('/index.html'),
+    ),
   };
 }
 
@@ -107,11 +115,12 @@ function triesFor(
   content: string,
   { name, password }: Person,
   tampered: boolean,
+  hasIndex: boolean,
 ): Ending['tries'] {
   return [
-    ['open in a browser', gateway],
+    ['open in a browser', hasIndex ? gateway : `${gateway.slice(0, -1)}${urlPathOf(sample)}`],
     ['or without one', `curl -x ${proxy} http://${site}${urlPathOf(sample)}`],
-    ['what the cache holds', `curl ${content}${objectUrlPathOf(sample)} | head -c 900`],
+    ['what the cache holds', `curl ${content}${objectUrlPathOf(sample)} | head -c 900 | cat -v`],
     ['without a Reader', `${content}${urlPathOf(sample)}   (sign in as ${name}, ${password})`],
     ...(tampered ? ([['the refusal', `${gateway.slice(0, -1)}${urlPathOf(sample)}`]] as const) : []),
   ];
@@ -119,9 +128,10 @@ function triesFor(
 
 function describeProtection(protection: ProtectSummary): string {
   const { documents, sets, public: open, bytesIn, bytesOut, milliseconds } = protection;
-  const publicDocuments = open.reduce((count, group) => count + group.documents, 0);
-  const sizes = `${megabytes(bytesIn)} became ${megabytes(bytesOut)}`;
-  return `${documents} documents, ${publicDocuments} of them public, in ${sets.length} sets; ${sizes} in ${seconds(milliseconds)}`;
+  const publicDocuments = open.reduce((sum, group) => sum + group.documents, 0);
+  const sizes = `${readableSize(bytesIn)} became ${readableSize(bytesOut)}`;
+  const what = `${count(documents, 'document')}, ${publicDocuments} of them public, in ${count(sets.length, 'set')}`;
+  return `${what}; ${sizes} in ${seconds(milliseconds)}`;
 }
 
 function describeReading({ outcomes, milliseconds }: ReadingReport): string {
@@ -212,8 +222,12 @@ async function settled(count: () => Promise<number>): Promise<number> {
   }
 }
 
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+function readableSize(bytes: number): string {
+  return bytes < 100_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+function count(number: number, singular: string): string {
+  return `${number} ${singular}${number === 1 ? '' : 's'}`;
 }
 
 function seconds(milliseconds: number): string {
