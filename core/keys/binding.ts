@@ -13,7 +13,7 @@ import {
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, hasMembers, type JsonObject } from '../encoding/canonical-json.ts';
-import { checkDevicePublicKey, type DeviceKeys, type Provider } from './device.ts';
+import { checkXwingPublicKey, type DeviceKeys, type Provider } from './device.ts';
 import { KeyError } from './errors.ts';
 import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
@@ -92,7 +92,7 @@ export function verifyBindingRequest(bytes: Uint8Array): VerifiedBindingRequest 
   ) {
     throw new KeyError('binding-malformed', 'the binding request has a member that is not of the right form');
   }
-  checkDevicePublicKey(xwingPublicKey);
+  checkXwingPublicKey(xwingPublicKey);
   if (!isSignedBy(REQUEST_LABEL, message, signer)) {
     throw new KeyError('binding-signature', 'the binding request is not signed by the device');
   }

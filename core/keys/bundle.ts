@@ -24,7 +24,7 @@ import {
 } from '../encoding/canonical-json.ts';
 import { openMessage, sealMessage } from '../object/chunked-encryption.ts';
 import { isSite } from '../site/site.ts';
-import { checkDevicePublicKey } from './device.ts';
+import { checkXwingPublicKey } from './device.ts';
 import { KeyError } from './errors.ts';
 import { hkdfExpand } from './hkdf.ts';
 import { isKeyId, KEY_LENGTH, type KeyId, keyIdBytes, keyIdOf } from './key-id.ts';
@@ -114,7 +114,7 @@ export async function encodeBundle(
 /** The checks on a device's X-Wing public key hold for a key server's too. */
 function checkRecipient(publicKey: Uint8Array): void {
   try {
-    checkDevicePublicKey(publicKey);
+    checkXwingPublicKey(publicKey);
   } catch (cause) {
     throw new KeyError('bundle-recipient', "the key server's public key is malformed", { cause });
   }

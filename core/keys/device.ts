@@ -40,7 +40,7 @@ export async function deriveDeviceKeys(seed: Uint8Array, provider: Provider): Pr
  *
  * @throws KeyError `device-key-invalid`
  */
-export function checkDevicePublicKey(publicKey: Uint8Array): void {
+export function checkXwingPublicKey(publicKey: Uint8Array): void {
   if (publicKey.length !== XWING_PUBLIC_KEY_LENGTH)
     throw invalid(`it has ${publicKey.length} bytes, not ${XWING_PUBLIC_KEY_LENGTH}`);
   if (!isReduced(publicKey.subarray(0, MLKEM_COEFFICIENT_BYTES))) throw invalid('its ML-KEM part is not reduced');
@@ -48,7 +48,7 @@ export function checkDevicePublicKey(publicKey: Uint8Array): void {
 }
 
 /**
- * The X25519 part of {@link checkDevicePublicKey}.
+ * The X25519 part of {@link checkXwingPublicKey}.
  *
  * @throws KeyError `device-key-invalid`
  */

@@ -58,7 +58,7 @@ export function xwingKeyPair(seed: Uint8Array): KeyPair {
   return { publicKey: pair.publicKey, secretKey: pair.privateKey };
 }
 
-/** Encapsulates a fresh 32-byte secret to an X-Wing public key. The caller has checked the key (`checkDevicePublicKey`). */
+/** Encapsulates a fresh 32-byte secret to an X-Wing public key. The caller has checked the key (`checkXwingPublicKey`). */
 export function xwingEncapsulate(publicKey: Uint8Array): { ciphertext: Uint8Array; sharedSecret: Uint8Array } {
   const { ciphertext, sharedSecret } = sodium.crypto_kem_xwing_enc(publicKey);
   return { ciphertext, sharedSecret };

@@ -5,7 +5,7 @@ import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { type BundledSet, encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
-import { checkDevicePublicKey } from '../../core/keys/device.ts';
+import { checkXwingPublicKey } from '../../core/keys/device.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../core/object/writer.ts';
 import type { Configuration } from '../configuration/schema.ts';
@@ -43,7 +43,7 @@ export async function readRecipient(file: string): Promise<Uint8Array | undefine
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
   const key = lines.length === 1 ? fromBase64url(lines[0]?.trim(), XWING_PUBLIC_KEY_LENGTH) : undefined;
   try {
-    checkDevicePublicKey(key ?? new Uint8Array(0));
+    checkXwingPublicKey(key ?? new Uint8Array(0));
   } catch (error) {
     throw new PublishError('recipient-invalid', `${file} is not the public key of a key server`, {
       cause: error,

@@ -6,8 +6,9 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
+import { createSetKey } from '../support/publisher-with-sets.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
-import { createSet, TestPublisher } from '../support/test-publisher.ts';
+import { TestPublisher } from '../support/test-publisher.ts';
 
 const SECRET = 'for subscribers only';
 
@@ -62,7 +63,7 @@ describe('a valid object in the wrong place', () => {
   });
 
   it('attack 21: moved between sets', async () => {
-    const dear = await createSet();
+    const dear = await createSetKey();
     const object = await rig.publisher.object('/a.html', { content: SECRET, set: dear });
     const cheap = Buffer.from(Buffer.from(object).toString('latin1').replace(dear.id, rig.publisher.set.id), 'latin1');
     rig.host.files.set('/a.html.protected', cheap);
@@ -80,7 +81,7 @@ describe('attack 22: a key that is not valid now', () => {
     ['not yet', hour, 2 * hour],
     ['no longer', -2 * hour, -hour],
   ])('%s: refused, with the times', async (_, from, until) => {
-    const set = await createSet();
+    const set = await createSetKey();
     const [notBefore, notAfter] = [now() + from, now() + until];
     rig.keyServer.grant(set, { notBefore, notAfter });
     rig.host.files.set('/a.html.protected', await rig.publisher.object('/a.html', { content: SECRET, set }));
@@ -90,7 +91,7 @@ describe('attack 22: a key that is not valid now', () => {
   });
 
   it('that has expired while it was kept: asked for again, and used if it was extended', async () => {
-    const set = await createSet();
+    const set = await createSetKey();
     rig.keyServer.grant(set, { notAfter: now() + 1 });
     rig.host.files.set('/a.html.protected', await rig.publisher.object('/a.html', { content: SECRET, set }));
     expect((await read()).text).toBe(SECRET);

@@ -2,16 +2,18 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { wrapKey } from '../../core/keys/wrapped-key.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
+
+import { createSetKey } from '../support/publisher-with-sets.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
-import { createSet, type TestSet } from '../support/test-publisher.ts';
 
 const SECRET = 'for subscribers only';
 
 let rig: ReaderRig<HostileKeyServer>;
-let set: TestSet;
+let set: NamedKey;
 beforeAll(async () => {
   rig = await startHostileReaderRig();
 });
@@ -20,7 +22,7 @@ beforeEach(async () => {
   rig.keyServer.tamper = (answer) => answer;
   rig.keyServer.instead = () => false;
   rig.keyServer.keyRequests.length = 0;
-  set = await createSet();
+  set = await createSetKey();
   rig.keyServer.grant(set);
   await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET, set });
 });
@@ -54,7 +56,7 @@ describe('set keys', () => {
   });
 
   it('that are wanted at the same time travel in one request, each once', async () => {
-    const sets = await Promise.all(Array.from({ length: 12 }, createSet));
+    const sets = await Promise.all(Array.from({ length: 12 }, createSetKey));
     for (const [index, one] of sets.entries()) {
       rig.keyServer.grant(one);
       await rig.publisher.publish(rig.host.files, `/many/${index}.html`, { content: SECRET, set: one });
@@ -166,7 +168,7 @@ describe('attack 43: a key whose hash is not the key id asked for', () => {
   });
 
   it('nor is a key that was not asked for, or of another kind', async () => {
-    const unasked = await createSet();
+    const unasked = await createSetKey();
     rig.keyServer.tamper = async (answer, device) => ({
       ...answer,
       keys: [

@@ -8,8 +8,9 @@ import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
+import { createSetKey } from '../support/publisher-with-sets.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
-import { createSet, TestPublisher } from '../support/test-publisher.ts';
+import { TestPublisher } from '../support/test-publisher.ts';
 
 const cleanUp = new CleanUp();
 let directory: string;
@@ -36,7 +37,7 @@ async function fill(passphrase?: string) {
   const deviceKey = { id: await keyIdOf('device', key), key };
   const sites = [{ site: 'news.example', label: 'news-example-x' }];
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites }, 1);
-  const set = await createSet();
+  const set = await createSetKey();
   await store.saveSetKeys(1, new Map([[set.id, { key: set.key, notBefore: 5, notAfter: 10 }]]));
   const seed = await store.deviceSeed();
   store.close();
@@ -86,7 +87,7 @@ describe("the reader's store", () => {
     expect(one.version()).not.toBe(before[0]);
     expect(two.version()).not.toBe(before[1]);
     const after = one.version();
-    await one.saveSetKeys(1, new Map([[(await createSet()).id, { key, notBefore: 0, notAfter: 1 }]]));
+    await one.saveSetKeys(1, new Map([[(await createSetKey()).id, { key, notBefore: 0, notAfter: 1 }]]));
     expect(one.version()).toBe(after);
     one.close();
     two.close();
@@ -101,7 +102,7 @@ describe("the reader's store", () => {
 
   it('refuses rows that were swapped or changed', async () => {
     const { set } = await fill();
-    const other = await createSet();
+    const other = await createSetKey();
     const store = await open();
     await store.saveSetKeys(1, new Map([[other.id, { key: other.key, notBefore: 5, notAfter: 10 }]]));
     const database = new DatabaseSync(file);

@@ -7,9 +7,10 @@ import type { DeviceKeys } from '../../core/keys/device.ts';
 import { signMessage } from '../../core/keys/sealed-message.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
-import { askForKeys, bind, bytesOf, createDeviceKeys, post, systemTime } from '../support/device.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { askForKeys, bind, bytesOf, createDeviceKeys, post } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
-import { setOf } from '../support/publisher.ts';
+import { setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
 let rig: Rig;
@@ -18,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-function request(device: DeviceKeys, code: string, time = systemTime()): Uint8Array {
+function request(device: DeviceKeys, code: string, time = nowInSeconds()): Uint8Array {
   return encodeBindingRequest(device, rig.provider.publisher, normaliseCode(code) ?? code, time);
 }
 
@@ -92,7 +93,7 @@ describe('binding a device', () => {
     expect(await tryBinding(request(device, used?.accountCode ?? ''))).toEqual(REFUSED);
     expect(await tryBinding(request(device, revoked?.deviceCode ?? ''))).toEqual(REFUSED);
     rig.passTime(DAY + 1);
-    expect(await tryBinding(request(device, expired?.deviceCode ?? '', systemTime() + DAY + 1))).toEqual(REFUSED);
+    expect(await tryBinding(request(device, expired?.deviceCode ?? '', nowInSeconds() + DAY + 1))).toEqual(REFUSED);
     rig.passTime(-DAY - 1);
   });
 
@@ -163,10 +164,10 @@ describe('binding a device', () => {
       device,
       toBase64url(randomBytes(32)),
       normaliseCode(deviceCode) ?? '',
-      systemTime(),
+      nowInSeconds(),
     );
     expect(await tryBinding(foreign)).toEqual({ status: 409, body: { error: 'publisher-unknown' } });
-    const old = request(device, deviceCode, systemTime() - 301);
+    const old = request(device, deviceCode, nowInSeconds() - 301);
     expect(await tryBinding(old)).toEqual({ status: 400, body: { error: 'stale-request' } });
     expect(devicesOf('lena')).toHaveLength(0);
   });
@@ -188,7 +189,7 @@ describe('binding a device', () => {
       code: '0000000000000000',
       ed25519: '',
       publisher: rig.provider.publisher,
-      time: systemTime(),
+      time: nowInSeconds(),
       xwing: '',
     };
     for (const member of Object.keys(good)) {
@@ -213,7 +214,7 @@ describe('the limits on binding', () => {
     const limited = await startRig({ limits: { bindingsPerAddress: 3 } });
     try {
       const device = await createDeviceKeys(limited.provider);
-      const guess = () => encodeBindingRequest(device, limited.provider.publisher, '0000000000000000', systemTime());
+      const guess = () => encodeBindingRequest(device, limited.provider.publisher, '0000000000000000', nowInSeconds());
       const statuses = [];
       for (let count = 0; count < 5; count++)
         statuses.push((await post(limited.server.url, BINDING_PATH, guess())).status);

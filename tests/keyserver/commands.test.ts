@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { askForKeys, bind } from '../support/device.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
-import { createPublisher, sealBundle, setOf, type TestPublisher } from '../support/publisher.ts';
-import { createReader } from '../support/reader.ts';
+import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../support/publisher-with-sets.ts';
+import { createVisitor } from '../support/reading-site-visitor.ts';
 import { type RunningWispr, runWispr, startWispr } from '../support/wispr.ts';
 
 let folder: string;
 let server: RunningWispr<Record<string, string>>;
-let publisher: TestPublisher;
+let publisher: PublisherWithSets;
 beforeAll(async () => {
   folder = temporaryFolder();
   const listen = { host: '127.0.0.1', port: 0 };
@@ -65,7 +65,7 @@ describe('beside the running key server', () => {
     const device = await bind({ keyServer: keyserver, publisher: publisher.identity.id }, deviceCode);
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id, setOf(publisher, 'day-2').id]);
     expect(answer).toMatchObject({ keys: [{}], refused: [{ reason: 'not-entitled' }] });
-    const browser = createReader(reading);
+    const browser = createVisitor(reading);
     const joined = await browser.post('/-/join', { code: accountCode, password: 'ten characters' });
     expect(joined.status).toBe(303);
   });

@@ -9,14 +9,15 @@ import { overview } from '../../keyserver/overview.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { openState } from '../../keyserver/state.ts';
 import { all } from '../../keyserver/storage/database.ts';
-import { askForKeys, bind, createDeviceKeys, post, systemTime } from '../support/device.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { askForKeys, bind, createDeviceKeys, post } from '../support/device.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
-import { createPublisher, sealBundle, setOf, type TestPublisher } from '../support/publisher.ts';
+import { createPublisher, type PublisherWithSets, sealBundle, setOf } from '../support/publisher-with-sets.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const READERS = 120;
 let folder: string;
-let publisher: TestPublisher;
+let publisher: PublisherWithSets;
 beforeAll(async () => {
   folder = temporaryFolder();
   publisher = await createPublisher();
@@ -35,7 +36,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
   let answered = 0;
   const attempts = devices.map(async (device, index) => {
     const code = normaliseCode(invitations[index]?.deviceCode ?? '') ?? '';
-    const request = encodeBindingRequest(device, provider.publisher, code, systemTime());
+    const request = encodeBindingRequest(device, provider.publisher, code, nowInSeconds());
     const { status } = await post(keyserver, BINDING_PATH, request);
     answered++;
     if (answered === READERS / 4) server.stop('SIGKILL');

@@ -11,15 +11,15 @@ import {
   createPublisher,
   createSetKey,
   describe as descriptor,
+  type PublisherWithSets,
   SITE,
   sealBundle,
-  type TestPublisher,
-} from '../support/publisher.ts';
+} from '../support/publisher-with-sets.ts';
 
 const ORIGINS = { keyServer: 'https://keys.news.example', reading: 'https://read.news.example' };
 let folder: string;
 let state: KeyServerState;
-let publisher: TestPublisher;
+let publisher: PublisherWithSets;
 beforeEach(async () => {
   folder = temporaryFolder();
   state = await openState(configIn(folder));

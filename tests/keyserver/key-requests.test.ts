@@ -6,9 +6,10 @@ import { encodeKeyRequest, KEY_REQUEST_PATH, openKeyAnswer } from '../../core/ke
 import { unwrapKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { run } from '../../keyserver/storage/database.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
-import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest, systemTime } from '../support/device.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { askForKeys, type BoundDevice, bind, bytesOf, post, sendKeyRequest } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
-import { setOf } from '../support/publisher.ts';
+import { setOf } from '../support/publisher-with-sets.ts';
 
 const DAY = 86_400;
 let rig: Rig;
@@ -34,7 +35,7 @@ async function observe(body: Uint8Array): Promise<unknown> {
 describe('a key request', () => {
   it('is answered with the set keys, wrapped for the device and for thirty days at most', async () => {
     const device = await connect('anna');
-    const now = systemTime();
+    const now = nowInSeconds();
     const answer = await askForKeys(device, [day1().id, day2().id]);
     expect(answer.refused).toEqual([]);
     const keys = await Promise.all(answer.keys.map((wrapped) => unwrapKey(device.deviceKey, wrapped, now)));
@@ -48,27 +49,27 @@ describe('a key request', () => {
 
   it('gets raw bytes that no cache keeps', async () => {
     const device = await connect('bert');
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime());
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds());
     const response = await post(rig.server.url, KEY_REQUEST_PATH, request);
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
   it('never gets a key beyond the end of the grant', async () => {
-    const until = systemTime() + 3 * DAY;
+    const until = nowInSeconds() + 3 * DAY;
     const device = await connect('carla', { sets: ['day-1'], until });
     const { keys } = await askForKeys(device, [day1().id]);
     expect(keys).toMatchObject([{ notAfter: until }]);
   });
 
   it('names the reason for each key that is refused', async () => {
-    const device = await connect('dora', { sets: ['day-1'], until: systemTime() + DAY });
+    const device = await connect('dora', { sets: ['day-1'], until: nowInSeconds() + DAY });
     const nobodys = toBase64url(randomBytes(32));
     const answer = await askForKeys(device, [day1().id, day2().id, nobodys]);
     expect(answer.keys.map(({ id }) => id)).toEqual([day1().id]);
     expect(answer.refused).toEqual([day2().id, nobodys].map((id) => ({ id, reason: 'not-entitled' })));
     rig.passTime(DAY + 10);
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime() + DAY + 10);
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds() + DAY + 10);
     const later = await sendKeyRequest(rig.server.url, device.deviceKey, request);
     rig.passTime(-DAY - 10);
     expect(later).toMatchObject({ keys: [], refused: [{ id: day1().id, reason: 'lapsed' }] });
@@ -85,31 +86,31 @@ describe('a key request', () => {
 
   it('attack 42: keys and answers for one device are of no use to another', async () => {
     const [mine, other] = [await connect('frieda'), await connect('gustav')];
-    const request = await encodeKeyRequest(mine.deviceKey, rig.server.url, [day1().id], systemTime());
+    const request = await encodeKeyRequest(mine.deviceKey, rig.server.url, [day1().id], nowInSeconds());
     const sealed = await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, request));
     await expect(openKeyAnswer(sealed, request, other.deviceKey.key)).rejects.toMatchObject({
       code: 'answer-unreadable',
     });
     const [wrapped] = (await openKeyAnswer(sealed, request, mine.deviceKey.key)).keys;
     if (!wrapped) throw new Error('no key');
-    await expect(unwrapKey(other.deviceKey, wrapped, systemTime())).rejects.toMatchObject({
+    await expect(unwrapKey(other.deviceKey, wrapped, nowInSeconds())).rejects.toMatchObject({
       code: 'wrapped-key-foreign',
     });
     const relabelled = { ...wrapped, under: other.deviceKey.id };
-    await expect(unwrapKey(other.deviceKey, relabelled, systemTime())).rejects.toMatchObject({
+    await expect(unwrapKey(other.deviceKey, relabelled, nowInSeconds())).rejects.toMatchObject({
       code: 'wrapped-key-tag',
     });
     const foreign = await wrapKey({ ...other.deviceKey, id: mine.deviceKey.id }, { ...day1(), kind: 'set' }, wrapped);
-    await expect(unwrapKey(mine.deviceKey, foreign, systemTime())).rejects.toMatchObject({ code: 'wrapped-key-tag' });
+    await expect(unwrapKey(mine.deviceKey, foreign, nowInSeconds())).rejects.toMatchObject({ code: 'wrapped-key-tag' });
   });
 
   it('attack 44: the same request again, an old one, one from the future and a reused nonce are refused inside the answer', async () => {
     const device = await connect('hanna');
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime());
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds());
     expect((await sendKeyRequest(rig.server.url, device.deviceKey, request)).keys).toHaveLength(1);
     const replayed = await sendKeyRequest(rig.server.url, device.deviceKey, request);
     expect(replayed).toMatchObject({ keys: [], refused: [{ reason: 'replayed-request' }] });
-    for (const time of [systemTime() - 310, systemTime() + 310]) {
+    for (const time of [nowInSeconds() - 310, nowInSeconds() + 310]) {
       const stale = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], time);
       const answer = await sendKeyRequest(rig.server.url, device.deviceKey, stale);
       expect(answer).toMatchObject({ keys: [], refused: [{ reason: 'stale-request' }] });
@@ -118,7 +119,7 @@ describe('a key request', () => {
 
   it('attack 44: of many copies sent at once, one is answered', async () => {
     const device = await connect('ida');
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime());
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds());
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => sendKeyRequest(rig.server.url, device.deviceKey, request)),
     );
@@ -129,14 +130,14 @@ describe('a key request', () => {
     const device = await connect('jens');
     const wrongKey = randomBytes(32);
     const stranger = { id: await keyIdOf('device', wrongKey), key: wrongKey };
-    const unknown = await encodeKeyRequest(stranger, rig.server.url, [day1().id], systemTime());
+    const unknown = await encodeKeyRequest(stranger, rig.server.url, [day1().id], nowInSeconds());
     const unproved = await encodeKeyRequest(
       { ...device.deviceKey, key: wrongKey },
       rig.server.url,
       [day1().id],
-      systemTime(),
+      nowInSeconds(),
     );
-    const elsewhere = await encodeKeyRequest(device.deviceKey, 'https://other.example', [day1().id], systemTime());
+    const elsewhere = await encodeKeyRequest(device.deviceKey, 'https://other.example', [day1().id], nowInSeconds());
     const answer = await observe(unknown);
     expect(answer).toMatchObject({ status: 403, body: '{"error":"request-refused"}' });
     expect(await observe(unproved)).toEqual(answer);
@@ -148,8 +149,8 @@ describe('a key request', () => {
   it('attack 74: a request that comes back as an answer, or the answer to another request, is not accepted', async () => {
     const device = await connect('kora');
     const [first, second] = [
-      await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime()),
-      await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], systemTime()),
+      await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds()),
+      await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds()),
     ];
     const answer = await bytesOf(await post(rig.server.url, KEY_REQUEST_PATH, first));
     await expect(openKeyAnswer(first, first, device.deviceKey.key)).rejects.toMatchObject({
@@ -176,13 +177,13 @@ describe('a key request', () => {
       run(database, `UPDATE ${table} SET sealed = ? WHERE ${column} = ?`, first, two);
     };
     swap('sets', 'id', day1().id, day2().id);
-    const forSet = await encodeKeyRequest(thief.deviceKey, rig.server.url, [day1().id], systemTime());
+    const forSet = await encodeKeyRequest(thief.deviceKey, rig.server.url, [day1().id], nowInSeconds());
     expect(await observe(forSet)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
     swap('sets', 'id', day1().id, day2().id);
     expect((await askForKeys(thief, [day1().id])).keys).toHaveLength(1);
     swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
     const asAnna = { id: anna.deviceKey.id, key: thief.deviceKey.key };
-    const forDevice = await encodeKeyRequest(asAnna, rig.server.url, [day2().id], systemTime());
+    const forDevice = await encodeKeyRequest(asAnna, rig.server.url, [day2().id], nowInSeconds());
     expect(await observe(forDevice)).toMatchObject({ status: 500, body: '{"error":"internal"}' });
     expect(rig.log()).toContain('row-unreadable');
     swap('devices', 'key_id', anna.deviceKey.id, thief.deviceKey.id);
@@ -194,7 +195,7 @@ describe('a key request', () => {
     const place = { table: 'sets', row: day2().id, keyId: day2().id };
     const right = database.prepare('SELECT sealed FROM sets WHERE id = ?').get(day2().id)?.sealed as Uint8Array;
     run(database, 'UPDATE sets SET sealed = ? WHERE id = ?', await vault.seal(place, randomBytes(32)), day2().id);
-    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day2().id], systemTime());
+    const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day2().id], nowInSeconds());
     expect(await observe(request)).toMatchObject({ status: 500 });
     run(database, 'UPDATE sets SET sealed = ? WHERE id = ?', right, day2().id);
   });

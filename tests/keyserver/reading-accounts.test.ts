@@ -3,8 +3,8 @@ import { overview } from '../../keyserver/overview.ts';
 import { first, run } from '../../keyserver/storage/database.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
-import { publish } from '../support/publisher.ts';
-import { createReader, type ReaderBrowser } from '../support/reader.ts';
+import { publish } from '../support/publisher-with-sets.ts';
+import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
 const PASSWORD = 'correct horse battery';
 const ARTICLE = '/2026/11/20/harbour.html';
@@ -22,10 +22,10 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-const browser = () => createReader(rig.server.readingUrl);
+const browser = () => createVisitor(rig.server.readingUrl);
 
 /** Invites, joins, and returns the browser that is signed in then. */
-async function join(name: string): Promise<ReaderBrowser> {
+async function join(name: string): Promise<Visitor> {
   const reader = browser();
   const { accountCode } = rig.invite({ name });
   const { status } = await reader.post('/-/join', { code: accountCode, password: PASSWORD });
@@ -33,7 +33,7 @@ async function join(name: string): Promise<ReaderBrowser> {
   return reader;
 }
 
-async function statusOfArticle(reader: ReaderBrowser): Promise<number> {
+async function statusOfArticle(reader: Visitor): Promise<number> {
   return (await reader.get(ARTICLE)).status;
 }
 
@@ -240,7 +240,7 @@ describe('signing in', () => {
 });
 
 describe('forms', () => {
-  let reader: ReaderBrowser;
+  let reader: Visitor;
   beforeAll(async () => {
     reader = await join('nora');
   });
@@ -321,7 +321,7 @@ describe('the limits on guessing', () => {
   it('turn away after some failures for one name, from one address, and of codes', async () => {
     const limited = await startRig({ limits: { signInsPerName: 2, signInsPerAddress: 4, joinsPerAddress: 2 } });
     try {
-      const reader = createReader(limited.server.readingUrl);
+      const reader = createVisitor(limited.server.readingUrl);
       const attempt = async (name: string) =>
         (await reader.post('/-/sign-in', { name, password: 'wrong', to: '/' })).status;
       expect([await attempt('anna'), await attempt('Anna '), await attempt('anna'), await attempt('bert')]).toEqual([

@@ -7,8 +7,8 @@ import { randomBytes } from '#primitives';
 import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
 import { configIn, type Rig, startRig, temporaryFolder } from '../support/keyserver-rig.ts';
-import { createPublisher, publish, SITE, setOf, type TestDocument } from '../support/publisher.ts';
-import { createReader, type ReaderBrowser } from '../support/reader.ts';
+import { createPublisher, publish, SITE, setOf, type TestDocument } from '../support/publisher-with-sets.ts';
+import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
 
 const PASSWORD = 'correct horse battery';
 const DAY = 86_400;
@@ -41,7 +41,7 @@ const FRONT: TestDocument = {
 const EMPTY: TestDocument = { path: '/2026/11/20/empty.txt', content: '', mediaType: 'text/plain', set: 'day-1' };
 
 let rig: Rig;
-let anna: ReaderBrowser;
+let anna: Visitor;
 beforeAll(async () => {
   rig = await startRig();
   anna = await join('anna');
@@ -52,8 +52,8 @@ beforeEach(async () => {
 });
 afterAll(() => rig.close());
 
-async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<ReaderBrowser> {
-  const reader = createReader(rig.server.readingUrl);
+async function join(name: string, grant: { sets?: string[]; until?: number } = {}): Promise<Visitor> {
+  const reader = createVisitor(rig.server.readingUrl);
   await reader.post('/-/join', { code: rig.invite({ name, ...grant }).accountCode, password: PASSWORD });
   return reader;
 }
@@ -61,7 +61,7 @@ async function join(name: string, grant: { sets?: string[]; until?: number } = {
 const urlOf = ({ path }: TestDocument) => urlPathOf(path);
 
 /** Insists on a page that names the code, and holds nothing of a document. */
-async function expectRefusal(reader: ReaderBrowser, path: string, status: number, code: string): Promise<string> {
+async function expectRefusal(reader: Visitor, path: string, status: number, code: string): Promise<string> {
   const page = await reader.get(path);
   expect([page.status, page.headers['content-type']]).toEqual([status, 'text/html; charset=utf-8']);
   expect(page.text).toContain(`<code>${code}</code>`);
@@ -152,7 +152,7 @@ describe('a document', () => {
   });
 
   it('that is public needs no signing in', async () => {
-    const page = await createReader(rig.server.readingUrl).get('/');
+    const page = await createVisitor(rig.server.readingUrl).get('/');
     expect([page.status, page.text]).toEqual([200, FRONT.content]);
   });
 
@@ -195,7 +195,7 @@ describe('entitlement', () => {
   });
 
   it('answers pictures and scripts in one line, without a sign-in page', async () => {
-    const page = await createReader(rig.server.readingUrl).get(urlOf(PICTURE), { 'sec-fetch-dest': 'image' });
+    const page = await createVisitor(rig.server.readingUrl).get(urlOf(PICTURE), { 'sec-fetch-dest': 'image' });
     expect([page.status, page.text]).toEqual([401, 'Please sign in (not-signed-in)\n']);
   });
 
@@ -333,7 +333,7 @@ describe('the reading site', () => {
   it('says so when no publisher was connected yet', async () => {
     const folder = temporaryFolder();
     const empty = await startKeyServer(configIn(folder), { log: pino({ enabled: false }) });
-    const page = await createReader(empty.readingUrl).get('/');
+    const page = await createVisitor(empty.readingUrl).get('/');
     expect([page.status, page.text.includes('Nothing to read here yet')]).toEqual([503, true]);
     await empty.close();
     rmSync(folder, { recursive: true });
@@ -342,7 +342,7 @@ describe('the reading site', () => {
   it('says so when the content host is not there', async () => {
     const own = await startRig();
     await own.host.close();
-    await expectRefusal(createReader(own.server.readingUrl), '/', 502, 'content-host-unreachable');
+    await expectRefusal(createVisitor(own.server.readingUrl), '/', 502, 'content-host-unreachable');
     await own.close();
   });
 });

@@ -5,16 +5,13 @@ import { type DeviceKeys, deriveDeviceKeys, type Provider } from '../../core/key
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { encodeKeyRequest, KEY_REQUEST_PATH, type KeyAnswer, openKeyAnswer } from '../../core/keys/key-request.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 
 /** A device that was bound. */
 export interface BoundDevice {
   readonly keys: DeviceKeys;
   readonly provider: Provider;
   readonly deviceKey: NamedKey;
-}
-
-export function systemTime(): number {
-  return Math.floor(Date.now() / 1000);
 }
 
 export function createDeviceKeys(provider: Provider): Promise<DeviceKeys> {
@@ -28,7 +25,7 @@ export function post(origin: string, path: string, body: Uint8Array | string): P
 /** Binds, and insists that it works. */
 export async function bind(provider: Provider, code: string, keys?: DeviceKeys): Promise<BoundDevice> {
   const device = keys ?? (await createDeviceKeys(provider));
-  const request = encodeBindingRequest(device, provider.publisher, normaliseCode(code) ?? code, systemTime());
+  const request = encodeBindingRequest(device, provider.publisher, normaliseCode(code) ?? code, nowInSeconds());
   const response = await post(provider.keyServer, BINDING_PATH, request);
   const answer = await bytesOf(response);
   if (response.status !== 200) throw new Error(`binding: ${response.status} ${Buffer.from(answer)}`);
@@ -37,7 +34,7 @@ export async function bind(provider: Provider, code: string, keys?: DeviceKeys):
 
 /** Asks for keys, and insists on an answer. */
 export async function askForKeys({ provider, deviceKey }: BoundDevice, ids: readonly KeyId[]): Promise<KeyAnswer> {
-  const request = await encodeKeyRequest(deviceKey, provider.keyServer, ids, systemTime());
+  const request = await encodeKeyRequest(deviceKey, provider.keyServer, ids, nowInSeconds());
   return sendKeyRequest(provider.keyServer, deviceKey, request);
 }
 

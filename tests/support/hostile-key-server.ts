@@ -20,10 +20,10 @@ import {
 } from '../../core/keys/key-request.ts';
 import { type NamedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { closeServer, listenOnLoopback } from './content-host.ts';
-import type { TestPublisher, TestSet } from './test-publisher.ts';
+import type { TestPublisher } from './test-publisher.ts';
 
 interface Grant {
-  readonly set: TestSet;
+  readonly set: NamedKey;
   readonly notBefore: number;
   readonly notAfter: number;
 }
@@ -87,7 +87,7 @@ export class HostileKeyServer {
     return `${this.origin}#${code.replace(/(.{4})(?=.)/g, '$1-')}`;
   }
 
-  grant(set: TestSet, validity: { notBefore?: number; notAfter?: number } = {}): void {
+  grant(set: NamedKey, validity: { notBefore?: number; notAfter?: number } = {}): void {
     const now = Math.floor(Date.now() / 1000);
     this.grants.set(set.id, { set, notBefore: now - 3600, notAfter: now + 86_400, ...validity });
   }

@@ -10,13 +10,13 @@ import { importBundle } from '../../keyserver/import-bundle.ts';
 import { type Invitation, type InvitationRequest, inviteSubscriber } from '../../keyserver/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { type ContentHost, startContentHost } from './content-host.ts';
-import { createPublisher, SITE, sealBundle, type TestPublisher } from './publisher.ts';
+import { createPublisher, type PublisherWithSets, SITE, sealBundle } from './publisher-with-sets.ts';
 
 export interface Rig {
   readonly folder: string;
   readonly config: KeyServerConfig;
   readonly server: RunningKeyServer;
-  readonly publisher: TestPublisher;
+  readonly publisher: PublisherWithSets;
   readonly host: ContentHost;
   /** What devices bind to. */
   readonly provider: Provider;

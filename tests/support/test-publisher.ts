@@ -4,7 +4,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor, type SiteDescription } from '../../core/keys/descriptor.ts';
-import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import {
   encodeObject,
@@ -14,16 +14,12 @@ import {
 } from '../../core/object/writer.ts';
 import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-
-export interface TestSet {
-  readonly id: KeyId;
-  readonly key: Uint8Array;
-}
+import { createSetKey } from './publisher-with-sets.ts';
 
 export interface DocumentWish {
   readonly content: Uint8Array | string;
   readonly metadata?: Partial<Metadata>;
-  readonly set?: TestSet;
+  readonly set?: NamedKey;
   readonly blockChunks?: number;
   readonly paddingLength?: number;
 }
@@ -36,25 +32,20 @@ export interface DescriptorWish {
   readonly name?: string;
 }
 
-export async function createSet(): Promise<TestSet> {
-  const key = randomBytes(32);
-  return { id: await keyIdOf('set', key), key };
-}
-
 export class TestPublisher {
   readonly identity: PublisherIdentity;
   readonly site: string;
   /** The set of everything that names no other. */
-  readonly set: TestSet;
+  readonly set: NamedKey;
 
-  private constructor(identity: PublisherIdentity, site: string, set: TestSet) {
+  private constructor(identity: PublisherIdentity, site: string, set: NamedKey) {
     this.identity = identity;
     this.site = site;
     this.set = set;
   }
 
   static async create(site = 'news.example'): Promise<TestPublisher> {
-    return new TestPublisher(await publisherIdentity(ed25519KeyPair(randomBytes(32))), site, await createSet());
+    return new TestPublisher(await publisherIdentity(ed25519KeyPair(randomBytes(32))), site, await createSetKey());
   }
 
   /** A protected object; without encryption, the head of a signed document. */

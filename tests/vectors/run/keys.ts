@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { acceptBinding, verifyBindingRequest } from '../../../core/keys/binding.ts';
 import { openBundle } from '../../../core/keys/bundle.ts';
 import { isHostProof, verifyDescriptor } from '../../../core/keys/descriptor.ts';
-import { checkDevicePublicKey, deriveDeviceKeys } from '../../../core/keys/device.ts';
+import { checkXwingPublicKey, deriveDeviceKeys } from '../../../core/keys/device.ts';
 import { KeyError } from '../../../core/keys/errors.ts';
 import { type KeyKind, keyIdOf } from '../../../core/keys/key-id.ts';
 import { isRequestBy, openKeyAnswer, parseKeyRequest } from '../../../core/keys/key-request.ts';
@@ -67,7 +67,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 
   'check-device-key': async (input) => {
-    checkDevicePublicKey(input.bytes('xwing'));
+    checkXwingPublicKey(input.bytes('xwing'));
     return {};
   },
 

@@ -13,13 +13,13 @@ import type { ContentHost } from './content-host.ts';
 
 export const SITE = 'news.example';
 
-export interface TestPublisher {
+export interface PublisherWithSets {
   readonly identity: PublisherIdentity;
   readonly workspace: string;
   readonly sets: ReadonlyMap<string, NamedKey>;
 }
 
-export async function createPublisher(setNames: readonly string[] = ['day-1', 'day-2']): Promise<TestPublisher> {
+export async function createPublisher(setNames: readonly string[] = ['day-1', 'day-2']): Promise<PublisherWithSets> {
   const sets = new Map<string, NamedKey>();
   for (const name of setNames) sets.set(name, await createSetKey());
   return {
@@ -34,7 +34,7 @@ export async function createSetKey(): Promise<NamedKey> {
   return { id: await keyIdOf('set', key), key };
 }
 
-export function setOf(publisher: TestPublisher, name: string): NamedKey {
+export function setOf(publisher: PublisherWithSets, name: string): NamedKey {
   const set = publisher.sets.get(name);
   if (!set) throw new Error(`the publisher has no set ${name}`);
   return set;
@@ -52,7 +52,7 @@ export interface TestDocument {
 }
 
 /** Puts a document on the content host, as `wispr protect` and a web host would. */
-export async function publish(publisher: TestPublisher, host: ContentHost, document: TestDocument): Promise<void> {
+export async function publish(publisher: PublisherWithSets, host: ContentHost, document: TestDocument): Promise<void> {
   const { path, set } = document;
   const plain = Buffer.from(document.content);
   const content = document.gzip ? gzipSync(plain) : plain;
@@ -86,7 +86,7 @@ export interface BundleOptions {
 }
 
 /** A signed descriptor. */
-export function describe(publisher: TestPublisher, options: BundleOptions): Uint8Array {
+export function describe(publisher: PublisherWithSets, options: BundleOptions): Uint8Array {
   const now = Math.floor(Date.now() / 1000);
   const descriptor: ProviderDescriptor = {
     expires: options.expires ?? now + 365 * 86_400,
@@ -101,7 +101,7 @@ export function describe(publisher: TestPublisher, options: BundleOptions): Uint
 
 /** A bundle sealed to `recipient`, with all sets of the publisher. */
 export function sealBundle(
-  publisher: TestPublisher,
+  publisher: PublisherWithSets,
   recipient: Uint8Array,
   options: BundleOptions,
 ): Promise<Uint8Array> {

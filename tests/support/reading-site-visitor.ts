@@ -9,7 +9,7 @@ export interface Page {
   readonly text: string;
 }
 
-export interface ReaderBrowser {
+export interface Visitor {
   readonly get: (path: string, headers?: Record<string, string>, method?: 'GET' | 'HEAD') => Promise<Page>;
   /** Sends a form as a page of the same origin does, unless `headers` say otherwise. */
   readonly post: (
@@ -20,7 +20,7 @@ export interface ReaderBrowser {
   readonly cookies: Map<string, string>;
 }
 
-export function createReader(origin: string): ReaderBrowser {
+export function createVisitor(origin: string): Visitor {
   const cookies = new Map<string, string>();
   const send = async (
     path: string,
