@@ -216,6 +216,7 @@ describe('wispr protect', () => {
     });
     const quiet = await runWispr(['protect', '-c', join(site, 'wispr.json'), ...withPassphrase, '--quiet']);
     expect(quiet).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await inSite('protect', ...withPassphrase, '-q')).toEqual(quiet);
   });
 
   it('exits with 1 and one line for a wrong passphrase, and changes nothing', async () => {
