@@ -53,15 +53,11 @@ async function run(name: string, options: Options): Promise<void> {
 }
 
 function sayInvitation({ subscriber, created, grants, kept, expires }: Invitation, links: Links): void {
-  const sets = grants.map(describeGrant).join(', ');
-  say(
-    `${subscriber} ${created ? 'is a new subscriber' : 'was a subscriber already'}: ${sets}${kept.length > 0 ? ' in all' : ''}`,
-  );
+  const who = created ? 'is a new subscriber' : 'was a subscriber already, and may read in all';
+  say(`${subscriber} ${who}: ${grants.map(describeGrant).join(', ')}`);
   if (kept.length > 0) {
-    say(`nothing was taken away: ${kept.map(describeGrant).join(', ')} stays granted`);
-    say(
-      `hint: "wispr admin revoke" takes everything away; whoever is invited with --sets after that has those sets only`,
-    );
+    say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
+    say('hint: "wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
   }
   say(`send one of these links; each works once, until ${isoDay(expires)}`);
   print(`For the Reader:   wispr bind ${links.device}`);

@@ -10,7 +10,7 @@ import { CACHE_NAMES, type CacheName, completeParameters } from '../../cache-con
 import { configFileName, renderCacheConfig, serverCommand } from '../../cache-config/render.ts';
 import { findServer } from '../../cache-config/servers.ts';
 import { addCacheConfigCommand, cacheConfigText } from '../../cli/commands/cache-config.ts';
-import { UsageError } from '../../cli/voice.ts';
+import { CodedError } from '../../core/errors.ts';
 import { READING_ORIGIN } from './site.ts';
 
 const OPERATOR = { nginx: { readingOrigin: READING_ORIGIN }, varnish: {}, squid: {} };
@@ -176,7 +176,7 @@ test('the reading origin has no default', () => {
 });
 
 describe('wispr cache-config', () => {
-  function run(...args: string[]): { out: string; error?: CommanderError | UsageError } {
+  function run(...args: string[]): { out: string; error?: CommanderError | CodedError } {
     let out = '';
     const program = new Command('wispr').exitOverride();
     program.configureOutput({ writeOut: (text) => (out += text), writeErr: () => {} });
@@ -185,7 +185,7 @@ describe('wispr cache-config', () => {
       program.parse(['cache-config', ...args], { from: 'user' });
       return { out };
     } catch (error) {
-      if (!(error instanceof CommanderError || error instanceof UsageError)) throw error;
+      if (!(error instanceof CommanderError || error instanceof CodedError)) throw error;
       return { out, error };
     }
   }
@@ -233,7 +233,7 @@ describe('wispr cache-config', () => {
   ])('refuses %j and prints nothing', (args) => {
     const { out, error } = run(...args);
     expect(out).toBe('');
-    expect(error?.code).toMatch(/^(usage|commander\.invalidArgument)$/);
+    expect(error instanceof CodedError ? error.typed : error?.code === 'commander.invalidArgument').toBe(true);
   });
 
   const guide = readFileSync(new URL('../../docs/caches.md', import.meta.url), 'utf8');

@@ -111,10 +111,10 @@ describe('wispr init', () => {
       shown: expect.stringContaining('differ'),
     });
     expect(await asking('short\r', 'short\r')).toMatchObject({
-      code: 1,
+      code: 2,
       shown: expect.stringContaining('fewer than 8'),
     });
-    expect(await asking('\r', '\r')).toMatchObject({ code: 1, shown: expect.stringContaining('fewer than 8') });
+    expect(await asking('\r', '\r')).toMatchObject({ code: 2, shown: expect.stringContaining('fewer than 8') });
     expect(await asking('half\u0003')).toMatchObject({ code: 2 });
     expect(await readdir(empty)).toEqual([]);
   });
@@ -145,7 +145,7 @@ describe('wispr init', () => {
     'ftp://a.example',
     'https://u@a.example',
   ])('refuses %j as a site', async (url) => {
-    await expectError(init(url, ...withPassphrase), 1, 'is not the URL of a site', 'hint: ');
+    await expectError(init(url, ...withPassphrase), 2, 'is not the URL of a site', 'hint: ');
     expect(await readdir(empty)).toEqual([]);
   });
 
@@ -158,7 +158,7 @@ describe('wispr init', () => {
     await writeFile(bad, 'one\ntwo\n');
     await expectError(run(), 2, 'more than one line');
     await writeFile(bad, 'seven77\n');
-    await expectError(run(), 1, 'fewer than 8');
+    await expectError(run(), 2, 'fewer than 8');
     expect(await readdir(empty)).toEqual(['bad']);
     await rm(bad);
     await writeFile(bad, PASSPHRASE, { mode: 0o644 });
@@ -216,6 +216,7 @@ describe('wispr protect', () => {
     });
     const quiet = await runWispr(['protect', '-c', join(site, 'wispr.json'), ...withPassphrase, '--quiet']);
     expect(quiet).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await inSite('protect', ...withPassphrase, '-q')).toEqual(quiet);
   });
 
   it('exits with 1 and one line for a wrong passphrase, and changes nothing', async () => {
@@ -336,6 +337,7 @@ describe('wispr verify', () => {
     expect(stdout).toBe(
       '/evil.js: file-unsigned: nothing signs this file\n/robots.txt: object-trailing: bytes follow the end of the object\n',
     );
+    expect(await inSite('verify', 'protected', '-q')).toEqual({ code, stdout, stderr: '' });
     const json = await inSite('verify', 'protected', '--json');
     expect([json.code, JSON.parse(json.stdout).findings.length]).toEqual([3, 2]);
     await rm(join(site, 'protected/evil.js'));
@@ -356,6 +358,7 @@ describe('wispr verify', () => {
   });
 
   it('exits with 2 for wrong arguments', async () => {
+    await expectError(runWispr(['verify'], { cwd: root }), 2, 'there is no', 'wispr.json', 'hint: ');
     await expectError(inSite('verify', 'nowhere'), 2, 'there is no nowhere');
     await expectError(inSite('verify', 'protected', '/index.html'), 2, 'paths can be named with a URL only');
     await expectError(inSite('verify', 'protected', '--publisher', 'me'), 2, 'is not a key id');

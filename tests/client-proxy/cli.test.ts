@@ -114,6 +114,13 @@ describe('wispr bind and wispr proxy', () => {
     const env = { NODE_EXTRA_CA_CERTS: certificate.caFile };
     const unproved = await run(args, { env });
     expect([unproved.code, unproved.stderr]).toEqual([1, expect.stringContaining('does not name this publisher')]);
+    const [, hint = ''] = unproved.stderr.split('\nwispr: hint: ');
+    const whereToPut = [
+      'https://news.example/.well-known/wispr-site',
+      '_wispr.news.example',
+      '--trust-site news.example',
+    ];
+    for (const words of [...whereToPut, hostProofLine(publisher.identity.id)]) expect(hint).toContain(words);
     expectWords(unproved.stderr);
     dns.records.set('_wispr.news.example', [hostProofLine(publisher.identity.id)]);
     expect((await run(args, { env })).code).toBe(0);
@@ -133,6 +140,10 @@ describe('what is typed wrong is exit code 2', () => {
     [['bind'], /link/],
     [['bind', 'nonsense'], /link of an invitation/],
     [['bind', 'http://keys.example#0000000000000000'], /https/],
+    [['bind', 'https://keys.example#too-short'], /not an invitation code/],
+    [['bind', 'https://keys.example#', '--yes'], /not an invitation code/],
+    [['bind', 'https://keys.example', '--trust-site', 'a b'], /host name/],
+    [['bind', 'https://keys.example', '--dns-server', 'nonsense'], /IP address/],
     [['bind', 'https://keys.example/', '--unknown'], /unknown option/],
     [['proxy', '--port', 'eighty'], /port/],
     [['proxy', '--port', '70000'], /port/],

@@ -33,12 +33,30 @@ async function writeBundle(name: string, serial: number): Promise<void> {
 }
 
 describe('beside the running key server', () => {
-  it('a bundle is imported, again, and refused when it is older or none', async () => {
+  it('an invitation before any bundle says that it leads to nothing yet, and works from the import on', async () => {
+    const early = await runWispr(['invite', 'early', '--json'], { cwd: folder });
+    expect(early.code).toBe(0);
+    expect(early.stderr).toMatch(
+      /^wispr: there is no publisher here yet: .*\nwispr: hint: "wispr admin import FILE".*\n$/,
+    );
+    const { reader } = JSON.parse(early.stdout);
+    const { keyserver = '' } = server.ready;
+    const binding = () => bind({ keyServer: keyserver, publisher: publisher.identity.id }, reader.code);
+    await expect(binding()).rejects.toThrow();
     await writeBundle('one.bundle', 1);
-    await writeBundle('two.bundle', 2);
     const first = await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder });
     expect(first).toMatchObject({ code: 0, stdout: '' });
     expect(first.stderr).toContain(`fingerprint with what the publisher tells you: ${publisher.identity.id}`);
+    expect(first.stderr).toContain('imported serial 1: 2 sets, 2 new');
+    expect(await askForKeys(await binding(), [setOf(publisher, 'day-1').id])).toMatchObject({
+      keys: [{}],
+      refused: [],
+    });
+    expect((await runWispr(['invite', 'early'], { cwd: folder })).stderr).not.toContain('no publisher');
+  });
+
+  it('a bundle is imported again, and refused when it is older or none', async () => {
+    await writeBundle('two.bundle', 2);
     expect((await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder })).stderr).toContain('here already');
     expect((await runWispr(['admin', 'import', 'two.bundle', '--json'], { cwd: folder })).stdout).toContain(
       '"outcome":"updated"',
@@ -83,9 +101,29 @@ describe('beside the running key server', () => {
       /anna: sets day-1 until 2099-12-31, password set, 1 session, 2 open invitations\n +device \S{8}…, connected/,
     );
     const json = (await runWispr(['admin', 'list', '--json'], { cwd: folder })).stdout;
-    expect(JSON.parse(json).subscribers).toMatchObject([{ name: 'anna', account: true, devices: [{}] }]);
+    expect(JSON.parse(json).subscribers).toMatchObject([
+      { name: 'anna', account: true, devices: [{}] },
+      { name: 'early' },
+    ]);
     for (const { key } of publisher.sets.values()) expect(json).not.toContain(Buffer.from(key).toString('base64url'));
     expect(json).not.toMatch(/argon2|sealed|password/);
+  });
+
+  it('naming sets takes nothing away, which is said; after revoking, it does', async () => {
+    await runWispr(['invite', 'dora'], { cwd: folder });
+    const more = await runWispr(['invite', 'dora', '--sets', 'day-1'], { cwd: folder });
+    expect(more.stderr).toContain('dora was a subscriber already, and may read in all: all sets, sets day-1\n');
+    expect(more.stderr).toContain(
+      'wispr: nothing was taken away; granted before: all sets\nwispr: hint: "wispr admin revoke',
+    );
+    const same = await runWispr(['invite', 'dora', '--sets', '*,day-1'], { cwd: folder });
+    expect(same.stderr).not.toContain('taken away');
+    await runWispr(['admin', 'revoke', 'dora'], { cwd: folder });
+    const back = JSON.parse((await runWispr(['invite', 'dora', '--sets', 'day-2', '--json'], { cwd: folder })).stdout);
+    expect(back).toMatchObject({ created: false, grants: [{ pattern: 'day-2' }], kept: [] });
+    await runWispr(['admin', 'revoke', 'dora'], { cwd: folder });
+    const again = JSON.parse((await runWispr(['invite', 'dora', '--json'], { cwd: folder })).stdout);
+    expect(again.grants).toMatchObject([{ pattern: 'day-2' }]);
   });
 
   it('revoking is felt at once', async () => {
@@ -111,15 +149,18 @@ describe('wrong arguments', () => {
   it.each([
     [['invite'], 2, /missing required argument 'NAME'/],
     [['invite', 'anna', '--until', '2099-02-30'], 2, /"2099-02-30" is not a date/],
-    [['invite', 'anna', '--until', '2001-01-01'], 1, /not in the future/],
-    [['invite', 'anna', '--valid', 'soon'], 1, /1 to 90 whole days/],
-    [['invite', 'anna', '--valid', '0'], 1, /1 to 90 whole days/],
-    [['invite', 'anna', '--sets', 'a b'], 1, /cannot be a pattern/],
-    [['invite', '<script>'], 1, /cannot be the name of a subscriber/],
-    [['invite', ''], 1, /cannot be the name of a subscriber/],
+    [['invite', 'anna', '--until', '2001-01-01'], 2, /not in the future/],
+    [['invite', 'anna', '--valid', 'soon'], 2, /1 to 90 whole days/],
+    [['invite', 'anna', '--valid', '0'], 2, /1 to 90 whole days/],
+    [['invite', 'anna', '--sets', 'a b'], 2, /cannot be a pattern/],
+    [['invite', 'anna', '--sets', ''], 2, /cannot be a pattern/],
+    [['invite', 'anna', '--sets', 'a,,b'], 2, /cannot be a pattern/],
+    [['invite', '<script>'], 2, /cannot be the name of a subscriber/],
+    [['invite', ''], 2, /cannot be the name of a subscriber/],
     [['admin', 'revoke', 'nobody'], 1, /there is no subscriber "nobody"/],
+    [['admin', 'import', 'none.bundle'], 2, /no key bundle can be read/],
     [['admin', 'frobnicate'], 2, /unknown command/],
-    [['invite', 'anna', '-c', 'none.json'], 1, /no configuration can be read at none\.json/],
+    [['invite', 'anna', '-c', 'none.json'], 2, /no configuration can be read at none\.json/],
     [['keyserver', '--frobnicate'], 2, /unknown option/],
   ] as [string[], number, RegExp][])('%j: exit code %i', async (args, status, words) => {
     const outcome = await runWispr([...args], { cwd: folder });

@@ -176,6 +176,70 @@ describe('a document', () => {
   });
 });
 
+describe('a shared cache in front', () => {
+  /** RFC 9111 section 3: what is neither `private` nor `no-store` may be kept for everybody. */
+  const UNSHARED = /^(?:private, no-cache|no-store)$/;
+
+  it.each([
+    ['a document of a set', urlOf(PICTURE), {}, 200],
+    ['one in a coding', urlOf(ARTICLE), { 'accept-encoding': 'gzip' }, 200],
+    ['one whose coding is undone', urlOf(ARTICLE), { 'accept-encoding': 'identity' }, 200],
+    ['a range', urlOf(FILM), { range: 'bytes=0-9' }, 206],
+    ['a range that is not there', urlOf(FILM), { range: 'bytes=300000-' }, 416],
+    ['a refusal', '/missing.html', {}, 404],
+    ['the account', '/-/account', {}, 200],
+  ])('keeps nothing of %s', async (_what, path, headers, status) => {
+    for (const method of ['GET', 'HEAD'] as const) {
+      const answer = await anna.get(path, headers, method);
+      expect(answer.status).toBe(method === 'HEAD' && path === urlOf(FILM) ? 200 : status);
+      expect(answer.headers['cache-control']).toMatch(UNSHARED);
+    }
+  });
+
+  it('keeps nothing of an answer that a browser has the document already', async () => {
+    const { headers } = await anna.get(urlOf(PICTURE));
+    const again = await anna.get(urlOf(PICTURE), { 'if-none-match': String(headers.etag) });
+    expect([again.status, again.headers['cache-control']]).toEqual([304, 'private, no-cache']);
+  });
+
+  it('keeps no public document either: the same address may be for subscribers tomorrow', async () => {
+    for (const reader of [anna, createReader(rig.server.readingUrl)]) {
+      const { status, headers } = await reader.get(urlOf(FRONT));
+      expect([status, headers['cache-control'], headers['set-cookie']]).toEqual([200, 'private, no-cache', undefined]);
+    }
+  });
+
+  it('keeps no sign-in page in the place of a document, and no session', async () => {
+    const stranger = createReader(rig.server.readingUrl);
+    const page = await stranger.get(urlOf(PICTURE));
+    expect([page.status, page.headers['cache-control']]).toEqual([401, 'no-store']);
+    const joined = await stranger.post('/-/join', {
+      code: rig.invite({ name: 'emil' }).accountCode,
+      password: PASSWORD,
+    });
+    expect(joined.headers['set-cookie']).toBeDefined();
+    expect(joined.headers['cache-control']).toBe('no-store');
+  });
+
+  it('may keep what the pages load, which is the same for everybody and sets no cookie', async () => {
+    for (const path of ['/-/style.css', '/-/join.js', '/-/sign-in.js']) {
+      const { status, headers } = await anna.get(path);
+      expect([status, headers['cache-control'], headers['set-cookie']]).toEqual([200, 'no-cache', undefined]);
+    }
+  });
+
+  it('keeps no error of the API: that there is no publisher is over with the first bundle', async () => {
+    const folder = temporaryFolder();
+    const empty = await startKeyServer(configIn(folder), { log: pino({ enabled: false }) });
+    for (const path of ['/.well-known/wispr-provider', '/nothing']) {
+      const { status, headers } = await fetch(empty.url + path);
+      expect([status, headers.get('cache-control')]).toEqual([404, 'no-store']);
+    }
+    await empty.close();
+    rmSync(folder, { recursive: true });
+  });
+});
+
 describe('entitlement', () => {
   it('decides what is shown, and says why not', async () => {
     const sports = await join('bert', { sets: ['day-1'] });

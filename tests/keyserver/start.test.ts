@@ -115,12 +115,38 @@ describe('a development server', () => {
   });
 });
 
+describe('the way from the certificate error', () => {
+  it('leads to a server on loopback, whatever hosts the file says', async () => {
+    await runWispr(['keyserver'], { cwd: folder });
+    const refused = await runWispr(['keyserver'], { cwd: folder });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--dev')]);
+    const text = readFileSync(file('keyserver.json'), 'utf8');
+    expect(text.match(/"0\.0\.0\.0"/g)).toHaveLength(2);
+    writeFileSync(file('keyserver.json'), text.replaceAll(/"port": 844\d/g, '"port": 0'));
+    const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
+    expect(server.ready.keyserver).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(server.ready.reading).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    await server.stop();
+  });
+
+  it.each(['127.0.0.2', 'localhost', '::1'])('keeps %s, which is loopback', (host) => {
+    writeConfiguration({ listen: { host, port: 1 } });
+    expect(forDevelopment(readConfig(file('keyserver.json'))).listen).toEqual({ host, port: 1 });
+  });
+
+  it.each(['::', '192.0.2.1', 'localhost.example'])('replaces %s, which is not', (host) => {
+    writeConfiguration({ reading: { listen: { host, port: 1 } } });
+    expect(forDevelopment(readConfig(file('keyserver.json'))).reading.listen).toEqual({ host: '127.0.0.1', port: 1 });
+  });
+});
+
 describe('the key server refuses to start', () => {
   const listen = { host: '127.0.0.1', port: 0 };
 
-  it('with --dev on another address than loopback', async () => {
+  it('for development on another address than loopback, where a program asks for it', async () => {
     writeConfiguration({ listen: { host: '0.0.0.0', port: 0 } });
-    await expectRefusal('plain-http-refused', /--dev listens on loopback only/);
+    const started = () => startKeyServer({ ...readConfig(file('keyserver.json')), dev: true });
+    await expectRefusal('plain-http-refused', /--dev listens on loopback only/, started);
   });
 
   it('on plain HTTP without --dev, or behind a proxy without an https origin', async () => {

@@ -51,6 +51,10 @@ describe('a fallback page', () => {
     expect(Buffer.byteLength(page)).toBeLessThan(4000);
   });
 
+  it('asks for no icon, which no host has for it', () => {
+    expect(page).toContain('<link rel="icon" href="data:,">');
+  });
+
   it('escapes what it shows', () => {
     const nasty = `"><script>alert(1)</script>&'</title></style>`;
     const html = render({
