@@ -203,14 +203,14 @@ describe('a shared cache in front', () => {
   });
 
   it('keeps no public document either: the same address may be for subscribers tomorrow', async () => {
-    for (const reader of [anna, createReader(rig.server.readingUrl)]) {
+    for (const reader of [anna, createVisitor(rig.server.readingUrl)]) {
       const { status, headers } = await reader.get(urlOf(FRONT));
       expect([status, headers['cache-control'], headers['set-cookie']]).toEqual([200, 'private, no-cache', undefined]);
     }
   });
 
   it('keeps no sign-in page in the place of a document, and no session', async () => {
-    const stranger = createReader(rig.server.readingUrl);
+    const stranger = createVisitor(rig.server.readingUrl);
     const page = await stranger.get(urlOf(PICTURE));
     expect([page.status, page.headers['cache-control']]).toEqual([401, 'no-store']);
     const joined = await stranger.post('/-/join', {
