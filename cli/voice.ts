@@ -24,13 +24,13 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Says what happened, and the hint; returns the exit code. A fault that nobody foresaw also shows where it happened. */
+/** Says what happened, its code (docs/errors.md), and the hint; returns the exit code. A fault that nobody foresaw also shows where it happened. */
 export function explain(error: unknown): number {
   if (!(error instanceof CodedError)) {
     say(describeUnforeseen(error));
     return EXIT.failed;
   }
-  say(error.message);
+  say(error.code === 'usage' ? error.message : `${error.message} [${error.code}]`);
   if (error.hint) say(`hint: ${error.hint}`);
   return error.typed ? EXIT.usage : EXIT.failed;
 }
