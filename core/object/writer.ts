@@ -13,6 +13,7 @@ import {
   blockMessageLength,
   chooseBlockChunks,
   encryptedPayloadLength,
+  messageLength,
   type PayloadShape,
 } from './geometry.ts';
 import { encodeHead, headLength } from './head.ts';
@@ -62,8 +63,8 @@ export class ObjectWriter {
     const { set, metadata, paddingLength = 0 } = options;
     this.#options = options;
     this.#front = set ? encodeMessageFront(metadata) : new Uint8Array(0);
-    const messageLength = this.#front.length + metadata.contentLength + (set ? paddingLength : 0);
-    this.payloadLength = set ? encryptedPayloadLength(messageLength) : messageLength;
+    const length = this.#front.length + metadata.contentLength + (set ? paddingLength : 0);
+    this.payloadLength = set ? encryptedPayloadLength(length) : length;
     this.#header = {
       blockChunks: options.blockChunks ?? chooseBlockChunks(this.payloadLength),
       digestListDigest: ANY_DIGEST,
@@ -116,11 +117,7 @@ export class ObjectWriter {
 
   async #readBlock(message: ByteReader, last: boolean): Promise<Uint8Array> {
     const full = blockMessageLength(this.#shape);
-    const total =
-      this.#front.length +
-      this.#options.metadata.contentLength +
-      (this.#options.set ? (this.#options.paddingLength ?? 0) : 0);
-    const plain = await message.read(last ? total - this.#digests.length * full : full);
+    const plain = await message.read(last ? messageLength(this.#shape) - this.#digests.length * full : full);
     if (plain === undefined) throw new RangeError('the content is shorter than it was said to be');
     return plain;
   }
