@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Header fields of a request or an answer together. */
   headerFields: 32_768,
+  /** Answers with a status below 200 before one that counts. */
+  interimAnswers: 128,
   /** What is taken of an unwanted answer to keep its connection, instead of closing it. */
   drained: 65_536,
   /** What is held of an answer's body before its sender has to wait. */

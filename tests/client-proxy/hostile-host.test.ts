@@ -110,6 +110,37 @@ describe('attack 56: a malformed answer', () => {
     expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe('late');
   });
 
+  it.each([
+    ['a document', 'content-host-answer', () => rig.url('/a.html')],
+    ['what passes through', 'host-answer', () => 'http://elsewhere.example/'],
+  ])('of interim answers without end is cut off, for %s', async (_, code, url) => {
+    let open = 0;
+    answer = (_head, socket) => {
+      open++;
+      socket.on('close', () => open--);
+      const more = () => {
+        while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)));
+      };
+      socket.on('drain', more);
+      more();
+    };
+    const got = await send(rig.proxy.port, url());
+    expect([got.status, refusalCode(got)]).toEqual([502, code]);
+    await expect.poll(() => open).toBe(0);
+  });
+
+  it('that was given up, and goes on in drops, holds no connection after the request', async () => {
+    let open = 0;
+    answer = (head, socket) => {
+      open++;
+      socket.on('close', () => open--);
+      if (!head.includes('.protected')) socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n');
+      else socket.write('HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n'); // and no end
+    };
+    expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('object-missing');
+    await expect.poll(() => open, { timeout: 3000 }).toBe(0);
+  });
+
   it('without end is bounded by the signed length', async () => {
     const object = await rig.publisher.object('/a.html', { content: Buffer.alloc(200_000, 'x') });
     let sent = 0;
@@ -202,5 +233,24 @@ describe('a client that leaves', () => {
       outgoing.end();
     });
     await expect.poll(() => closed).toBe(true);
+  });
+
+  it('ends it before its head is there, too, and while interim answers come', async () => {
+    for (const bytes of ['', 'HTTP/1.1 103 Early Hints\r\n\r\n']) {
+      let [asked, open] = [0, 0];
+      answer = (_head, socket) => {
+        asked++;
+        open++;
+        socket.on('close', () => open--);
+        socket.write(bytes);
+      };
+      const outgoing = request({ host: '127.0.0.1', port: rig.proxy.port, path: rig.url('/never.html') });
+      outgoing.on('error', () => undefined);
+      outgoing.end();
+      await expect.poll(() => asked).toBe(1);
+      outgoing.destroy();
+      await expect.poll(() => open, { timeout: 3000 }).toBe(0);
+      expect(asked).toBe(1);
+    }
   });
 });
