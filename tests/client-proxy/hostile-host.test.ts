@@ -1,4 +1,5 @@
 /** Row 56 of the attack list: malformed answers of a content host, for documents and for what passes through. */
+import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -139,6 +140,19 @@ describe('attack 56: a malformed answer', () => {
     };
     expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('object-missing');
     await expect.poll(() => open, { timeout: 3000 }).toBe(0);
+  });
+
+  it('in chunks of one byte is the document all the same', async () => {
+    const content = randomBytes(200_000);
+    const object = Buffer.from(await rig.publisher.object('/a.html', { content }));
+    const crumbs = Buffer.alloc(6 * object.length, '1\r\n_\r\n');
+    for (let index = 0; index < object.length; index++) crumbs[6 * index + 3] = object[index] ?? 0;
+    answer = (_head, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.write(crumbs);
+      socket.write('0\r\n\r\n');
+    };
+    expect((await send(rig.proxy.port, rig.url('/a.html'))).body.equals(content)).toBe(true);
   });
 
   it('without end is bounded by the signed length', async () => {
