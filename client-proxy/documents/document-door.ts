@@ -120,13 +120,25 @@ async function serveBlocks(
   try {
     const payload = await fetchBlocks(reader, range, source, path);
     if (payload === undefined) return false;
-    await sendRange(reader.contentRange(range, payload), chosen, range, contentLength, response);
+    const content = tellingWhenOpen(reader.contentRange(range, payload), source);
+    await sendRange(content, chosen, range, contentLength, response);
     return true;
   } catch (error) {
     bound.remembered.forget(path);
     if (response.headersSent) throw error;
     source.release();
     return false;
+  }
+}
+
+/** A head that was verified a while ago says nothing of what comes now: until a block of it is verified, time is bounded. */
+async function* tellingWhenOpen(
+  content: AsyncIterable<Uint8Array>,
+  source: ContentSource,
+): AsyncGenerator<Uint8Array, undefined> {
+  for await (const piece of content) {
+    source.opened();
+    yield piece;
   }
 }
 

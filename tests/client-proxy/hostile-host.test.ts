@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -188,6 +189,41 @@ describe('attack 56: a malformed answer', () => {
     };
     expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('object-unrecognised');
     await expect.poll(() => ended).toBe(true);
+  });
+
+  it.each([
+    ['the head of an answer', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+    ['an object', 'HTTP/1.1 200 OK\r\n\r\n', 'w'],
+    ['the blocks of a document that was read before', 'HTTP/1.1 200 OK\r\n\r\n', 'x'],
+  ])('that only ever promises %s is given up in time', async (what, head, drop) => {
+    const before = LIMITS.openTimeout;
+    const path = `/${encodeURIComponent(what)}.bin`;
+    const object = await rig.publisher.object(decodeURIComponent(path), { content: Buffer.alloc(3_000_000) });
+    if (what.endsWith('before')) {
+      answer = (_head, socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
+        socket.write(object);
+      };
+      expect((await send(rig.proxy.port, rig.url(path))).complete).toBe(true);
+    }
+    let open = 0;
+    answer = (_head, socket) => {
+      open++;
+      socket.write(head);
+      const drip = setInterval(() => socket.write(drop), 50);
+      socket.on('close', () => {
+        open--;
+        clearInterval(drip);
+      });
+    };
+    try {
+      Object.assign(LIMITS, { openTimeout: 700 });
+      const got = await send(rig.proxy.port, rig.url(path), { headers: { range: 'bytes=2900000-2900009' } });
+      expect([got.status, refusalCode(got)]).toEqual([502, 'content-host-unreachable']);
+    } finally {
+      Object.assign(LIMITS, { openTimeout: before });
+    }
+    await expect.poll(() => open).toBe(0);
   });
 
   it('by a host that is not there is a clean 502', async () => {
