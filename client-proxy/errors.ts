@@ -35,6 +35,7 @@ export type ReaderErrorCode =
   | 'cross-site'
   | 'host-unknown'
   | 'port-refused'
+  | 'site-port'
   | 'tunnel-refused'
   | 'loop'
   | 'host-unreachable'

@@ -65,9 +65,15 @@ export class Router {
   /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
   #forward(call: Call, target: AbsoluteTarget): Promise<void> | void {
     if (this.#isOwn(target)) return this.#own(call, target, target.path);
-    const bound = target.port === 80 ? this.#options.sites.find(target.host) : undefined;
+    const bound = this.#options.sites.find(target.host);
     call.address = `${target.host}${target.path.split('?', 1)[0]}`;
     if (bound === undefined) return passThrough(this.#options.upstream, target, call.request, call.response);
+    // Cookies do not tell ports apart: an answer from another port could set them for the site.
+    if (target.port !== 80)
+      throw new ReaderError(
+        'site-port',
+        `everything of ${bound.site} comes from its publication, nothing from port ${target.port}`,
+      );
     welcome(call, `http://${bound.site}`);
     return this.#serve(call, bound, target.path);
   }

@@ -225,6 +225,12 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...REFUSED,
     lead: 'A tunnel to this port was refused: it is not for reading, or would go around the checks of a connected site.',
   },
+  'site-port': {
+    ...REFUSED,
+    title: 'This site has nothing on other ports',
+    lead: 'You are connected with its publisher: everything under this name is read from what it signed. An answer from another port would be nobody’s word.',
+    advice: ['Open the address without the number after the name.'],
+  },
   'port-refused': { ...REFUSED, lead: 'The Reader makes no connections to this port.' },
   loop: {
     ...REFUSED,
