@@ -33,6 +33,7 @@ export type ReaderErrorCode =
   | 'method-refused'
   | 'scheme-refused'
   | 'cross-site'
+  | 'worker-refused'
   | 'host-unknown'
   | 'port-refused'
   | 'site-port'

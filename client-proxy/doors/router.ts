@@ -107,6 +107,11 @@ export class Router {
     const { request, response } = call;
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
+    if (request.headers['service-worker'] !== undefined)
+      throw new ReaderError(
+        'worker-refused',
+        'a service worker would answer in place of the checks, and outlive the keys',
+      );
     const path = documentPathOf(target);
     if (path === undefined) throw new ReadingError('path-refused', 'the address has a spelling that no document has');
     const renewing = bound.descriptor.ensure();

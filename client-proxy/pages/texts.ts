@@ -225,6 +225,11 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...REFUSED,
     lead: 'A tunnel to this port was refused: it is not for reading, or would go around the checks of a connected site.',
   },
+  'worker-refused': {
+    ...REFUSED,
+    title: 'Service workers are not installed',
+    lead: 'A page wanted to install a program that answers in place of the Reader, also when your keys have expired.',
+  },
   'site-port': {
     ...REFUSED,
     title: 'This site has nothing on other ports',
