@@ -7,6 +7,7 @@ export type ReaderErrorCode =
   | 'store-newer'
   | 'store-unusable'
   | 'storage-key-missing'
+  | 'storage-key-exposed'
   | 'storage-key-wrong'
   | 'passphrase-needed'
   | 'passphrase-wrong'
