@@ -2,10 +2,15 @@
 export const LIMITS = {
   /** Header fields of a request or an answer together. */
   headerFields: 32_768,
+  /** Answers with a status below 200 before one that counts. */
+  interimAnswers: 128,
   /** What is taken of an unwanted answer to keep its connection, instead of closing it. */
   drained: 65_536,
   /** What is held of an answer's body before its sender has to wait. */
   bodyQueue: 262_144,
+  /** The same in pieces, however small; and the average below which they are joined. */
+  bodyPieces: 1_024,
+  smallPiece: 1_024,
   /** How far ahead in an open answer a wanted range may begin; beyond, a request of its own is cheaper. */
   skippedInStream: 1_048_576,
   /** Opened documents kept for one site: their number, the bytes of their heads together, and for how long. */

@@ -3,6 +3,7 @@
  * parser to whoever reads, without a stream between them.
  */
 import type { Dispatcher } from 'undici';
+import { concatAll } from '../../core/encoding/bytes.ts';
 import { LIMITS } from '../limits.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -18,6 +19,8 @@ const DONE: Result = { done: true, value: undefined };
 export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, undefined> {
   readonly #controller: Controller;
   #chunks: Uint8Array[] = [];
+  /** Where in `#chunks` the next one is. */
+  #at = 0;
   #queued = 0;
   #ended = false;
   #discarding = false;
@@ -38,7 +41,7 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
   }
 
   next(): Promise<Result> {
-    const chunk = this.#chunks.shift();
+    const chunk = this.#take();
     if (chunk !== undefined) return Promise.resolve(this.#release(chunk));
     if (this.#error) return Promise.reject(this.#error);
     if (this.#ended) return Promise.resolve(DONE);
@@ -51,7 +54,7 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
   async return(): Promise<Result> {
     if (!this.settled) {
       this.#discarding = true;
-      this.#chunks = [];
+      this.#empty();
       this.#queued = 0;
       this.#controller.resume();
     }
@@ -72,7 +75,7 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
       this.#settle(({ resolve }) => resolve({ done: false, value: chunk }));
     } else {
       this.#chunks.push(chunk);
-      if (this.#queued > LIMITS.bodyQueue) this.#controller.pause();
+      if (this.#isFull()) this.#controller.pause();
     }
   }
 
@@ -86,10 +89,40 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
     this.#settle(({ reject }) => reject(error));
   }
 
+  /** The next chunk; where all that is queued is crumbs, they come as one. */
+  #take(): Uint8Array | undefined {
+    const pieces = this.#pieces;
+    if (pieces > 1 && this.#queued < pieces * LIMITS.smallPiece) {
+      const joined = concatAll(this.#chunks.slice(this.#at));
+      this.#empty();
+      return joined;
+    }
+    const chunk = this.#chunks[this.#at];
+    // What was read is let go of, at a cost that does not grow with the queue.
+    if (chunk !== undefined && 2 * ++this.#at > this.#chunks.length) {
+      this.#chunks = this.#chunks.slice(this.#at);
+      this.#at = 0;
+    }
+    return chunk;
+  }
+
   #release(chunk: Uint8Array): Result {
     this.#queued -= chunk.length;
-    if (this.#controller.paused && this.#queued <= LIMITS.bodyQueue) this.#controller.resume();
+    if (this.#controller.paused && !this.#isFull()) this.#controller.resume();
     return { done: false, value: chunk };
+  }
+
+  get #pieces(): number {
+    return this.#chunks.length - this.#at;
+  }
+
+  #isFull(): boolean {
+    return this.#queued > LIMITS.bodyQueue || this.#pieces > LIMITS.bodyPieces;
+  }
+
+  #empty(): void {
+    this.#chunks = [];
+    this.#at = 0;
   }
 
   #settle(how: (waiting: Reader) => void): void {

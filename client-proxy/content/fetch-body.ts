@@ -3,6 +3,7 @@
 import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
+import { LIMITS } from '../limits.ts';
 import { BodyQueue } from './body-queue.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -18,6 +19,7 @@ const CLOSED = 'UND_ERR_SOCKET';
 /**
  * Fetches one path. Nothing that says who the reader is goes along: no cookie, no referrer, no user agent.
  *
+ * @param signal - ends the request at whatever point it is, also while nothing reads the body; its reason is then what is thrown
  * @param range - bytes of the object: `start` inclusive, `end` exclusive
  * @throws ReadingError `content-host-unreachable`, `content-host-answer`; also out of the body
  */
@@ -25,20 +27,27 @@ export async function fetchBody(
   upstream: Upstream,
   origin: string,
   path: string,
+  signal: AbortSignal,
   range?: { readonly start: number; readonly end: number },
 ): Promise<Answer> {
   const headers = ['accept', '*/*', 'accept-encoding', 'identity'];
   if (range) headers.push('range', `bytes=${range.start}-${range.end - 1}`);
   try {
-    return await attempt(upstream, origin, path, headers);
+    return await attempt(upstream, origin, path, headers, signal);
   } catch (error) {
     // A connection that was kept may close just when it is used again: once more, on another.
     if ((error as { cause?: { code?: string } }).cause?.code !== CLOSED) throw error;
-    return attempt(upstream, origin, path, headers);
+    return attempt(upstream, origin, path, headers, signal);
   }
 }
 
-function attempt(upstream: Upstream, origin: string, path: string, headers: string[]): Promise<Answer> {
+function attempt(
+  upstream: Upstream,
+  origin: string,
+  path: string,
+  headers: string[],
+  signal: AbortSignal,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const authority = origin.slice(origin.indexOf('//') + 2);
     try {
@@ -46,7 +55,7 @@ function attempt(upstream: Upstream, origin: string, path: string, headers: stri
         origin,
         authority,
         { path, method: 'GET', headers },
-        new AnswerHandler(resolve, reject, authority),
+        new AnswerHandler(resolve, reject, authority, signal),
       );
     } catch (error) {
       reject(describe(error, authority));
@@ -58,20 +67,29 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: Error) => void;
   readonly #host: string;
+  readonly #signal: AbortSignal;
+  #interim = 0;
   #body: BodyQueue | undefined;
 
-  constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void, host: string) {
+  constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void, host: string, signal: AbortSignal) {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#host = host;
+    this.#signal = signal;
   }
 
-  onRequestStart(): void {
-    // undici insists on it.
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const signal = this.#signal;
+    if (signal.aborted) controller.abort(signal.reason);
+    signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true });
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    if (status < 200) return; // interim answers say nothing that counts
+    // Interim answers say nothing that counts, and each gives the host new time.
+    if (status < 200) {
+      if (++this.#interim > LIMITS.interimAnswers) controller.abort(tooManyInterim(this.#host));
+      return;
+    }
     this.#body = new BodyQueue(controller);
     this.#resolve({ status, body: this.#body });
   }
@@ -85,7 +103,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    const described = describe(error, this.#host);
+    const described = this.#signal.aborted ? this.#signal.reason : describe(error, this.#host);
     if (this.#body) this.#body.fail(described);
     else this.#reject(described);
   }
@@ -93,11 +111,15 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 
 function describe(error: unknown, host: string): Error {
   const { code = '', message } = error as { code?: string; message: string };
-  if (code === 'loop') return error as Error;
+  if (code === 'loop' || error instanceof ReadingError) return error as Error;
   const broken = BROKEN_ANSWER.test(code) || /^bad (?:response|upgrade)$/.test(message);
   return broken
     ? new ReadingError('content-host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, { cause: error })
     : new ReadingError('content-host-unreachable', `${host} could not be reached: ${reasonOf(error)}`, {
         cause: error,
       });
+}
+
+function tooManyInterim(host: string): ReadingError {
+  return new ReadingError('content-host-answer', `${host} gave nothing but interim answers`);
 }

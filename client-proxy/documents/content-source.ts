@@ -16,7 +16,7 @@ export class ContentSource {
   readonly #origins: readonly string[];
   readonly #timer: NodeJS.Timeout;
   #current: BodyQueue | undefined;
-  #ended: Error | undefined;
+  readonly #ending = new AbortController();
 
   constructor(upstream: Upstream, origins: readonly string[]) {
     this.#upstream = upstream;
@@ -29,9 +29,11 @@ export class ContentSource {
 
   /** One path, or a range of it. */
   fetchRange(urlPath: string, range?: ByteRange): Promise<Answer> {
-    return askInOrder(this.#origins, async (origin) =>
-      this.#hold(await fetchBody(this.#upstream, origin, urlPath, range)),
-    );
+    const { signal } = this.#ending;
+    return askInOrder(this.#origins, async (origin) => {
+      signal.throwIfAborted();
+      return this.#hold(await fetchBody(this.#upstream, origin, urlPath, signal, range));
+    });
   }
 
   /** The document is open: from now on only silence ends it. */
@@ -45,19 +47,15 @@ export class ContentSource {
     this.#current = undefined;
   }
 
-  /** Closes whatever is still coming. Harmless where all has come. */
+  /** Closes whatever is still coming, also what was given up before. Harmless where all has come. */
   end(reason: Error): void {
     clearTimeout(this.#timer);
-    this.#ended ??= reason;
-    this.#current?.destroy(reason);
+    this.#ending.abort(reason);
   }
 
   #hold(answer: Answer): Answer {
     this.#current = answer.body;
-    if (this.#ended) {
-      answer.body.destroy(this.#ended);
-      throw this.#ended;
-    }
+    this.#ending.signal.throwIfAborted();
     return answer;
   }
 }

@@ -40,6 +40,10 @@ export async function deliver(
   response.end();
 }
 
+/**
+ * Where content or coding fails, the connection is reset before `pipeline` ends the response: without length and chunks, as for HTTP/1.0,
+ * an ordinary close would be the proper end of what came so far. Chunks say it themselves, and lose nothing that was sent.
+ */
 async function deliverUndone(
   response: ServerResponse,
   status: number,
@@ -49,14 +53,24 @@ async function deliverUndone(
   content: AsyncIterator<Uint8Array>,
 ): Promise<void> {
   response.writeHead(status, headers);
-  await pipeline(Readable.from(startingWith(first, content), { objectMode: false }), createDecoder(undo), response);
+  const reset = () => {
+    if (!response.chunkedEncoding) response.socket?.resetAndDestroy();
+  };
+  const decoder = createDecoder(undo).once('error', reset);
+  await pipeline(Readable.from(startingWith(first, content, reset), { objectMode: false }), decoder, response);
 }
 
 async function* startingWith(
   first: IteratorResult<Uint8Array>,
   rest: AsyncIterator<Uint8Array>,
+  failed: () => void,
 ): AsyncGenerator<Uint8Array> {
-  for (let piece = first; !piece.done; piece = await rest.next()) yield piece.value;
+  try {
+    for (let piece = first; !piece.done; piece = await rest.next()) yield piece.value;
+  } catch (error) {
+    failed();
+    throw error;
+  }
 }
 
 /** Resolves when the client has taken what was written, or is gone. */

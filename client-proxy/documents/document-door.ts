@@ -12,6 +12,7 @@ import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
+import { documentHeaders } from '../doors/gateway.ts';
 import { type HeaderFields, VIA } from '../doors/header-fields.ts';
 import { LIMITS } from '../limits.ts';
 import { ContentSource } from './content-source.ts';
@@ -25,8 +26,6 @@ export interface DocumentRequest {
   readonly path: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** What the door adds to the signed headers. */
-  readonly decorate: (headers: HeaderFields) => HeaderFields;
 }
 
 /** One request on its way. */
@@ -121,13 +120,25 @@ async function serveBlocks(
   try {
     const payload = await fetchBlocks(reader, range, source, path);
     if (payload === undefined) return false;
-    await sendRange(reader.contentRange(range, payload), chosen, range, contentLength, response);
+    const content = tellingWhenOpen(reader.contentRange(range, payload), source);
+    await sendRange(content, chosen, range, contentLength, response);
     return true;
   } catch (error) {
     bound.remembered.forget(path);
     if (response.headersSent) throw error;
     source.release();
     return false;
+  }
+}
+
+/** A head that was verified a while ago says nothing of what comes now: until a block of it is verified, time is bounded. */
+async function* tellingWhenOpen(
+  content: AsyncIterable<Uint8Array>,
+  source: ContentSource,
+): AsyncGenerator<Uint8Array, undefined> {
+  for await (const piece of content) {
+    source.opened();
+    yield piece;
   }
 }
 
@@ -152,9 +163,9 @@ interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
 }
 
-async function represent(reader: DocumentReader, { request, decorate }: Exchange): Promise<Decorated> {
+async function represent(reader: DocumentReader, { request }: Exchange): Promise<Decorated> {
   const chosen = await chooseRepresentation(reader, request.headers);
-  return { ...chosen, headers: decorate({ ...chosen.headers, via: VIA }) };
+  return { ...chosen, headers: documentHeaders({ ...chosen.headers, via: VIA }) };
 }
 
 function endNotModified(response: ServerResponse, { headers }: Decorated): void {

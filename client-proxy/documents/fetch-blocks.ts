@@ -29,11 +29,12 @@ export async function fetchBlocks(
     return undefined;
   }
   const payload = new ByteReader(body);
-  source.opened();
   if (status === 200) await skip(payload, bytes.start);
   return payload;
 }
 
 async function skip(payload: ByteReader, length: number): Promise<void> {
-  for (let left = length; left > 0; left -= SKIPPED_AT_ONCE) await payload.read(Math.min(left, SKIPPED_AT_ONCE));
+  for (let left = length; left > 0; left -= SKIPPED_AT_ONCE) {
+    if ((await payload.read(Math.min(left, SKIPPED_AT_ONCE))) === undefined) return; // the blocks' checks say what is missing
+  }
 }

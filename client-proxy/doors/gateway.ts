@@ -12,16 +12,15 @@ export function labelOf(host: string): string | undefined {
   return GATEWAY_HOST.exec(host)?.[1];
 }
 
-/** Signed headers, and what keeps a decrypted page from looking around on this machine: at every door. */
+/**
+ * Signed headers, and at every door what keeps a decrypted page from looking around on this machine, and other sites' pages from loading
+ * it. A second policy can only narrow the first.
+ */
 export function documentHeaders(headers: HeaderFields): HeaderFields {
-  // Of two values for one feature the later counts.
-  return { ...headers, 'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES) };
-}
-
-/** Besides, what keeps other sites' pages out of the gateway. A second policy can only narrow the first. */
-export function gatewayHeaders(headers: HeaderFields): HeaderFields {
   return {
-    ...documentHeaders(headers),
+    ...headers,
+    // Of two values for one feature the later counts.
+    'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES),
     'content-security-policy': both(headers['content-security-policy'], "frame-ancestors 'self'"),
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',

@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
 import { forwardedFields } from './header-fields.ts';
 import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 
@@ -55,6 +56,7 @@ class PassThroughHandler implements Dispatcher.DispatchHandler {
   readonly #host: string;
   readonly #resolve: () => void;
   readonly #reject: (error: Error) => void;
+  #interim = 0;
 
   constructor(response: ServerResponse, host: string, resolve: () => void, reject: (error: Error) => void) {
     this.#response = response;
@@ -70,7 +72,12 @@ class PassThroughHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
-    if (status < 200) return; // interim answers are for this hop
+    // Interim answers are for this hop, and each gives the host new time.
+    if (status < 200) {
+      if (++this.#interim > LIMITS.interimAnswers)
+        controller.abort(new ReaderError('host-answer', `${this.#host} gave nothing but interim answers`));
+      return;
+    }
     // A field with a character that HTTP has no place for throws here, and becomes an error of the host.
     this.#response.writeHead(status, statusMessage, forwardedFields(rawFields(controller)));
     // Sends the head now, as Latin-1; `flushHeaders` would write it in UTF-8, and a packet of its own.

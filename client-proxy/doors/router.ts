@@ -8,8 +8,7 @@ import type { Upstream } from '../content/upstream.ts';
 import { serveDocument } from '../documents/document-door.ts';
 import { ReaderError } from '../errors.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
-import { documentHeaders, gatewayHeaders, labelOf } from './gateway.ts';
-import type { HeaderFields } from './header-fields.ts';
+import { labelOf } from './gateway.ts';
 import { serveHome } from './home.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
@@ -66,11 +65,17 @@ export class Router {
   /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
   #forward(call: Call, target: AbsoluteTarget): Promise<void> | void {
     if (this.#isOwn(target)) return this.#own(call, target, target.path);
-    const bound = target.port === 80 ? this.#options.sites.find(target.host) : undefined;
+    const bound = this.#options.sites.find(target.host);
     call.address = `${target.host}${target.path.split('?', 1)[0]}`;
-    return bound
-      ? this.#serve(call, bound, target.path, documentHeaders)
-      : passThrough(this.#options.upstream, target, call.request, call.response);
+    if (bound === undefined) return passThrough(this.#options.upstream, target, call.request, call.response);
+    // Cookies do not tell ports apart: an answer from another port could set them for the site.
+    if (target.port !== 80)
+      throw new ReaderError(
+        'site-port',
+        `everything of ${bound.site} comes from its publication, nothing from port ${target.port}`,
+      );
+    welcome(call, `http://${bound.site}`);
+    return this.#serve(call, bound, target.path);
   }
 
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
@@ -78,8 +83,7 @@ export class Router {
     if (host === undefined || !this.#isOwn(host))
       throw new ReaderError('host-unknown', 'the address is not one of this program');
     call.address = `${host.host}${path.split('?', 1)[0]}`;
-    if (!isWelcome(call.request.headers, `http://${host.host}:${host.port}`))
-      throw new ReaderError('cross-site', 'the request was made by a page of another site');
+    welcome(call, `http://${host.host}:${host.port}`);
     const label = labelOf(host.host);
     if (label === undefined)
       return serveHome(
@@ -91,15 +95,10 @@ export class Router {
       );
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
-    return this.#serve(call, bound, path, gatewayHeaders);
+    return this.#serve(call, bound, path);
   }
 
-  async #serve(
-    call: Call,
-    bound: BoundSite,
-    target: string,
-    decorate: (headers: HeaderFields) => HeaderFields,
-  ): Promise<void> {
+  async #serve(call: Call, bound: BoundSite, target: string): Promise<void> {
     const { description } = bound;
     if (description === undefined)
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
@@ -108,11 +107,16 @@ export class Router {
     const { request, response } = call;
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
+    if (request.headers['service-worker'] !== undefined)
+      throw new ReaderError(
+        'worker-refused',
+        'a service worker would answer in place of the checks, and outlive the keys',
+      );
     const path = documentPathOf(target);
     if (path === undefined) throw new ReadingError('path-refused', 'the address has a spelling that no document has');
     const renewing = bound.descriptor.ensure();
     const current = renewing && (await renewing) ? await this.#reread(bound) : { bound, description };
-    await serveDocument(this.#options.upstream, { ...current, path, request, response, decorate });
+    await serveDocument(this.#options.upstream, { ...current, path, request, response });
   }
 
   /** After its descriptor was renewed. */
@@ -131,4 +135,10 @@ export class Router {
   #isOwn({ host, port }: { host: string; port: number }): boolean {
     return port === this.#options.ownPort() && (OWN_HOSTS.includes(host) || labelOf(host) !== undefined);
   }
+}
+
+/** Browsers tell plain-http origins nothing of who asks; there, the headers of the answer keep other sites' pages out. */
+function welcome({ request }: Call, ownOrigin: string): void {
+  if (!isWelcome(request.headers, ownOrigin))
+    throw new ReaderError('cross-site', 'the request was made by a page of another site');
 }

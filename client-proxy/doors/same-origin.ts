@@ -1,5 +1,5 @@
 /**
- * Which requests the gateway and the Reader's own pages serve: those of their own pages, those that the reader typed or followed a link
+ * Which requests the Reader's own pages and connected sites, at every door, serve: those of their own pages, those that the reader typed or followed a link
  * for, and those of programs that are no browsers. Fetch Metadata: https://www.w3.org/TR/fetch-metadata/
  */
 import type { IncomingHttpHeaders } from 'node:http';

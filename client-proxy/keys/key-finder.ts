@@ -90,7 +90,10 @@ export class KeyFinder {
         } else if (result) resolve(result);
       }
     } catch (error) {
-      for (const { reject } of wanted) reject(error as Error);
+      for (const { id, reject } of wanted) {
+        this.#rememberRefusal(id, error as Error);
+        reject(error as Error);
+      }
     }
   }
 

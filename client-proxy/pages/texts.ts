@@ -225,6 +225,17 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...REFUSED,
     lead: 'A tunnel to this port was refused: it is not for reading, or would go around the checks of a connected site.',
   },
+  'worker-refused': {
+    ...REFUSED,
+    title: 'Service workers are not installed',
+    lead: 'A page wanted to install a program that answers in place of the Reader, also when your keys have expired.',
+  },
+  'site-port': {
+    ...REFUSED,
+    title: 'This site has nothing on other ports',
+    lead: 'You are connected with its publisher: everything under this name is read from what it signed. An answer from another port would be nobody’s word.',
+    advice: ['Open the address without the number after the name.'],
+  },
   'port-refused': { ...REFUSED, lead: 'The Reader makes no connections to this port.' },
   loop: {
     ...REFUSED,

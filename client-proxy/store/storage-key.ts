@@ -3,7 +3,7 @@
  * one when the database was made.
  */
 
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
@@ -55,7 +55,7 @@ interface Protection {
 /**
  * The sealing of an open database; a fresh one is given its protection.
  *
- * @throws ReaderError `storage-key-missing`, `storage-key-wrong`, `passphrase-needed`, `passphrase-wrong`, `passphrase-unexpected`, `store-damaged`
+ * @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong`, `passphrase-needed`, `passphrase-wrong`, `passphrase-unexpected`, `store-damaged`
  */
 export async function openSealing(database: DatabaseSync, options: StorageKeyOptions): Promise<Sealing> {
   const known = readProtection(database);
@@ -121,7 +121,9 @@ function readProtection(database: DatabaseSync): Protection | undefined {
 
 function readKeyFile(file: string): Uint8Array {
   let text: string;
+  let mode: number;
   try {
+    mode = statSync(file).mode;
     text = readFileSync(file, 'utf8');
   } catch (error) {
     throw new ReaderError(
@@ -132,6 +134,10 @@ function readKeyFile(file: string): Uint8Array {
         hint: 'restore this file from a backup; without it the database cannot be opened',
       },
     );
+  }
+  if ((mode & 0o077) !== 0) {
+    const message = `other users of this machine may read the key of the reader's database ${file}`;
+    throw new ReaderError('storage-key-exposed', message, { hint: `chmod 600 ${file}` });
   }
   const key = fromBase64url(text.trimEnd(), KEY_LENGTH);
   if (key === undefined) throw wrongKeyFile(file);

@@ -1,5 +1,6 @@
 /** Rows 1 to 17 of the attack list through the running proxy: a hostile host serves damaged objects, and no byte of them comes out. */
 import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ed25519Sign, sealChunks, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -9,7 +10,7 @@ import { beginMessage, messageKeysFor } from '../../core/object/chunked-encrypti
 import { encodeHead } from '../../core/object/head.ts';
 import type { EncryptedHeader } from '../../core/object/header.ts';
 import { payloadContext } from '../../core/object/message.ts';
-import { refusalCode, send } from '../support/http-client.ts';
+import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const PATH = '/article.html';
@@ -157,6 +158,26 @@ describe('a hostile content host', () => {
       expect(answer.body.length).toBeGreaterThan(65_000);
       expect(answer.body.length).toBeLessThan(65_536);
       expect(content.subarray(0, answer.body.length).equals(answer.body)).toBe(true);
+    }
+  });
+
+  it('attack 9: where only the connection can tell so, because a coding is undone for HTTP/1.0, it is reset', async () => {
+    const metadata = { contentCoding: 'gzip' as const };
+    const coded = gzipSync(randomBytes(200_000));
+    const sound = await rig.publisher.object('/coded.bin', { content: coded, metadata });
+    const badCoding = await rig.publisher.object('/coded.bin', {
+      content: changed(coded.length - 1000, coded),
+      metadata,
+    });
+    const ask = () => sendRaw(rig.proxy.port, `GET ${rig.url('/coded.bin')} HTTP/1.0\r\nHost: news.example\r\n\r\n`);
+    rig.host.files.set('/coded.bin.protected', sound);
+    const whole = await ask(); // no length, no chunks: its end is the connection's
+    expect(whole).toMatch(/^HTTP\/1\.1 200 /);
+    expect(whole.toLowerCase()).not.toMatch(/content-length|transfer-encoding|content-encoding/);
+    expect(whole.length).toBeGreaterThan(200_000);
+    for (const served of [changed(sound.length - 1000, sound), badCoding]) {
+      rig.host.files.set('/coded.bin.protected', served);
+      await expect(ask()).rejects.toMatchObject({ code: 'ECONNRESET' });
     }
   });
 

@@ -5,7 +5,7 @@ import { bindSite } from '../../client-proxy/index.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { HostileKeyServer } from '../support/hostile-key-server.ts';
-import { type Received, refusalCode, send } from '../support/http-client.ts';
+import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 import { TestPublisher } from '../support/test-publisher.ts';
@@ -149,6 +149,27 @@ describe('attack 24: a reading site that is no HTTPS origin', () => {
     const answer = await read('/a%20b/?q=%22%3E%3Cscript%3E&x=%C3%A9');
     expect(answer.text).toContain('href="https://read.news.example/a%20b/?q=%22%3E%3Cscript%3E&amp;x=%C3%A9"');
     expect(answer.text).not.toContain('<script');
+  });
+});
+
+describe('attack 89: the link on a page of refusal', () => {
+  it.each([
+    '//evil.example/x',
+    '//evil.example',
+    '/\\evil.example/x',
+    '/%2F/evil.example/',
+    '/.//evil.example/',
+    '//[',
+    '//@evil.example:1/',
+  ])('for %s leads to the signed reading site (attack 24)', async (target) => {
+    const bytes = await sendRaw(
+      rig.proxy.port,
+      `GET http://news.example${target} HTTP/1.1\r\nHost: news.example\r\nConnection: close\r\n\r\n`,
+    );
+    expect(bytes).toMatch(/^HTTP\/1\.1 404 /);
+    expect(bytes).toContain('wispr-refusal: path-refused');
+    const links = Array.from(bytes.matchAll(/(?:href|src|action)="([^"]*)"/g), ([, link]) => link);
+    expect(links).toEqual(['https://read.news.example/']);
   });
 });
 

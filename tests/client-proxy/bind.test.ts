@@ -9,6 +9,7 @@ import {
   parseConnectTo,
   startProxy,
 } from '../../client-proxy/index.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
@@ -133,6 +134,37 @@ describe('two bindings never share a host', () => {
       expect(server.bodies).toHaveLength(0);
     }
     expect(await connectedSites()).toEqual(['news.example']);
+  });
+});
+
+describe('two processes that connect the same host at once', () => {
+  it('attack 70: one is connected, the other is refused, and changes nothing', async () => {
+    const rival = await HostileKeyServer.start(await TestPublisher.create(), { tls: certificate });
+    cleanUp.add(() => rival.close());
+    let arrive: () => void = () => undefined;
+    const bothLooked = new Promise<void>((resolve) => {
+      let missing = 2;
+      arrive = () => --missing === 0 && resolve();
+    });
+    // Each has seen that the host is free before either takes it.
+    const confirm = async ({ sites }: ConnectionRequest) => {
+      arrive();
+      await bothLooked;
+      return sites.map(({ site }) => site);
+    };
+    const trustSites = ['news.example'];
+    const outcomes = await Promise.allSettled(
+      [keyServer, rival].map((server) => bind({ link: server.invite(), trustSites, confirm })),
+    );
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason.code);
+    expect(refused).toEqual(['site-taken']);
+    const store = await ReaderStore.open({ directory: storage.dataDirectory, keyFile: storage.keyFile });
+    const bindings = await store.bindings();
+    store.close();
+    const winner = outcomes[0]?.status === 'fulfilled' ? keyServer : rival;
+    expect(bindings.map(({ descriptor, sites }) => [descriptor.keyServer, sites.map(({ site }) => site)])).toEqual([
+      [winner.origin, ['news.example']],
+    ]);
   });
 });
 

@@ -43,7 +43,7 @@ describe('a document through the proxy', () => {
     expect(headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
       'content-language': 'en',
-      'content-security-policy': "default-src 'self'",
+      'content-security-policy': "default-src 'self', frame-ancestors 'self'",
       'last-modified': 'Tue, 14 Nov 2023 22:13:20 GMT',
       'x-content-type-options': 'nosniff',
       'accept-ranges': 'bytes',

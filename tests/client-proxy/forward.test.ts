@@ -155,6 +155,8 @@ describe('requests that are refused', () => {
     ['http:///path', 400, 'bad-request'],
     ['http://a..b/', 400, 'bad-request'],
     ['http://elsewhere.example:25/', 403, 'port-refused'],
+    ['http://news.example:8080/', 403, 'site-port'],
+    ['http://NEWS.example.:81/', 403, 'site-port'],
   ])('%s', async (target, status, code) => {
     const text = await sendRaw(rig.proxy.port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));

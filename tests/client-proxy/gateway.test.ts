@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gatewayLabel } from '../../client-proxy/gateway-label.ts';
 import { bindSite } from '../../client-proxy/index.ts';
+import { launchChromium } from '../support/chromium.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startKeyServerOf } from '../support/key-server.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -72,6 +73,35 @@ describe('the gateway', () => {
     expect([answer.status, refusalCode(answer)]).toEqual([403, 'cross-site']);
     expect(answer.text).not.toContain('through the gateway');
     expect(answer.headers['cross-origin-resource-policy']).toBe('same-origin');
+  });
+
+  it('attack 76: installs no service worker, at this door or through the proxy', async () => {
+    const page = {
+      'sec-fetch-site': 'same-origin',
+      'sec-fetch-mode': 'same-origin',
+      'sec-fetch-dest': 'serviceworker',
+    };
+    const headers = { ...page, 'service-worker': 'script' };
+    for (const answer of [await get('/a.html', headers), await send(rig.proxy.port, rig.url('/a.html'), { headers })]) {
+      expect([answer.status, refusalCode(answer)]).toEqual([403, 'worker-refused']);
+      expect(answer.text).not.toContain('through the gateway');
+    }
+  });
+
+  it('attack 76: installs no service worker in a real browser, which may run scripts of the same site', async () => {
+    await rig.publisher.publish(rig.host.files, '/sw.js', { content: '', metadata: { mediaType: 'text/javascript' } });
+    await rig.publisher.publish(rig.host.files, '/page.html', { content: '<script src="/sw.js"></script>' });
+    const browser = await launchChromium();
+    try {
+      const page = await browser.newPage();
+      await page.goto(`http://${host}/page.html`);
+      const install = (path: string) =>
+        page.evaluate((url) => navigator.serviceWorker.register(url).then(String, ({ name }) => String(name)), path);
+      expect(await page.evaluate('isSecureContext')).toBe(true);
+      expect(await install('/sw.js')).not.toContain('ServiceWorkerRegistration');
+    } finally {
+      await browser.close();
+    }
   });
 
   it('knows only its own names', async () => {

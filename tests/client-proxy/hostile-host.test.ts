@@ -1,8 +1,10 @@
 /** Row 56 of the attack list: malformed answers of a content host, for documents and for what passes through. */
+import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -110,6 +112,50 @@ describe('attack 56: a malformed answer', () => {
     expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe('late');
   });
 
+  it.each([
+    ['a document', 'content-host-answer', () => rig.url('/a.html')],
+    ['what passes through', 'host-answer', () => 'http://elsewhere.example/'],
+  ])('of interim answers without end is cut off, for %s', async (_, code, url) => {
+    let open = 0;
+    answer = (_head, socket) => {
+      open++;
+      socket.on('close', () => open--);
+      const more = () => {
+        while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)));
+      };
+      socket.on('drain', more);
+      more();
+    };
+    const got = await send(rig.proxy.port, url());
+    expect([got.status, refusalCode(got)]).toEqual([502, code]);
+    await expect.poll(() => open).toBe(0);
+  });
+
+  it('that was given up, and goes on in drops, holds no connection after the request', async () => {
+    let open = 0;
+    answer = (head, socket) => {
+      open++;
+      socket.on('close', () => open--);
+      if (!head.includes('.protected')) socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n');
+      else socket.write('HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n'); // and no end
+    };
+    expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('object-missing');
+    await expect.poll(() => open, { timeout: 3000 }).toBe(0);
+  });
+
+  it('in chunks of one byte is the document all the same', async () => {
+    const content = randomBytes(200_000);
+    const object = Buffer.from(await rig.publisher.object('/a.html', { content }));
+    const crumbs = Buffer.alloc(6 * object.length, '1\r\n_\r\n');
+    for (let index = 0; index < object.length; index++) crumbs[6 * index + 3] = object[index] ?? 0;
+    answer = (_head, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.write(crumbs);
+      socket.write('0\r\n\r\n');
+    };
+    expect((await send(rig.proxy.port, rig.url('/a.html'))).body.equals(content)).toBe(true);
+  });
+
   it('without end is bounded by the signed length', async () => {
     const object = await rig.publisher.object('/a.html', { content: Buffer.alloc(200_000, 'x') });
     let sent = 0;
@@ -143,6 +189,41 @@ describe('attack 56: a malformed answer', () => {
     };
     expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('object-unrecognised');
     await expect.poll(() => ended).toBe(true);
+  });
+
+  it.each([
+    ['the head of an answer', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+    ['an object', 'HTTP/1.1 200 OK\r\n\r\n', 'w'],
+    ['the blocks of a document that was read before', 'HTTP/1.1 200 OK\r\n\r\n', 'x'],
+  ])('that only ever promises %s is given up in time', async (what, head, drop) => {
+    const before = LIMITS.openTimeout;
+    const path = `/${encodeURIComponent(what)}.bin`;
+    const object = await rig.publisher.object(decodeURIComponent(path), { content: Buffer.alloc(3_000_000) });
+    if (what.endsWith('before')) {
+      answer = (_head, socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
+        socket.write(object);
+      };
+      expect((await send(rig.proxy.port, rig.url(path))).complete).toBe(true);
+    }
+    let open = 0;
+    answer = (_head, socket) => {
+      open++;
+      socket.write(head);
+      const drip = setInterval(() => socket.write(drop), 50);
+      socket.on('close', () => {
+        open--;
+        clearInterval(drip);
+      });
+    };
+    try {
+      Object.assign(LIMITS, { openTimeout: 700 });
+      const got = await send(rig.proxy.port, rig.url(path), { headers: { range: 'bytes=2900000-2900009' } });
+      expect([got.status, refusalCode(got)]).toEqual([502, 'content-host-unreachable']);
+    } finally {
+      Object.assign(LIMITS, { openTimeout: before });
+    }
+    await expect.poll(() => open).toBe(0);
   });
 
   it('by a host that is not there is a clean 502', async () => {
@@ -202,5 +283,24 @@ describe('a client that leaves', () => {
       outgoing.end();
     });
     await expect.poll(() => closed).toBe(true);
+  });
+
+  it('ends it before its head is there, too, and while interim answers come', async () => {
+    for (const bytes of ['', 'HTTP/1.1 103 Early Hints\r\n\r\n']) {
+      let [asked, open] = [0, 0];
+      answer = (_head, socket) => {
+        asked++;
+        open++;
+        socket.on('close', () => open--);
+        socket.write(bytes);
+      };
+      const outgoing = request({ host: '127.0.0.1', port: rig.proxy.port, path: rig.url('/never.html') });
+      outgoing.on('error', () => undefined);
+      outgoing.end();
+      await expect.poll(() => asked).toBe(1);
+      outgoing.destroy();
+      await expect.poll(() => open, { timeout: 3000 }).toBe(0);
+      expect(asked).toBe(1);
+    }
   });
 });

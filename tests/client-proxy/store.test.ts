@@ -161,17 +161,29 @@ describe('a database that cannot be used', () => {
 });
 
 describe('the storage key', () => {
+  it('is not opened with a key that other users of the machine may read', async () => {
+    const { set } = await fill();
+    for (const mode of [0o644, 0o640, 0o604]) {
+      chmodSync(keyFile, mode);
+      await expect(open()).rejects.toMatchObject({ code: 'storage-key-exposed', hint: `chmod 600 ${keyFile}` });
+    }
+    chmodSync(keyFile, 0o600);
+    const store = await open();
+    expect(await store.setKey(1, set.id)).toBeDefined();
+    store.close();
+  });
+
   it('in another file, or in none, opens nothing and changes nothing', async () => {
     await fill();
     const good = readFileSync(keyFile);
-    writeFileSync(keyFile, `${toBase64url(randomBytes(32))}\n`);
+    writeFileSync(keyFile, `${toBase64url(randomBytes(32))}\n`, { mode: 0o600 });
     await expect(open()).rejects.toMatchObject({ code: 'storage-key-wrong' });
-    writeFileSync(keyFile, 'nonsense');
+    writeFileSync(keyFile, 'nonsense', { mode: 0o600 });
     await expect(open()).rejects.toMatchObject({ code: 'storage-key-wrong' });
     keyFile = join(directory, '..', 'elsewhere.key');
     await expect(open()).rejects.toMatchObject({ code: 'storage-key-missing' });
     expect(existsSync(keyFile)).toBe(false);
-    writeFileSync(keyFile, good);
+    writeFileSync(keyFile, good, { mode: 0o600 });
     (await open()).close();
   });
 

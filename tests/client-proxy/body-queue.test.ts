@@ -1,0 +1,60 @@
+/** The queue between undici's parser and whoever reads: its order, and what it holds at most. */
+import type { Dispatcher } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { BodyQueue } from '../../client-proxy/content/body-queue.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+
+/** A sender that does as it is told. */
+function sender() {
+  const state = { paused: false, pause: () => undefined, resume: () => undefined, abort: () => undefined };
+  const controller = Object.assign(state, {
+    pause: () => void Object.assign(state, { paused: true }),
+    resume: () => void Object.assign(state, { paused: false }),
+  }) as unknown as Dispatcher.DispatchController;
+  return { controller, queue: new BodyQueue(controller) };
+}
+
+describe('a body in crumbs', () => {
+  it('makes its sender wait after so many pieces, and is read in few', async () => {
+    const { controller, queue } = sender();
+    const sent: number[] = [];
+    const received: number[] = [];
+    let reads = 0;
+    for (let round = 0; round < 20; round++) {
+      while (!controller.paused) {
+        sent.push(sent.length % 256);
+        queue.push(Uint8Array.of(sent.length - 1));
+      }
+      const { value } = await queue.next();
+      received.push(...(value ?? []));
+      reads++;
+    }
+    queue.end();
+    for await (const piece of queue) received.push(...piece);
+    expect(sent.length).toBeLessThan(21 * (LIMITS.bodyPieces + 1));
+    expect(reads).toBe(20);
+    expect(received).toEqual(sent);
+  });
+
+  it('between large pieces keeps its order, and the bound on pieces', async () => {
+    const { controller, queue } = sender();
+    let pushed = 0;
+    for (const length of [4_000, 1, 4_000, 1, 1, 1, 9_000]) queue.push(new Uint8Array(length).fill(++pushed));
+    const received: number[] = [];
+    for (let read = 0; read < 3; read++) received.push(...((await queue.next()).value ?? []));
+    for (; !controller.paused; ) queue.push(new Uint8Array(2_000).fill(++pushed));
+    queue.end();
+    for await (const piece of queue) received.push(...piece);
+    expect(received.filter((value, index) => value !== received[index - 1])).toEqual(
+      Array.from({ length: pushed }, (_, index) => (index + 1) % 256),
+    );
+    expect(controller.paused).toBe(false);
+  });
+
+  it('holds no more bytes than it may before its sender waits', () => {
+    const { controller, queue } = sender();
+    let bytes = 0;
+    for (; !controller.paused; bytes += 65_536) queue.push(new Uint8Array(65_536));
+    expect(bytes).toBeLessThanOrEqual(LIMITS.bodyQueue + 65_536);
+  });
+});

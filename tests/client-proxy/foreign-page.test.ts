@@ -1,0 +1,82 @@
+/** Row 78 of the attack list in a real browser whose proxy is the Reader: browsers tell plain-http origins nothing of who asks. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from '../support/chromium.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+const PAPER = 'http://news.example';
+const IMAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="37" height="11"/>';
+const EMBEDDED = `<script src="${PAPER}/data.js"></script><img src="${PAPER}/p.svg"><iframe src="${PAPER}/page.html"></iframe>`;
+
+let rig: ReaderRig;
+let browser: Browser;
+beforeAll(async () => {
+  rig = await startReaderRig();
+  const publish = (path: string, content: string, mediaType = 'text/html; charset=utf-8') =>
+    rig.publisher.publish(rig.host.files, path, { content, metadata: { mediaType } });
+  await publish('/data.js', 'window.taken = "for subscribers only";', 'text/javascript; charset=utf-8');
+  await publish('/p.svg', IMAGE, 'image/svg+xml');
+  await publish('/page.html', '<h1>for subscribers only</h1>');
+  await publish('/own.html', EMBEDDED);
+  rig.host.handlers.set('/foreign.html', (_, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end(`${EMBEDDED}<a href="${PAPER}/page.html">read</a>`),
+  );
+  browser = await launchChromium(`--proxy-server=${rig.proxy.url}`);
+});
+afterAll(async () => {
+  await browser.close();
+  await rig.close();
+});
+
+/** What a page got hold of. */
+async function taken(page: Page) {
+  return {
+    script: await page.evaluate('window.taken'),
+    width: await page.evaluate('document.images[0].naturalWidth'),
+    frame: (await page.frames()[1]?.content())?.includes('for subscribers only'),
+  };
+}
+
+describe('attack 78: a page of another site', () => {
+  it('loads no script, image or frame of a connected site through the proxy; its links work', async () => {
+    const page = await browser.newPage();
+    await page.goto('http://evil.example/foreign.html', { waitUntil: 'load' });
+    expect(await taken(page)).toEqual({ script: undefined, width: 0, frame: false });
+    expect(rig.host.requests.map(({ url }) => url)).toEqual(
+      expect.arrayContaining(['/data.js.protected', '/p.svg.protected', '/page.html.protected']),
+    );
+    await page.click('a');
+    await page.waitForURL(`${PAPER}/page.html`);
+    expect(await page.textContent('h1')).toBe('for subscribers only');
+    await page.close();
+  });
+
+  it("the connected site's own pages load all of it", async () => {
+    const page = await browser.newPage();
+    await page.goto(`${PAPER}/own.html`, { waitUntil: 'load' });
+    expect(await taken(page)).toEqual({ script: 'for subscribers only', width: 37, frame: true });
+    await page.close();
+  });
+
+  it.each([
+    ['script', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' }],
+    ['frame', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
+    ['fetch', { origin: 'http://evil.example' }],
+  ])('is refused where the browser says that it is a %s', async (_, headers) => {
+    const answer = await send(rig.proxy.port, rig.url('/page.html'), { headers: headers as Record<string, string> });
+    expect([answer.status, refusalCode(answer)]).toEqual([403, 'cross-site']);
+  });
+
+  it('its links, the own pages, and programs that are no browsers are served', async () => {
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+      { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+      { origin: PAPER },
+      {},
+    ])
+      expect(
+        (await send(rig.proxy.port, rig.url('/page.html'), { headers: headers as Record<string, string> })).status,
+      ).toBe(200);
+  });
+});
