@@ -224,7 +224,11 @@ describe('wispr protect', () => {
     await writeFile(wrong, 'not the passphrase', { mode: 0o600 });
     const before = await snapshot(site);
     const { code, stdout, stderr } = await inSite('protect', '--passphrase-file', wrong);
-    expect([code, stdout, stderr]).toEqual([1, '', 'wispr: the passphrase does not open publisher.keys [passphrase-wrong]\n']);
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      'wispr: the passphrase does not open publisher.keys [passphrase-wrong]\n',
+    ]);
     expect(await snapshot(site)).toEqual(before);
   });
 

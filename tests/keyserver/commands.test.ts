@@ -63,7 +63,9 @@ describe('beside the running key server', () => {
     );
     const older = await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder });
     expect(older.code).toBe(1);
-    expect(older.stderr).toMatch(/^wispr: the bundle has serial 1; serial 2 is already here \[bundle-older\]\nwispr: hint: .*\n$/);
+    expect(older.stderr).toMatch(
+      /^wispr: the bundle has serial 1; serial 2 is already here \[bundle-older\]\nwispr: hint: .*\n$/,
+    );
     expect((await runWispr(['admin', 'import', 'none.bundle'], { cwd: folder })).stderr).toContain(
       'no key bundle can be read at none.bundle',
     );

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { InvitationRequest } from '../../keyserver/invitations.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { first, run } from '../../keyserver/storage/database.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
+import { postFrom } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
@@ -100,6 +102,29 @@ describe('joining', () => {
   });
 });
 
+describe('a new invitation after the access was withdrawn', () => {
+  const grantsAfter = (request: InvitationRequest) => {
+    rig.invite({ name: 'petra', sets: ['archive', 'day-1'] });
+    revokeSubscriber(rig.server.state, 'petra');
+    const { created, grants, kept } = rig.invite({ ...request, name: 'Petra' });
+    return { created, grants: grants.map(({ pattern, until }) => [pattern, until]), kept };
+  };
+
+  it('attack 47: gives back none of the old grants', () => {
+    expect(grantsAfter({ name: 'petra', sets: ['sport'] })).toEqual({
+      created: false,
+      grants: [['sport', null]],
+      kept: [],
+    });
+  });
+
+  it('without sets is as the first one: all sets, to the end that is named now', () => {
+    const until = Date.UTC(2099, 5, 30) / 1000;
+    expect(grantsAfter({ name: 'petra' }).grants).toEqual([['*', null]]);
+    expect(grantsAfter({ name: 'petra', until }).grants).toEqual([['*', until]]);
+  });
+});
+
 describe('signing in', () => {
   beforeAll(() => join('gustav'));
 
@@ -122,6 +147,12 @@ describe('signing in', () => {
     '\\\\evil.example',
     'javascript:alert(1)',
     '/\t/evil.example',
+    '/.//evil.example/x',
+    '/..//evil.example',
+    '/%2e//evil.example/',
+    '/./\\evil.example',
+    '/a/..//evil.example/',
+    '/.\t//evil.example',
     '',
   ])('never leads away: %j', async (to) => {
     const answer = await browser().post('/-/sign-in', { name: 'gustav', password: PASSWORD, to });
@@ -330,6 +361,23 @@ describe('the limits on guessing', () => {
       expect(await attempt('carla')).toBe(429);
       const guess = async () => (await reader.post('/-/join', { code: '0000000000000000', password: PASSWORD })).status;
       expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('attack 46: garbage from many addresses does not keep a good code out; wrong codes from many do', async () => {
+    const limited = await startRig({ limits: { joinsPerAddress: 2, joinsTotal: 4 } });
+    try {
+      const { readingUrl } = limited.server;
+      const headers = { origin: readingUrl, 'content-type': 'application/x-www-form-urlencoded' };
+      const send = (address: string, code: string) =>
+        postFrom(address, readingUrl, '/-/join', `code=${code}&password=${encodeURIComponent(PASSWORD)}`, { headers });
+      for (let count = 0; count < 8; count++) expect(await send(`127.0.2.${count}`, 'garbage')).toBe(403);
+      expect(await send('127.0.1.1', limited.invite({ name: 'anna' }).accountCode)).toBe(303);
+      const statuses = [];
+      for (let count = 0; count < 5; count++) statuses.push(await send(`127.0.3.${count}`, '0000000000000000'));
+      expect(statuses).toEqual([403, 403, 403, 403, 429]);
     } finally {
       await limited.close();
     }
