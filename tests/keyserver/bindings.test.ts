@@ -7,18 +7,8 @@ import type { DeviceKeys } from '../../core/keys/device.ts';
 import { signMessage } from '../../core/keys/sealed-message.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
-
-<<<<<<< HEAD
-
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { askForKeys, bind, bytesOf, createDeviceKeys, post } from '../support/device.ts';
-
-=======
-
-import { askForKeys, bind, bytesOf, createDeviceKeys, post, postFrom, systemTime } from '../support/device.ts';
-
->>>>>>> mend3
-
+import { askForKeys, bind, bytesOf, createDeviceKeys, post, postFrom } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
