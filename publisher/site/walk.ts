@@ -128,7 +128,12 @@ function resolveLink(link: string): string | undefined {
   }
 }
 
-function resolveRoot(source: string): string {
+/**
+ * The directory of the site, with links resolved.
+ *
+ * @throws PublishError `source-unreadable`
+ */
+export function resolveRoot(source: string): string {
   try {
     const root = realpathSync(source);
     if (statSync(root).isDirectory()) return root;
