@@ -47,14 +47,3 @@ export class PublishError extends CodedError<PublishErrorCode> {
     super(code, message, options);
   }
 }
-
-/** The few words of a system error, for people: `ENOSPC: no space left on device`. */
-export function systemReason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'syscall' in error ? error.message.replace(/, \w+(?: '.*)?$/s, '') : error.message;
-}
-
-/** The code of a system error, such as `ENOENT`. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
-}

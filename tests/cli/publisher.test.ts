@@ -152,7 +152,7 @@ describe('wispr init', () => {
   it('says what is wrong with a passphrase file', async () => {
     const bad = join(empty, 'bad');
     const run = () => init('news.example', '--passphrase-file', bad);
-    await expectError(run(), 2, 'cannot read the passphrase file');
+    await expectError(run(), 2, `there is no ${bad}`, 'hint: name a file that holds the passphrase');
     await writeFile(bad, '', { mode: 0o600 });
     await expectError(run(), 2, 'is empty');
     await writeFile(bad, 'one\ntwo\n');
@@ -345,7 +345,7 @@ describe('wispr inspect', () => {
   it('exits with 1 for other files, with 2 for none', async () => {
     await expectError(inSite('inspect', 'wispr.json'), 1, 'not a protected object');
     await expectError(inSite('inspect', 'nothing'), 2, 'there is no nothing');
-    await expectError(inSite('inspect', 'site'), 1, 'EISDIR');
+    await expectError(inSite('inspect', 'site'), 1, 'site is a directory');
     await expectError(inSite('inspect'), 2, 'missing required argument');
   });
 });
