@@ -11,25 +11,26 @@ import { addKeyServerCommand } from './commands/keyserver.ts';
 import { addProtectCommand } from './commands/protect.ts';
 import { addProxyCommand } from './commands/proxy.ts';
 import { addVerifyCommand } from './commands/verify.ts';
-import { EXIT, explain, say } from './voice.ts';
+import { adaptUsageErrors } from './usage-errors.ts';
+import { EXIT, explain } from './voice.ts';
 
 function createProgram(): Command {
   const program = new Command('wispr')
     .description('encrypted publishing over caches that nobody has to trust')
     .version(packageJson.version, '-V, --version')
     .showSuggestionAfterError()
-    .exitOverride()
-    .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
-  addCacheConfigCommand(program);
+    .exitOverride();
   addInitCommand(program);
   addProtectCommand(program);
-  addInspectCommand(program);
   addVerifyCommand(program);
+  addInspectCommand(program);
   addKeyServerCommand(program);
-  addInviteCommand(program);
   addAdminCommand(program);
+  addInviteCommand(program);
   addProxyCommand(program);
   addBindCommand(program);
+  addCacheConfigCommand(program);
+  adaptUsageErrors(program);
   return program;
 }
 

@@ -1,5 +1,6 @@
 /** Asks for passphrases: on the terminal without showing them, or from a file. Never from arguments or the environment. */
 import { open } from 'node:fs/promises';
+import { describeUnreadable } from '../node-support/system-error.ts';
 import { askSecret, canAsk } from './terminal.ts';
 import { say, UsageError } from './voice.ts';
 
@@ -20,8 +21,11 @@ export async function readNewPassphrase(file: string | undefined, prompt = 'new 
 
 /** One line; an editor's line end behind it does not count. */
 async function readPassphraseFile(file: string): Promise<string> {
-  const text = await readStart(file).catch((error: Error) => {
-    throw new UsageError(`cannot read the passphrase file ${file}`, { cause: error, hint: error.message });
+  const text = await readStart(file).catch((error: unknown) => {
+    throw new UsageError(describeUnreadable(file, error), {
+      cause: error,
+      hint: 'name a file that holds the passphrase on one line',
+    });
   });
   const passphrase = text.replace(/\r?\n$/, '');
   if (passphrase === '') throw new UsageError(`the passphrase file ${file} is empty`);

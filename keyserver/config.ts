@@ -3,9 +3,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import { z } from 'zod';
 import { isLoopback, isOrigin, isSite } from '../core/site/site.ts';
+import { configurationText, parseConfigurationText } from '../node-support/configuration.ts';
+import { describeUnreadable } from '../node-support/system-error.ts';
 import { KeyServerError } from './errors.ts';
 
 /** Where the configuration stands if the command line does not say. */
@@ -81,7 +82,7 @@ export interface KeyServerConfig extends DoorConfig {
  * @throws KeyServerError `config-missing`, `config-invalid`
  */
 export function readConfig(file: string): KeyServerConfig {
-  const config = parseConfig(readText(file), file);
+  const config = parseConfigurationText(readText(file), file, configuration, invalid);
   const from = (path: string) => resolve(dirname(file), path);
   return {
     ...config,
@@ -109,32 +110,17 @@ function tlsFrom(files: TlsFiles, from: (path: string) => string): TlsFiles {
 }
 
 function readText(file: string): string {
+  let bytes: Uint8Array;
   try {
-    return readFileSync(file, 'utf8');
+    bytes = readFileSync(file);
   } catch (cause) {
-    throw new KeyServerError('config-missing', `no configuration can be read at ${file}`, {
+    throw new KeyServerError('config-missing', describeUnreadable(file, cause), {
       cause,
       typed: true,
       hint: 'name it with -c FILE, or let "wispr keyserver" write one',
     });
   }
-}
-
-function parseConfig(text: string, file: string): z.infer<typeof configuration> {
-  const errors: ParseError[] = [];
-  const value: unknown = parse(text, errors, { allowTrailingComma: true });
-  const [first] = errors;
-  if (first) {
-    const line = text.slice(0, first.offset).split('\n').length;
-    throw invalid(`${file}, line ${line}: ${printParseErrorCode(first.error)}`);
-  }
-  const result = configuration.safeParse(value);
-  if (!result.success) throw invalid(`${file}: ${result.error.issues.map(describeIssue).join('; ')}`);
-  return result.data;
-}
-
-function describeIssue({ path, message }: z.core.$ZodIssue): string {
-  return path.length > 0 ? `${path.join('.')}: ${message}` : message;
+  return configurationText(bytes, file, invalid);
 }
 
 function invalid(message: string): KeyServerError {

@@ -1,6 +1,6 @@
 /** The first run: writes a configuration where there is none. */
-import { reasonOf } from '../core/errors.ts';
 import { createFile } from '../node-support/create-file.ts';
+import { systemReason } from '../node-support/system-error.ts';
 import { configTemplate } from './config-template.ts';
 import { KeyServerError } from './errors.ts';
 
@@ -16,7 +16,7 @@ export function writeConfig(file: string, options: { readonly dev: boolean }): b
   } catch (cause) {
     throw new KeyServerError(
       'config-unwritable',
-      `the configuration cannot be written at ${file}: ${reasonOf(cause)}`,
+      `the configuration cannot be written at ${file}: ${systemReason(cause)}`,
       {
         cause,
       },

@@ -36,6 +36,8 @@ export type PublishErrorCode =
   | 'output-foreign'
   /** The output could not be written. */
   | 'output-failed'
+  /** The run was told to stop before anything took its place. */
+  | 'stopped'
   /** What was to be verified or inspected is not there, or cannot be read. */
   | 'tree-unreadable';
 
@@ -44,15 +46,4 @@ export class PublishError extends CodedError<PublishErrorCode> {
   constructor(code: PublishErrorCode, message: string, options?: CodedErrorOptions) {
     super(code, message, options);
   }
-}
-
-/** The few words of a system error, for people: `ENOSPC: no space left on device`. */
-export function systemReason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'syscall' in error ? error.message.replace(/, \w+(?: '.*)?$/s, '') : error.message;
-}
-
-/** The code of a system error, such as `ENOENT`. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }

@@ -4,7 +4,8 @@ import { isHtmlCarrier, openCarrier } from '../core/object/carrier.ts';
 import { blockCount, messageLength } from '../core/object/geometry.ts';
 import { readUnverifiedHead } from '../core/object/head.ts';
 import { type Header, isEncrypted, payloadShape } from '../core/object/header.ts';
-import { PublishError, systemReason } from './errors.ts';
+import { describeUnreadable } from '../node-support/system-error.ts';
+import { PublishError } from './errors.ts';
 import { fileBytes, fileStart } from './verify/files.ts';
 
 /** What stands in an object's head, and whether the file has the length that follows from it. */
@@ -53,6 +54,6 @@ async function readStart(file: string): Promise<Uint8Array> {
   try {
     return await fileStart(file, 16);
   } catch (error) {
-    throw new PublishError('tree-unreadable', `cannot read ${file}: ${systemReason(error)}`, { cause: error });
+    throw new PublishError('tree-unreadable', describeUnreadable(file, error), { cause: error });
   }
 }

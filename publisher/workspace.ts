@@ -2,7 +2,8 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { createFile } from '../node-support/create-file.ts';
-import { PublishError, systemCode, systemReason } from './errors.ts';
+import { describeUnreadable, systemCode, systemReason } from '../node-support/system-error.ts';
+import { PublishError } from './errors.ts';
 import { MAXIMUM_KEY_STORE_LENGTH } from './keys/key-store.ts';
 
 /** The names of a workspace's files. */
@@ -40,7 +41,7 @@ export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array>
     const bytes = await readFile(keyStore);
     return bytes.subarray(0, MAXIMUM_KEY_STORE_LENGTH + 1);
   } catch (error) {
-    throw new PublishError('key-store-missing', `cannot read ${keyStore}: ${systemReason(error)}`, {
+    throw new PublishError('key-store-missing', describeUnreadable(keyStore, error), {
       cause: error,
       hint: 'restore it from your backup; without it, nobody can sign for this site again',
     });

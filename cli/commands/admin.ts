@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { reasonOf } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
 import { KeyServerError } from '../../keyserver/errors.ts';
@@ -9,6 +8,7 @@ import { knownOrigins } from '../../keyserver/origins.ts';
 import { type DeviceOverview, type Overview, overview, type SubscriberOverview } from '../../keyserver/overview.ts';
 import { withState } from '../../keyserver/state.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { print, say } from '../voice.ts';
 import { describeGrant, isoDay } from './describe.ts';
 
@@ -101,7 +101,7 @@ function readBundle(file: string): Uint8Array {
       throw new Error(`it is longer than ${MESSAGE_LIMITS.bundle} bytes, which no key bundle is`);
     return readFileSync(file);
   } catch (cause) {
-    throw new KeyServerError('bundle-missing', `no key bundle can be read at ${file}: ${reasonOf(cause)}`, {
+    throw new KeyServerError('bundle-missing', describeUnreadable(file, cause), {
       cause,
       typed: true,
       hint: 'the publisher makes it with "wispr protect"',

@@ -1,12 +1,14 @@
 import { existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
+import { resolveRoot } from '../../publisher/site/walk.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { showProgress } from '../progress.ts';
 import { describeProtection, hintsAfterProtection } from '../protection-summary.ts';
+import { untilSignal } from '../signals.ts';
 import { print, say, UsageError } from '../voice.ts';
 
 interface Options {
@@ -35,15 +37,19 @@ export function addProtectCommand(program: Command): void {
 async function protect(site: string | undefined, options: Options): Promise<void> {
   const { passphraseFile, out, quiet, json } = options;
   const configurationFile = locateConfiguration(site, options.config);
-  await readConfiguration(configurationFile); // before anybody types a passphrase
+  const { source } = await readConfiguration(configurationFile); // before anybody types a passphrase
+  resolveRoot(resolve(dirname(configurationFile), source));
   const passphrase = await readPassphrase(passphraseFile);
   const progress = quiet ? undefined : showProgress('protecting', 'documents');
-  const summary = await protectSite({
-    configurationFile,
-    passphrase,
-    ...(out !== undefined && { out: resolve(out) }),
-    ...(progress && { onProgress: progress.update }),
-  }).finally(() => progress?.end());
+  const summary = await untilSignal((signal) =>
+    protectSite({
+      configurationFile,
+      passphrase,
+      signal,
+      ...(out !== undefined && { out: resolve(out) }),
+      ...(progress && { onProgress: progress.update }),
+    }),
+  ).finally(() => progress?.end());
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describeProtection(summary));
   if (!quiet) for (const hint of hintsAfterProtection(summary)) say(hint);

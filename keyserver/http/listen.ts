@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { isLoopback } from '../../core/site/site.ts';
+import { systemReason } from '../../node-support/system-error.ts';
 import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
 import { rememberConnections } from './cut.ts';
@@ -101,7 +102,7 @@ function describeListenError(cause: NodeJS.ErrnoException, host: string, port: n
       hint: 'does a key server run already? otherwise set another "listen.port" in the configuration',
     });
   }
-  return new KeyServerError('listen-failed', `cannot listen on ${host}:${port}: ${cause.message}`, {
+  return new KeyServerError('listen-failed', `cannot listen on ${host}:${port}: ${systemReason(cause)}`, {
     cause,
     hint: 'set "listen" in the configuration',
   });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { systemCode } from '../errors.ts';
+import { systemCode } from '../../node-support/system-error.ts';
 
 /** A file that is written beside the one whose place it takes. */
 export interface FileUpdate {

@@ -8,8 +8,9 @@ import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { checkXwingPublicKey } from '../../core/keys/device.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../core/object/writer.ts';
+import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import type { Configuration } from '../configuration/schema.ts';
-import { PublishError, systemCode, systemReason } from '../errors.ts';
+import { PublishError } from '../errors.ts';
 import type { Workspace } from '../workspace.ts';
 import type { KeyStoreContents } from './key-store.ts';
 
@@ -37,7 +38,7 @@ export function recipientFileOf(workspace: Workspace, { recipient }: Configurati
 export async function readRecipient(file: string): Promise<Uint8Array | undefined> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
-    throw new PublishError('recipient-invalid', `cannot read ${file}: ${systemReason(error)}`, { cause: error });
+    throw new PublishError('recipient-invalid', describeUnreadable(file, error), { cause: error });
   });
   if (text === undefined) return undefined;
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));

@@ -8,7 +8,8 @@ import { promisify } from 'node:util';
 import { createGzip, gzip, gzipSync } from 'node:zlib';
 import { streamOf } from '../../core/encoding/byte-reader.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
-import { PublishError, systemReason } from '../errors.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
 import { isCompressible, isText, isUtf8Text, withCharset } from '../site/media-type.ts';
 import { identityOf, type SourceFile } from '../site/walk.ts';
 import { printable } from '../text.ts';
@@ -209,7 +210,7 @@ function fromSourceNow<Result>(source: SourceFile, read: () => Result): Result {
 }
 
 function unreadable({ path }: SourceFile, error: unknown): PublishError {
-  const message = `cannot read ${printable(path)}: ${systemReason(error)}`;
+  const message = describeUnreadable(printable(path), error);
   return new PublishError('source-unreadable', message, { cause: error });
 }
 

@@ -7,7 +7,8 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { ObjectWriter, type PublisherIdentity } from '../../core/object/writer.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
-import { PublishError, systemCode, systemReason } from '../errors.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
 import { type FallbackSettings, fallbackPageOf, renderFallbackPage } from '../fallback-page.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { printable } from '../text.ts';
@@ -18,6 +19,8 @@ import type { PlannedDocument } from './plan.ts';
 export interface WritingContext {
   /** The directory that is written. */
   readonly out: string;
+  /** Throws if the run is to stop; asked for every document, and for every block. */
+  readonly checkNotStopped: () => void;
   readonly site: string;
   readonly publisher: PublisherIdentity;
   readonly carrier: 'beside' | 'html';
@@ -33,6 +36,7 @@ export interface WritingContext {
  */
 export async function writeDocument(document: PlannedDocument, context: WritingContext): Promise<number> {
   const { source, mediaType, set } = document;
+  context.checkNotStopped();
   const content = await readContent(source, mediaType, set !== undefined);
   const writer = new ObjectWriter({
     site: context.site,
@@ -52,10 +56,10 @@ async function writeSigned(
   { source }: PlannedDocument,
   writer: ObjectWriter,
   content: Content,
-  { out }: WritingContext,
+  context: WritingContext,
 ): Promise<number> {
-  const file = join(out, source.path);
-  await writePayload(file, writer, fromContent(source, writer, content), 0);
+  const file = join(context.out, source.path);
+  await writePayload(file, writer, fromContent(source, writer, content, context), 0);
   // Hosts and caches make their validators from it.
   if (source.lastModified !== undefined) await toOutput(file, utimes(file, source.lastModified, source.lastModified));
   const head = await writer.head();
@@ -71,7 +75,7 @@ async function writeBeside(
   context: WritingContext,
 ): Promise<number> {
   const file = join(context.out, document.source.path);
-  const blocks = fromContent(document.source, writer, content);
+  const blocks = fromContent(document.source, writer, content, context);
   await writePayload(file + OBJECT_SUFFIX, writer, blocks, writer.headLength);
   const length = writer.headLength + writer.payloadLength;
   const page = fallbackOf(document, context);
@@ -87,7 +91,7 @@ async function writeHtmlCarrier(
   content: Content,
   context: WritingContext,
 ): Promise<number> {
-  const blocks = await collect(fromContent(document.source, writer, content));
+  const blocks = await collect(fromContent(document.source, writer, content, context));
   const object = Buffer.concat([await writer.head(), blocks]);
   const carrier = encodeHtmlCarrier(object, fallbackOf(document, context) ?? new Uint8Array(0));
   await put(join(context.out, document.source.path), carrier);
@@ -138,9 +142,17 @@ async function writeAt(handle: FileHandle, bytes: Uint8Array, position: number):
 }
 
 /** A file that changes while it streams may show first in its length. */
-async function* fromContent(source: SourceFile, writer: ObjectWriter, content: Content): AsyncGenerator<Uint8Array> {
+async function* fromContent(
+  source: SourceFile,
+  writer: ObjectWriter,
+  content: Content,
+  { checkNotStopped }: WritingContext,
+): AsyncGenerator<Uint8Array> {
   try {
-    yield* writer.blocks(content.bytes);
+    for await (const block of writer.blocks(content.bytes)) {
+      checkNotStopped();
+      yield block;
+    }
   } catch (error) {
     throw error instanceof RangeError ? changed(source) : error;
   }

@@ -14,7 +14,8 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine, isHostProof } from '..
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
-import { PublishError, systemCode, systemReason } from '../errors.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
 import { listFiles } from '../list-files.ts';
 import { isInside } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';

@@ -2,8 +2,9 @@
 import { open } from 'node:fs/promises';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import type { Configuration } from '../configuration/schema.ts';
-import { PublishError, systemReason } from '../errors.ts';
+import { PublishError } from '../errors.ts';
 import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
 import { readPage, type Teaser } from '../site/page.ts';
 import { compilePattern } from '../site/patterns.ts';
@@ -86,7 +87,7 @@ async function readStart({ file, path, size }: SourceFile): Promise<Buffer> {
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
     return buffer.subarray(0, bytesRead);
   } catch (error) {
-    throw new PublishError('source-unreadable', `cannot read ${printable(path)}: ${systemReason(error)}`, {
+    throw new PublishError('source-unreadable', describeUnreadable(printable(path), error), {
       cause: error,
     });
   }

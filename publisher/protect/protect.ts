@@ -6,9 +6,10 @@ import { reasonOf } from '../../core/errors.ts';
 import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
 import { KEY_LENGTH, keyIdOf } from '../../core/keys/key-id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { systemReason } from '../../node-support/system-error.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
-import { PublishError, systemReason } from '../errors.ts';
+import { PublishError } from '../errors.ts';
 import { forEachInFlight } from '../in-flight.ts';
 import { type FileUpdate, prepareFile, removeLeftovers } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet, readRecipient, recipientFileOf } from '../keys/hand-over.ts';
@@ -27,6 +28,8 @@ export interface ProtectOptions {
   readonly out?: string;
   /** Called as documents are done. */
   readonly onProgress?: (progress: Progress) => void;
+  /** Stops the run, as long as nothing has taken its place yet; what was written is removed then. */
+  readonly signal?: AbortSignal;
   /** Seconds since 1970; the clock if left out. */
   readonly now?: number;
 }
@@ -50,7 +53,7 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   const configuration = await readConfiguration(workspace.configuration);
   return withLock(workspace, async () => {
     const run = await prepare(workspace, configuration, options);
-    const bytesOut = await writeAndSwap(run, options.onProgress);
+    const bytesOut = await writeAndSwap(run, options);
     return summarise(run, bytesOut, performance.now() - started);
   });
 }
@@ -95,12 +98,14 @@ async function nameSets({ sets }: KeyStoreContents, used: Iterable<string>): Pro
  * Writes everything beside what is there, then lets it take its place: the keys first, so that nothing is ever published whose key could
  * be lost.
  */
-async function writeAndSwap(run: Run, onProgress: ProtectOptions['onProgress']): Promise<number> {
+async function writeAndSwap(run: Run, { onProgress, signal }: ProtectOptions): Promise<number> {
+  checkNotStopped(signal);
   const staging = await beginOutput(run.out, run.keyStore.publisher.id);
   const updates: FileUpdate[] = [];
   try {
-    const bytesOut = await writeDocuments(run, staging, onProgress);
+    const bytesOut = await writeDocuments(run, staging, { onProgress, signal });
     await prepareKeyFiles(run, staging, updates);
+    checkNotStopped(signal); // for the last time: what follows is not to be interrupted
     for (const update of updates) await toOutput(run.workspace.keyStore, update.commit());
     await staging.swap();
     await staging.finish();
@@ -111,9 +116,13 @@ async function writeAndSwap(run: Run, onProgress: ProtectOptions['onProgress']):
   }
 }
 
-async function writeDocuments(run: Run, staging: Staging, onProgress: ProtectOptions['onProgress']): Promise<number> {
+async function writeDocuments(
+  run: Run,
+  staging: Staging,
+  { onProgress, signal }: { [Option in 'onProgress' | 'signal']: ProtectOptions[Option] | undefined },
+): Promise<number> {
   const { documents, directories } = run.plan;
-  const context = writingContext(run, staging);
+  const context = writingContext(run, staging, signal);
   await makeDirectories(staging.directory, directories);
   let bytesOut = 0;
   let done = 0;
@@ -126,12 +135,17 @@ async function writeDocuments(run: Run, staging: Staging, onProgress: ProtectOpt
   return bytesOut;
 }
 
-function writingContext({ configuration, keyStore, sets }: Run, { directory }: Staging): WritingContext {
+function writingContext(
+  { configuration, keyStore, sets }: Run,
+  { directory }: Staging,
+  signal: AbortSignal | undefined,
+): WritingContext {
   const { site, name, content, reading, carrier, fallback } = configuration;
   const byName = new Map(sets.map((set) => [set.name, set]));
   const origin = (typeof content === 'string' ? content : content[0]) ?? `https://${site}`;
   return {
     out: directory,
+    checkNotStopped: () => checkNotStopped(signal),
     site,
     publisher: keyStore.publisher,
     carrier,
@@ -142,6 +156,11 @@ function writingContext({ configuration, keyStore, sets }: Run, { directory }: S
       return found;
     },
   };
+}
+
+/** @throws PublishError `stopped` */
+function checkNotStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new PublishError('stopped', 'stopped; nothing was changed');
 }
 
 /** The descriptor; the key store, if it changed; and the bundle, if there is somebody to seal it to. Key store first. */

@@ -4,7 +4,8 @@
  */
 import { type BigIntStats, type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { PublishError, systemReason } from '../errors.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
 import { count, printable, someOf } from '../text.ts';
 import { decodeName, isHidden, problemOfDirectory, problemOfFile } from './names.ts';
 
@@ -128,13 +129,18 @@ function resolveLink(link: string): string | undefined {
   }
 }
 
-function resolveRoot(source: string): string {
+/**
+ * The directory of the site, with links resolved.
+ *
+ * @throws PublishError `source-unreadable`
+ */
+export function resolveRoot(source: string): string {
   try {
     const root = realpathSync(source);
     if (statSync(root).isDirectory()) return root;
   } catch (error) {
     const hint = 'name the directory of your site as "source" in wispr.json';
-    throw new PublishError('source-unreadable', `cannot read ${source}: ${systemReason(error)}`, {
+    throw new PublishError('source-unreadable', describeUnreadable(source, error), {
       cause: error,
       hint,
     });
@@ -169,7 +175,7 @@ function directoriesOf(files: readonly SourceFile[]): Set<string> {
 }
 
 function unreadable(what: string, error: unknown): PublishError {
-  const message = `cannot read ${printable(what)}: ${systemReason(error)}`;
+  const message = describeUnreadable(printable(what), error);
   return new PublishError('source-unreadable', message, { cause: error });
 }
 

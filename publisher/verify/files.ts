@@ -2,7 +2,8 @@
 import { type Dirent, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { PublishError, systemReason } from '../errors.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
 import { listFiles } from '../list-files.ts';
 
 /** A file as a web host would serve it. */
@@ -34,7 +35,7 @@ async function readTree(directory: string): Promise<Dirent[]> {
   try {
     return await listFiles(directory);
   } catch (error) {
-    const message = `cannot read ${directory}: ${systemReason(error)}`;
+    const message = describeUnreadable(directory, error);
     throw new PublishError('tree-unreadable', message, { cause: error });
   }
 }

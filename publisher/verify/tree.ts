@@ -6,7 +6,7 @@ import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { systemReason } from '../errors.ts';
+import { systemReason } from '../../node-support/system-error.ts';
 import { forEachInFlight } from '../in-flight.ts';
 import { leadsTo, MAXIMUM_FALLBACK_PAGE, parseFallbackPage } from './fallback-check.ts';
 import { fileBytes, fileStart, listTree, type TreeFile } from './files.ts';

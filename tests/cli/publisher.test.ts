@@ -1,13 +1,13 @@
 /** The publisher's commands, as child processes: what they print, where, and how they exit. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { startContentHost } from '../support/content-host.ts';
-import type { Ended } from '../support/programs.ts';
+import { type Ended, startProgram } from '../support/programs.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { snapshot } from '../support/workspace.ts';
 
@@ -152,7 +152,7 @@ describe('wispr init', () => {
   it('says what is wrong with a passphrase file', async () => {
     const bad = join(empty, 'bad');
     const run = () => init('news.example', '--passphrase-file', bad);
-    await expectError(run(), 2, 'cannot read the passphrase file');
+    await expectError(run(), 2, `there is no ${bad}`, 'hint: name a file that holds the passphrase');
     await writeFile(bad, '', { mode: 0o600 });
     await expectError(run(), 2, 'is empty');
     await writeFile(bad, 'one\ntwo\n');
@@ -191,6 +191,39 @@ describe('wispr protect', () => {
     expect(stdout).toContain('wispr admin import keys.bundle');
     expect(stderr).toBe('');
     await rm(file);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('leaves nothing behind when %s stops it', async (signal) => {
+    const directory = join(root, signal);
+    await mkdir(join(directory, 'site'), { recursive: true });
+    const inDirectory = { cwd: directory };
+    expect(await runWispr(['init', 'http://news.example', ...withPassphrase], inDirectory)).toMatchObject({ code: 0 });
+    await writeFile(join(directory, 'site/large.bin'), '');
+    await truncate(join(directory, 'site/large.bin'), 2 ** 31);
+    const before = (await readdir(directory)).sort();
+    const running = startProgram('bin/wispr.js', ['protect', ...withPassphrase], inDirectory);
+    await vi.waitFor(async () => expect((await readdir(directory)).join()).toContain('protected.new-'), {
+      timeout: 20_000,
+      interval: 10,
+    });
+    expect(await running.stop(signal)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'wispr: stopped; nothing was changed\n',
+    });
+    expect((await readdir(directory)).sort()).toEqual(before);
+  });
+
+  it('looks for the source before it asks for the passphrase', async () => {
+    const directory = join(root, 'without-source');
+    await mkdir(directory);
+    expect(await runWispr(['init', 'news.example', ...withPassphrase], { cwd: directory })).toMatchObject({ code: 0 });
+    await expectError(
+      runWispr(['protect'], { cwd: directory }),
+      1,
+      `${join(directory, 'site')}`,
+      'hint: name the directory',
+    );
   });
 
   it('prints one JSON object, or nothing, where asked', async () => {
@@ -312,7 +345,7 @@ describe('wispr inspect', () => {
   it('exits with 1 for other files, with 2 for none', async () => {
     await expectError(inSite('inspect', 'wispr.json'), 1, 'not a protected object');
     await expectError(inSite('inspect', 'nothing'), 2, 'there is no nothing');
-    await expectError(inSite('inspect', 'site'), 1, 'EISDIR');
+    await expectError(inSite('inspect', 'site'), 1, 'site is a directory');
     await expectError(inSite('inspect'), 2, 'missing required argument');
   });
 });

@@ -169,9 +169,13 @@ describe('the key server refuses to start', () => {
 
   it.each([
     ['{ "listen": ', /keyserver\.json, line 1: /],
-    ['{}', /listen: /],
-    ['[]', /keyserver\.json: /],
-    ['{ "listne": {} }', /listne/],
+    ['{}', /line 1: "listen" is missing/],
+    ['[]', /keyserver\.json, line 1: an object/],
+    ['{ "listne": {} }', /line 1: there is no member "listne"; the members are origin, listen, tls/],
+    [
+      '{\n"reading": { "listne": {} } }',
+      /line 2: "reading" has no member "listne"; the members are origin, listen, tls$/,
+    ],
   ])('with the configuration %s', async (text, message) => {
     writeFileSync(file('keyserver.json'), text);
     await expectRefusal('config-invalid', message, async () => start());
@@ -180,7 +184,7 @@ describe('the key server refuses to start', () => {
   it('with an origin that has a path, or is not https', async () => {
     for (const origin of ['https://keys.news.example/x', 'http://keys.news.example', 'keys.news.example', 'https://']) {
       writeConfiguration({ origin });
-      await expectRefusal('config-invalid', /origin: must be an https origin/, async () => start());
+      await expectRefusal('config-invalid', /line 1: "origin" must be an https origin/, async () => start());
     }
   });
 

@@ -1,0 +1,145 @@
+/** Reads configuration files: JSON with comments, checked member by member, with messages that name the line. */
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
+import { z } from 'zod';
+import { fromUtf8 } from '../core/encoding/bytes.ts';
+
+const MAXIMUM_LENGTH = 1024 * 1024;
+
+type Issue = z.core.$ZodIssue;
+
+/** What of a JSON Schema is needed to name the members that an object may have. */
+interface Described {
+  readonly properties?: Readonly<Record<string, Described>>;
+  readonly items?: Described;
+  readonly additionalProperties?: Described;
+}
+
+/** Says in the words of the caller's layer that the file is not as it has to be. */
+export type Refuse = (message: string) => Error;
+
+/**
+ * The text of a configuration file, without a byte order mark.
+ *
+ * @param file - how messages name it
+ */
+export function configurationText(bytes: Uint8Array, file: string, refuse: Refuse): string {
+  const text = bytes.length <= MAXIMUM_LENGTH ? fromUtf8(bytes) : undefined;
+  if (text === undefined) throw refuse(`${file} is not a text file in UTF-8`);
+  return text.replace(/^\uFEFF/, '');
+}
+
+/**
+ * Checks the text of a configuration.
+ *
+ * @param file - how messages name it
+ * @throws what `refuse` makes of the first thing that is wrong, named with line and member
+ */
+export function parseConfigurationText<Schema extends z.ZodType>(
+  text: string,
+  file: string,
+  schema: Schema,
+  refuse: Refuse,
+): z.output<Schema> {
+  const refuseAt = (offset: number, message: string) => {
+    const line = text.slice(0, offset).split('\n').length;
+    return refuse(`${file}, line ${line}: ${withoutControls(message)}`);
+  };
+  const errors: ParseError[] = [];
+  const tree = parseTree(text, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error) throw refuseAt(error.offset, `not JSON with comments (${describeParseError(error)})`);
+  if (tree?.type !== 'object') throw refuseAt(0, 'an object { … } was expected');
+  const duplicate = findDuplicate(tree);
+  if (duplicate) throw refuseAt(duplicate.offset, `"${duplicate.value}" stands there twice`);
+  const result = schema.safeParse(getNodeValue(tree));
+  if (result.success) return result.data;
+  // A misspelt member is the cause, and that another one is missing the consequence.
+  const unknown = result.error.issues.find(({ code }) => code === 'unrecognized_keys');
+  const issue = unknown ?? (result.error.issues[0] as Issue);
+  const present = findNodeAtLocation(tree, locationOf(issue)) !== undefined;
+  throw refuseAt(offsetOf(tree, issue), describeIssue(issue, present, schema));
+}
+
+/** Nothing that a terminal would act on. */
+function withoutControls(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');
+}
+
+function describeParseError({ error }: ParseError): string {
+  return printParseErrorCode(error)
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+}
+
+function findDuplicate(node: Node): Node | undefined {
+  const names = new Set<unknown>();
+  for (const child of node.children ?? []) {
+    const [name] = node.type === 'object' ? (child.children ?? []) : [];
+    if (name && names.has(name.value)) return name;
+    if (name) names.add(name.value);
+    const deeper = findDuplicate(child);
+    if (deeper) return deeper;
+  }
+  return undefined;
+}
+
+function locationOf(issue: Issue): (string | number)[] {
+  return issue.path.filter((step) => typeof step !== 'symbol');
+}
+
+/** Where in the text an issue is: the unknown member, the wrong value, or the object that lacks one. */
+function offsetOf(tree: Node, issue: Issue): number {
+  const path = locationOf(issue);
+  const unknown = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
+  for (let length = path.length; length >= 0; length--) {
+    const node = findNodeAtLocation(tree, [...path.slice(0, length), ...(unknown === undefined ? [] : [unknown])]);
+    if (node) return (unknown === undefined ? node : (node.parent ?? node)).offset;
+  }
+  return 0;
+}
+
+function describeIssue(issue: Issue, present: boolean, schema: z.ZodType): string {
+  const member = issue.path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    return text === '' ? String(step) : `${text}.${String(step)}`;
+  }, '');
+  if (issue.code === 'unrecognized_keys') {
+    const where = member ? `"${member}" has` : 'there is';
+    return `${where} no member "${issue.keys[0]}"; the members are ${knownMembers(schema, issue.path).join(', ')}`;
+  }
+  return present ? `"${member}" ${describeValueIssue(issue)}` : `"${member}" is missing`;
+}
+
+function describeValueIssue(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be of type ${issue.expected}`;
+    case 'too_small':
+      return issue.origin === 'number' || issue.origin === 'int' ? `must be at least ${issue.minimum}` : 'is empty';
+    case 'too_big':
+      return issue.origin === 'number' || issue.origin === 'int'
+        ? `must be at most ${issue.maximum}`
+        : `is too large: at most ${issue.maximum}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'invalid_key':
+      return issue.issues[0]?.message ?? issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+function knownMembers(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let at: Described | undefined = z.toJSONSchema(schema, { io: 'input' }) as Described;
+  for (const step of path) {
+    at = typeof step === 'number' ? at?.items : (at?.properties?.[String(step)] ?? at?.additionalProperties);
+  }
+  return Object.keys(at?.properties ?? {}).filter((name) => name !== '$schema');
+}

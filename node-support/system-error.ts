@@ -1,0 +1,41 @@
+/** What the system says, in words for people. */
+
+/** Said of a file or directory. */
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or directory',
+  ENOTDIR: 'a part of the path is not a directory',
+  EISDIR: 'it is a directory',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ELOOP: 'its links lead in a circle',
+};
+
+/** The few words of a system error: `permission denied`, or the system's own, `ENOSPC: no space left on device`. */
+export function systemReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!('syscall' in error)) return error.message;
+  return WORDS[systemCode(error) ?? ''] ?? error.message.replace(/, \w+(?: '.*)?$/s, '');
+}
+
+/** The sentence for a file or directory that cannot be read: `there is no x`, `x is a directory`, `cannot read x: permission denied`. */
+export function describeUnreadable(what: string, error: unknown): string {
+  switch (systemCode(error)) {
+    case 'ENOTDIR':
+      return isListing(error) ? `${what} is not a directory` : `there is no ${what}`;
+    case 'ENOENT':
+      return `there is no ${what}`;
+    case 'EISDIR':
+      return `${what} is a directory`;
+    default:
+      return `cannot read ${what}: ${systemReason(error)}`;
+  }
+}
+
+function isListing(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'scandir';
+}
+
+/** The code of a system error, such as `ENOENT`. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
