@@ -234,7 +234,7 @@ describe('the limits on binding', () => {
       }
       await bind(limited.provider, deviceCode);
       const device = await createDeviceKeys(limited.provider);
-      const wrong = encodeBindingRequest(device, limited.provider.publisher, '0000000000000000', systemTime());
+      const wrong = encodeBindingRequest(device, limited.provider.publisher, '0000000000000000', nowInSeconds());
       const statuses = [];
       for (let count = 0; count < 5; count++)
         statuses.push(await postFrom(`127.0.3.${count}`, limited.server.url, BINDING_PATH, wrong));
