@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepts, freePort } from '../../cache-config/child.ts';
 import { ROOT, type RunningProgram, startCommand } from '../support/programs.ts';
-import { createReader } from '../support/reader.ts';
+import { createVisitor } from '../support/reading-site-visitor.ts';
 
 const ARTICLE_PATH = '/2026/11/17/the%20great%20tide.html';
 const original = readFileSync(join(ROOT, 'examples/newspaper/site', decodeURI(ARTICLE_PATH)), 'utf8');
@@ -110,7 +110,7 @@ describe('docs/publishing.md, on one machine', () => {
   test('a browser reads it on the reading site', async () => {
     const [, link = ''] = /^For a browser: +(\S+)$/m.exec(readFileSync(file('invitation'), 'utf8')) ?? [];
     const { origin, pathname, hash } = new URL(link);
-    const browser = createReader(origin);
+    const browser = createVisitor(origin);
     await browser.post(pathname, { code: hash.slice(1), password: 'ten characters' });
     expect(await browser.get(ARTICLE_PATH)).toMatchObject({ status: 200, text: original });
   });
