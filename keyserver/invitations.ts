@@ -27,7 +27,7 @@ export type Purpose = 'account' | 'device';
 
 export interface InvitationRequest {
   readonly name: string;
-  /** Patterns of set names. Left out: all sets for a new subscriber, what was granted before for others. */
+  /** Patterns of set names. Left out: all sets for a subscriber who is new or was revoked, what was granted before for others. */
   readonly sets?: readonly string[] | undefined;
   /** Seconds since 1970, inclusive. Left out: without end for new grants, unchanged for the others. */
   readonly until?: number | undefined;
@@ -67,8 +67,9 @@ export function inviteSubscriber(state: KeyServerState, request: InvitationReque
   checkUntil(request.until, now());
   return inTransaction(database, () => {
     const known = findSubscriber(database, name);
-    const id = known ? readmit(database, known, patterns !== undefined) : createSubscriber(database, name, now());
-    grant(database, id, patterns ?? (known ? undefined : [ALL_SETS]), request.until, now());
+    const id = known?.id ?? createSubscriber(database, name, now());
+    const anew = !known || readmit(database, known);
+    grant(database, id, patterns ?? (anew ? [ALL_SETS] : undefined), request.until, now());
     run(database, 'DELETE FROM invitations WHERE expires < ?', now());
     const grants = grantsOf(database, id);
     return {
@@ -141,16 +142,16 @@ function createSubscriber(database: Database, name: string, now: number): number
 }
 
 /**
- * Whoever was revoked starts anew: their old devices stay revoked, their old password is forgotten, and where sets are named now, so are
- * the old grants.
+ * Whoever was revoked starts anew: their old devices stay revoked, their old grants and their old password are forgotten.
+ *
+ * @returns whether they had been revoked
  */
-function readmit(database: Database, { id, revoked }: Subscriber, setsAreNamed: boolean): number {
-  if (revoked !== null) {
-    run(database, 'UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
-    run(database, 'DELETE FROM accounts WHERE subscriber = ?', id);
-    if (setsAreNamed) run(database, 'DELETE FROM grants WHERE subscriber = ?', id);
-  }
-  return id;
+function readmit(database: Database, { id, revoked }: Subscriber): boolean {
+  if (revoked === null) return false;
+  run(database, 'UPDATE subscribers SET revoked = NULL WHERE id = ?', id);
+  run(database, 'DELETE FROM accounts WHERE subscriber = ?', id);
+  run(database, 'DELETE FROM grants WHERE subscriber = ?', id);
+  return true;
 }
 
 function grant(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { InvitationRequest } from '../../keyserver/invitations.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { first, run } from '../../keyserver/storage/database.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
@@ -97,6 +98,29 @@ describe('joining', () => {
     expect(await statusOfArticle(fresh)).toBe(200);
     const attempt = await browser().post('/-/sign-in', { name: 'frieda', password: PASSWORD, to: '/' });
     expect(attempt.status).toBe(403);
+  });
+});
+
+describe('a new invitation after the access was withdrawn', () => {
+  const grantsAfter = (request: InvitationRequest) => {
+    rig.invite({ name: 'petra', sets: ['archive', 'day-1'] });
+    revokeSubscriber(rig.server.state, 'petra');
+    const { created, grants, kept } = rig.invite({ ...request, name: 'Petra' });
+    return { created, grants: grants.map(({ pattern, until }) => [pattern, until]), kept };
+  };
+
+  it('attack 47: gives back none of the old grants', () => {
+    expect(grantsAfter({ name: 'petra', sets: ['sport'] })).toEqual({
+      created: false,
+      grants: [['sport', null]],
+      kept: [],
+    });
+  });
+
+  it('without sets is as the first one: all sets, to the end that is named now', () => {
+    const until = Date.UTC(2099, 5, 30) / 1000;
+    expect(grantsAfter({ name: 'petra' }).grants).toEqual([['*', null]]);
+    expect(grantsAfter({ name: 'petra', until }).grants).toEqual([['*', until]]);
   });
 });
 
