@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { isLoopback } from '../../core/site/site.ts';
 import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
 import { KeyServerError } from '../errors.ts';
+import { rememberConnections } from './cut.ts';
 import { readTls } from './tls.ts';
 
 /** Milliseconds within which a request must have arrived whole. */
@@ -42,6 +43,7 @@ export async function listenFor(door: DoorConfig): Promise<Listener> {
   const listener: RequestListener = (request, response) => app(request, response);
   const server = door.tls ? createHttpsServer(readTls(door.tls, originOf(door)), listener) : createHttpServer(listener);
   server.requestTimeout = REQUEST_TIMEOUT;
+  rememberConnections(server);
   await listen(server, door.listen);
   const { port } = server.address() as AddressInfo;
   return {

@@ -17,6 +17,7 @@ import { documentPathOf } from '../../core/site/path.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
 import { findKeyForReading } from '../entitlement.ts';
 import { KeyServerError } from '../errors.ts';
+import { cutConnection } from '../http/cut.ts';
 import { type Provider, siteReadAt } from '../provider.ts';
 import type { KeyServerState } from '../state.ts';
 import type { Subscriber } from '../subscribers.ts';
@@ -121,9 +122,22 @@ async function stream(
   coded: ContentCoding | undefined,
   response: Response,
 ): Promise<void> {
-  const source = Readable.from(content, { objectMode: false });
-  if (coded === undefined) return pipeline(source, response);
+  if (coded === undefined) return pipeline(Readable.from(content, { objectMode: false }), response);
+  const source = Readable.from(cuttingOff(response, content), { objectMode: false });
   return pipeline(source, createDecoder(coded), response);
+}
+
+/**
+ * Cuts the connection before an error goes any further: without a length and in HTTP/1.0, where the end of the connection is the end of
+ * the document, only a reset tells that it is not whole.
+ */
+async function* cuttingOff(response: Response, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content;
+  } catch (error) {
+    cutConnection(response.socket);
+    throw error;
+  }
 }
 
 async function endWithout({ content }: OpenedDocument, response: Response, status: 200 | 304 | 416): Promise<void> {

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { createServer, request as httpsRequest, type RequestOptions } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { TLSSocket } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyServerConfig } from '../../keyserver/config.ts';
+import { cutConnection, rememberConnections } from '../../keyserver/http/cut.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 
@@ -154,6 +156,28 @@ describe('with certificates', () => {
       await expect(get(KEYS, keys, { ca: before })).rejects.toThrow(/certificate/);
     });
   });
+});
+
+it('attack 9: a connection that is cut over TLS does not look like the end of a document', async () => {
+  const server = createServer({
+    cert: readFileSync(files(KEYS).certificate),
+    key: readFileSync(files(KEYS).key),
+  });
+  rememberConnections(server);
+  server.on('request', ({ url }, response) => {
+    response.write('half a document', () => (url === '/cut' ? cutConnection(response.socket) : response.end()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const ask = (path: string) =>
+    new Promise((resolve) => {
+      const socket = connect({ host: '127.0.0.1', port, servername: KEYS, ca: readFileSync(files(KEYS).certificate) });
+      socket.write(`GET ${path} HTTP/1.0\r\n\r\n`);
+      socket.resume().once('end', () => resolve('end'));
+      socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+    });
+  expect([await ask('/cut'), await ask('/')]).toEqual(['ECONNRESET', 'end']);
+  await new Promise((resolve) => server.close(resolve));
 });
 
 describe('refuses', () => {

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -332,6 +333,10 @@ describe('a hostile content host', () => {
     const bytes = rig.host.files.get(name) ?? new Uint8Array();
     rig.host.files.set(name, altered(bytes, bytes.length - 5));
     await expect(anna.get('/long.html', { 'accept-encoding': 'identity' })).rejects.toThrow();
+    // In HTTP/1.0 the end of the connection is the end of the document: only a reset is visible.
+    await expect(getByHttp10('/long.html')).resolves.toBe('ECONNRESET');
+    rig.host.files.set(name, bytes);
+    await expect(getByHttp10('/long.html')).resolves.toBe('end');
   });
 
   it('attack 10: that cuts an object short, and attack 56: that breaks off or sends half an answer', async () => {
@@ -410,6 +415,19 @@ describe('the reading site', () => {
     await own.close();
   });
 });
+
+/** Asks as an HTTP/1.0 client that knows no coding would. @returns how the connection ended: `end`, or the error's code */
+function getByHttp10(path: string): Promise<string> {
+  const { host, port } = new URL(rig.server.readingUrl);
+  const cookie = [...anna.cookies].map(([key, value]) => `${key}=${value}`).join('; ');
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`GET ${path} HTTP/1.0\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`);
+    socket.resume();
+    socket.once('end', () => resolve('end'));
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  });
+}
 
 function altered(bytes: Uint8Array, offset: number): Uint8Array {
   const copy = Uint8Array.from(bytes);
