@@ -138,7 +138,9 @@ function endSessionOf({ state, cookie }: AccountPages, request: Request): void {
 function localTarget(text: string, origin: string): string {
   if (!text.startsWith('/') || !URL.canParse(text, origin)) return '/';
   const url = new URL(text, origin);
-  return url.origin === origin ? url.pathname + url.search : '/';
+  const target = url.pathname + url.search;
+  // What dot segments leave behind can begin with two slashes, which lead to another host.
+  return url.origin === origin && !/^\/[/\\]/.test(target) ? target : '/';
 }
 
 /** A field of a form; one that is missing or repeated is empty. */

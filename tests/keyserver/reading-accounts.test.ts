@@ -146,6 +146,12 @@ describe('signing in', () => {
     '\\\\evil.example',
     'javascript:alert(1)',
     '/\t/evil.example',
+    '/.//evil.example/x',
+    '/..//evil.example',
+    '/%2e//evil.example/',
+    '/./\\evil.example',
+    '/a/..//evil.example/',
+    '/.\t//evil.example',
     '',
   ])('never leads away: %j', async (to) => {
     const answer = await browser().post('/-/sign-in', { name: 'gustav', password: PASSWORD, to });
