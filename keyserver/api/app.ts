@@ -8,7 +8,7 @@ import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { bindDevice } from '../bindings.ts';
 import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
-import { limitRequests, type RequestLimits } from '../http/limits.ts';
+import { countRefusedCode, limitRefusedCodes, limitRequests, type RequestLimits } from '../http/limits.ts';
 import { answerKeyRequest } from '../key-requests.ts';
 import type { ProviderReader } from '../provider.ts';
 import type { KeyServerState } from '../state.ts';
@@ -61,10 +61,7 @@ export function createApiApp(options: ApiOptions): Express {
 }
 
 function bindingLimits({ bindingsPerAddress, bindingsTotal }: RequestLimits): RequestHandler[] {
-  return [
-    limitRequests(bindingsPerAddress, 'address', refuseTooMany),
-    limitRequests(bindingsTotal, 'all', refuseTooMany),
-  ];
+  return [limitRequests(bindingsPerAddress, 'address', refuseTooMany), limitRefusedCodes(bindingsTotal, refuseTooMany)];
 }
 
 function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandler {
@@ -102,6 +99,7 @@ function sendError(response: Response, status: number, error: string): void {
 function handleError({ log }: DoorOptions): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);
+    if (error instanceof KeyServerError && error.code === 'code-refused') countRefusedCode(response);
     if (error instanceof KeyError) return sendError(response, 400, error.code);
     if (error instanceof KeyServerError && STATUS[error.code])
       return sendError(response, STATUS[error.code] ?? 500, error.code);

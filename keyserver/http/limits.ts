@@ -1,5 +1,5 @@
 /** Every limit on requests, in one place. Failed attempts are counted where guessing is the danger, all of them where load is. */
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import { nameKey } from '../subscribers.ts';
 
@@ -7,7 +7,7 @@ const QUARTER_OF_AN_HOUR = 15 * 60_000;
 const MINUTE = 60_000;
 
 export interface RequestLimits {
-  /** Failed bindings in 15 minutes, of one address and of all together. */
+  /** In 15 minutes: failed bindings of one address, and codes refused to all together. */
   readonly bindingsPerAddress: number;
   readonly bindingsTotal: number;
   /** Key requests a minute of one address. */
@@ -15,7 +15,7 @@ export interface RequestLimits {
   /** Failed sign-ins in 15 minutes, of one address and for one name. */
   readonly signInsPerAddress: number;
   readonly signInsPerName: number;
-  /** Invitation codes refused at the reading site in 15 minutes, of one address and of all together. */
+  /** At the reading site in 15 minutes: failed attempts to join of one address, and codes refused to all together. */
   readonly joinsPerAddress: number;
   readonly joinsTotal: number;
 }
@@ -34,7 +34,7 @@ export const DEFAULT_LIMITS: RequestLimits = {
 export const MAXIMUM_FORM_LENGTH = 8192;
 
 /** What a limit counts. */
-export type CountedBy = 'address' | 'all' | 'name';
+export type CountedBy = 'address' | 'name';
 
 /**
  * Refuses with 429 whatever exceeds `limit`, after which `refuse` writes the body.
@@ -58,9 +58,30 @@ export function limitRequests(
   });
 }
 
+/**
+ * Refuses everybody once `limit` codes were refused within 15 minutes, by whoever. Only what {@link countRefusedCode} is told of counts: were
+ * it everything that fails, or that breaks off, then a thousand empty requests would keep good codes out.
+ */
+export function limitRefusedCodes(limit: number, refuse: RequestHandler): RequestHandler {
+  let refused = 0;
+  let begun = performance.now();
+  return (request, response, next) => {
+    if (performance.now() - begun > QUARTER_OF_AN_HOUR) [refused, begun] = [0, performance.now()];
+    if (refused >= limit) return refuse(request, response, next);
+    response.locals.countRefusedCode = () => {
+      refused += 1;
+    };
+    next();
+  };
+}
+
+/** Notes that a well-formed code was refused in this answer. */
+export function countRefusedCode(response: Response): void {
+  response.locals.countRefusedCode?.();
+}
+
 function keyOf(request: Request, countedBy: CountedBy): string {
   if (countedBy === 'address') return ipKeyGenerator(request.ip ?? 'unknown');
-  if (countedBy === 'all') return 'all';
   const name: unknown = request.body?.name;
   return typeof name === 'string' ? nameKey(name).slice(0, 100) : '';
 }

@@ -3,7 +3,14 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { normaliseCode } from '../../core/keys/binding.ts';
 import { endSession, findSession, joinWithCode, type NewSession, signIn } from '../accounts.ts';
 import { KeyServerError } from '../errors.ts';
-import { type CountedBy, limitRequests, MAXIMUM_FORM_LENGTH, type RequestLimits } from '../http/limits.ts';
+import {
+  type CountedBy,
+  countRefusedCode,
+  limitRefusedCodes,
+  limitRequests,
+  MAXIMUM_FORM_LENGTH,
+  type RequestLimits,
+} from '../http/limits.ts';
 import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../passwords.ts';
 import type { KeyServerState } from '../state.ts';
 import { grantsOf, type Subscriber } from '../subscribers.ts';
@@ -42,7 +49,11 @@ export function addAccountPages(app: Express, pages: AccountPages): void {
   app.post('/-/sign-in', ...ownForm, ...signInLimits, async (request, response) =>
     takeSignIn(pages, request, response),
   );
-  const joinLimits = [limit(limits.joinsPerAddress, 'address'), limit(limits.joinsTotal, 'all'), form];
+  const joinLimits = [
+    limit(limits.joinsPerAddress, 'address'),
+    limitRefusedCodes(limits.joinsTotal, refuseTooMany),
+    form,
+  ];
   app.post('/-/join', ...ownForm, ...joinLimits, async (request, response) => takeJoin(pages, request, response));
   app.post('/-/sign-out', ...ownForm, (request, response) => takeSignOut(pages, request, response));
 }
@@ -100,19 +111,25 @@ async function takeSignIn(pages: AccountPages, request: Request, response: Respo
 async function takeJoin(pages: AccountPages, request: Request, response: Response): Promise<void> {
   const [text, password] = [field(request, 'code'), field(request, 'password')];
   if (!isAcceptablePassword(password)) return sendJoin(pages, response, 400, { code: text, problem: 'password' });
-  const session = await join(pages.state, text, password);
+  const session = await join(pages.state, text, password, response);
   if (!session) return sendJoin(pages, response, 403, { code: text, problem: 'code' });
   beginSession(pages, request, response, session);
   response.redirect(303, '/-/account');
 }
 
-async function join(state: KeyServerState, text: string, password: string): Promise<NewSession | undefined> {
+async function join(
+  state: KeyServerState,
+  text: string,
+  password: string,
+  response: Response,
+): Promise<NewSession | undefined> {
   const code = normaliseCode(text);
   try {
     return code === undefined ? undefined : await joinWithCode(state, code, password);
   } catch (error) {
-    if (error instanceof KeyServerError && error.code === 'code-refused') return undefined;
-    throw error;
+    if (!(error instanceof KeyServerError && error.code === 'code-refused')) throw error;
+    countRefusedCode(response);
+    return undefined;
   }
 }
 
@@ -150,10 +167,11 @@ function field(request: Request, name: string): string {
 }
 
 function limit(requests: number, countedBy: CountedBy): RequestHandler {
-  return limitRequests(requests, countedBy, (_request, _response, next) =>
-    next(new KeyServerError('too-many-requests', 'too many attempts')),
-  );
+  return limitRequests(requests, countedBy, refuseTooMany);
 }
+
+const refuseTooMany: RequestHandler = (_request, _response, next) =>
+  next(new KeyServerError('too-many-requests', 'too many attempts'));
 
 const noStore: RequestHandler = (_request, response, next) => {
   response.set('Cache-Control', 'no-store');

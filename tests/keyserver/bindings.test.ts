@@ -8,7 +8,7 @@ import { signMessage } from '../../core/keys/sealed-message.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { askForKeys, bind, bytesOf, createDeviceKeys, post } from '../support/device.ts';
+import { askForKeys, bind, bytesOf, createDeviceKeys, post, postFrom } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { setOf } from '../support/publisher-with-sets.ts';
 
@@ -219,6 +219,26 @@ describe('the limits on binding', () => {
       for (let count = 0; count < 5; count++)
         statuses.push((await post(limited.server.url, BINDING_PATH, guess())).status);
       expect(statuses).toEqual([403, 403, 403, 429, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('attack 46: garbage from many addresses, whole or broken off, does not keep a good code out; wrong codes from many do', async () => {
+    const limited = await startRig({ limits: { bindingsPerAddress: 2, bindingsTotal: 4 } });
+    try {
+      const { deviceCode } = limited.invite({ name: 'paula' });
+      for (let count = 0; count < 8; count++) {
+        expect(await postFrom(`127.0.2.${count}`, limited.server.url, BINDING_PATH, 'garbage')).toBe(400);
+        expect(await postFrom(`127.0.2.${count}`, limited.server.url, BINDING_PATH, 'cut', { breakOff: true })).toBe(0);
+      }
+      await bind(limited.provider, deviceCode);
+      const device = await createDeviceKeys(limited.provider);
+      const wrong = encodeBindingRequest(device, limited.provider.publisher, '0000000000000000', nowInSeconds());
+      const statuses = [];
+      for (let count = 0; count < 5; count++)
+        statuses.push(await postFrom(`127.0.3.${count}`, limited.server.url, BINDING_PATH, wrong));
+      expect(statuses).toEqual([403, 403, 403, 403, 429]);
     } finally {
       await limited.close();
     }

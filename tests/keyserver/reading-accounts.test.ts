@@ -3,6 +3,7 @@ import type { InvitationRequest } from '../../keyserver/invitations.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { first, run } from '../../keyserver/storage/database.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
+import { postFrom } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
@@ -360,6 +361,23 @@ describe('the limits on guessing', () => {
       expect(await attempt('carla')).toBe(429);
       const guess = async () => (await reader.post('/-/join', { code: '0000000000000000', password: PASSWORD })).status;
       expect([await guess(), await guess(), await guess()]).toEqual([403, 403, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('attack 46: garbage from many addresses does not keep a good code out; wrong codes from many do', async () => {
+    const limited = await startRig({ limits: { joinsPerAddress: 2, joinsTotal: 4 } });
+    try {
+      const { readingUrl } = limited.server;
+      const headers = { origin: readingUrl, 'content-type': 'application/x-www-form-urlencoded' };
+      const send = (address: string, code: string) =>
+        postFrom(address, readingUrl, '/-/join', `code=${code}&password=${encodeURIComponent(PASSWORD)}`, { headers });
+      for (let count = 0; count < 8; count++) expect(await send(`127.0.2.${count}`, 'garbage')).toBe(403);
+      expect(await send('127.0.1.1', limited.invite({ name: 'anna' }).accountCode)).toBe(303);
+      const statuses = [];
+      for (let count = 0; count < 5; count++) statuses.push(await send(`127.0.3.${count}`, '0000000000000000'));
+      expect(statuses).toEqual([403, 403, 403, 403, 429]);
     } finally {
       await limited.close();
     }

@@ -1,4 +1,5 @@
 /** The device's side of the key server's API, by `core/keys` alone. */
+import { request } from 'node:http';
 import { randomBytes } from '#primitives';
 import { acceptBinding, BINDING_PATH, encodeBindingRequest, normaliseCode } from '../../core/keys/binding.ts';
 import { type DeviceKeys, deriveDeviceKeys, type Provider } from '../../core/keys/device.ts';
@@ -20,6 +21,34 @@ export function createDeviceKeys(provider: Provider): Promise<DeviceKeys> {
 
 export function post(origin: string, path: string, body: Uint8Array | string): Promise<Response> {
   return fetch(origin + path, { method: 'POST', body: body as BodyInit, redirect: 'manual' });
+}
+
+/**
+ * Posts from another address of this machine.
+ *
+ * @param options - `breakOff`: half of the body, and then an end
+ * @returns the status; 0 where it was broken off
+ */
+export function postFrom(
+  address: string,
+  origin: string,
+  path: string,
+  body: Uint8Array | string,
+  { headers = {}, breakOff = false }: { headers?: Record<string, string>; breakOff?: boolean } = {},
+): Promise<number> {
+  const length = Buffer.byteLength(body) * (breakOff ? 2 : 1);
+  return new Promise((resolve, reject) => {
+    const options = {
+      method: 'POST',
+      localAddress: address,
+      agent: false,
+      headers: { 'content-length': length, ...headers },
+    };
+    const outgoing = request(origin + path, options, (answer) => resolve(answer.resume().statusCode ?? 0));
+    outgoing.on('error', (error) => (breakOff ? resolve(0) : reject(error)));
+    if (breakOff) outgoing.write(body, () => outgoing.destroy());
+    else outgoing.end(body);
+  });
 }
 
 /** Binds, and insists that it works. */
