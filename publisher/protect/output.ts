@@ -8,7 +8,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine, isHostProof } from '../../core/keys/descriptor.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
@@ -59,18 +59,18 @@ export function resolveOutput(out: string, source: string, workspace: Workspace)
 }
 
 /**
- * Puts right what an interrupted run left.
+ * Puts right what an interrupted run of the same publisher left. A link is none of it, wherever it leads.
  *
  * @returns what was done, in plain words
  */
-export async function recoverOutput(out: string): Promise<string[]> {
+export async function recoverOutput(out: string, publisher: KeyId): Promise<string[]> {
   const done: string[] = [];
   const prefix = `${basename(out)}.`;
   const names = await readdir(dirname(out)).catch(() => []);
   for (const name of names) {
     if (!name.startsWith(prefix) || !/^(?:new|old)-[0-9a-f]{8}$/.test(name.slice(prefix.length))) continue;
     const left = join(dirname(out), name);
-    if (!(await isOwnOrEmpty(left))) continue;
+    if (!(await isOwnOrEmpty(left, publisher))) continue;
     if (name.includes('.old-') && !existsSync(out)) {
       await toOutput(out, rename(left, out));
       done.push('an earlier run was interrupted: the output before it was put back');
@@ -176,11 +176,12 @@ function resolveMissing(path: string): string {
   }
 }
 
-async function isOwnOrEmpty(directory: string): Promise<boolean> {
+async function isOwnOrEmpty(directory: string, publisher: KeyId): Promise<boolean> {
+  const found = await lstat(directory).catch(() => undefined);
+  if (!found?.isDirectory()) return false;
   const names = await readdir(directory).catch(() => undefined);
   if (names === undefined) return false;
-  if (names.length === 0) return true;
-  return /^wispr\/1 root=[\w-]{43}$/m.test(await readHostProof(directory));
+  return names.length === 0 || isHostProof(await readHostProof(directory), publisher);
 }
 
 async function readHostProof(directory: string): Promise<string> {

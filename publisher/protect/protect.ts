@@ -75,7 +75,7 @@ async function prepare(workspace: Workspace, configuration: Configuration, optio
   const out = resolveOutput(options.out ?? configuration.out, source, workspace);
   const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
   const plan = await makePlan(source, configuration);
-  const recovered = await recoverOutput(out);
+  const recovered = await recoverOutput(out, keyStore.publisher.id);
   await checkReplaceable(out, keyStore.publisher.id);
   for (const file of [workspace.keyStore, workspace.bundle]) await toOutput(file, removeLeftovers(file));
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));

@@ -1,7 +1,19 @@
 /** Failures in the middle of the work: old output and keys stay as they were, and nothing is left behind. */
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { chmod, chown, lchown, mkdir, readdir, readFile, rename, symlink, truncate, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  cp,
+  lchown,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
@@ -140,6 +152,28 @@ describe('an output that', () => {
     await workspace.protect();
     expect(await readFile(join(foreign, 'thesis.txt'), 'utf8')).toBe('years of work');
     expect(await readdir(workspace.directory)).toContain('protected.old-2026');
+  });
+});
+
+describe('nothing is taken for a leftover that is', () => {
+  it('a link named like one: what it leads to stays', async () => {
+    const elsewhere = join(workspace.directory, 'elsewhere');
+    await cp(workspace.out, elsewhere, { recursive: true });
+    const before = await snapshot(elsewhere);
+    for (const kind of ['old', 'new']) await symlink(elsewhere, `${workspace.out}.${kind}-0123abcd`);
+    const { recovered } = await workspace.protect();
+    expect([recovered, await snapshot(elsewhere)]).toEqual([[], before]);
+    expect(before.size).toBeGreaterThan(30);
+  });
+
+  it('another publisher’s output', async () => {
+    const other = await createWorkspace({ 'a.txt': 'a' });
+    const theirs = `${workspace.out}.old-0123abcd`;
+    await other.protect({ out: theirs });
+    await other.remove();
+    const before = await snapshot(theirs);
+    const { recovered } = await workspace.protect();
+    expect([recovered, await snapshot(theirs)]).toEqual([[], before]);
   });
 });
 
