@@ -4,7 +4,7 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts'
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError, systemReason } from '../errors.ts';
-import { isPage, mediaTypeOf } from '../site/media-type.ts';
+import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
 import { readPage, type Teaser } from '../site/page.ts';
 import { compilePattern } from '../site/patterns.ts';
 import { problemOfPageSet, SetRules } from '../site/sets.ts';
@@ -20,7 +20,7 @@ export interface PlannedDocument {
   readonly set: string | undefined;
   /** Why it belongs there. */
   readonly reason: string;
-  /** What its fallback page shows; pages only. */
+  /** What its fallback page shows; pages in HTML only. */
   readonly teaser: Teaser | undefined;
 }
 
@@ -71,9 +71,11 @@ async function planDocument(
   rules: SetRules,
 ): Promise<{ document: PlannedDocument; problem: string | undefined }> {
   const mediaType = mediaTypeOf(source.path);
-  const page = isPage(mediaType) ? readPage(await readStart(source)) : undefined;
+  const page = canNameSet(mediaType)
+    ? readPage(await readStart(source), { xml: isXmlPage(mediaType), cut: source.size > PAGE_LENGTH })
+    : undefined;
   const decision = rules.decide(source.path, page?.set);
-  const document = { source, mediaType, ...decision, teaser: page?.teaser };
+  const document = { source, mediaType, ...decision, teaser: isPage(mediaType) ? page?.teaser : undefined };
   return { document, problem: page?.problem ?? problemOfPageSet(page?.set) };
 }
 

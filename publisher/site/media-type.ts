@@ -8,6 +8,7 @@ const TEXT =
 const COMPRESSIBLE =
   /^(?:application\/(?:wasm|rtf|vnd\.ms-fontobject)|font\/(?:ttf|otf|collection)|image\/(?:bmp|x-icon|vnd\.microsoft\.icon))$/;
 const HTML = 'text/html';
+const XHTML = 'application/xhtml+xml';
 
 /** The media type of a document, without parameters. */
 export function mediaTypeOf(path: string): string {
@@ -15,9 +16,19 @@ export function mediaTypeOf(path: string): string {
   return (name.includes('.') && mime.getType(name)) || UNKNOWN;
 }
 
-/** Whether a document is a page: what gets a fallback page, and can name its set. */
+/** Whether a document is a page that gets a fallback page. */
 export function isPage(mediaType: string): boolean {
   return mediaType === HTML;
+}
+
+/** Whether a document can name its set: a page, or one in XML, whose place no fallback page in HTML could take. */
+export function canNameSet(mediaType: string): boolean {
+  return isPage(mediaType) || isXmlPage(mediaType);
+}
+
+/** Whether browsers read a page as XML. */
+export function isXmlPage(mediaType: string): boolean {
+  return mediaType === XHTML;
 }
 
 /** Whether gzip is worth trying. */

@@ -55,12 +55,28 @@ const IN_HEAD = new Set(['html', 'head', 'title', 'meta', 'link', 'script', 'sty
 /** Elements without an end tag. */
 const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
 
-/** Reads a page. */
-export function readPage(bytes: Uint8Array): Page {
+/**
+ * Reads a page. One that names no set is refused where its word could have been missed: nothing may be published because nobody looked.
+ *
+ * @param options - `xml`: browsers read it as XML. `cut`: there is more of it than `bytes`
+ */
+export function readPage(
+  bytes: Uint8Array,
+  { xml = false, cut = false }: { readonly xml?: boolean; readonly cut?: boolean } = {},
+): Page {
   const handler = new PageHandler();
-  const parser = new Parser(handler, { decodeEntities: true, lowerCaseTags: true });
-  parser.end(decodePage(bytes));
-  return handler.page();
+  const parser = new Parser(handler, {
+    decodeEntities: true,
+    lowerCaseTags: true,
+    lowerCaseAttributeNames: true,
+    xmlMode: xml,
+  });
+  const text = decodePage(bytes);
+  parser.end(text);
+  const page = handler.page();
+  if (page.set !== undefined || page.problem !== undefined) return page;
+  if (text.includes('\0')) return { ...page, problem: 'it holds NUL characters: save it as UTF-8' };
+  return cut ? { ...page, problem: `it names no set in its first ${bytes.length} bytes, and is longer` } : page;
 }
 
 class PageHandler {
@@ -75,7 +91,8 @@ class PageHandler {
   /** Open elements inside the marked one, which is the first; empty outside. */
   readonly #inExcerpt: string[] = [];
 
-  onopentag(name: string, attributes: Record<string, string>): void {
+  onopentag(qualifiedName: string, attributes: Record<string, string>): void {
+    const name = localNameOf(qualifiedName);
     if (name === 'meta') this.#meta(attributes);
     else if (name === 'link') this.#link(attributes);
     else if (name === 'html') this.#html(attributes);
@@ -93,7 +110,8 @@ class PageHandler {
     this.#excerpt[last] = keep(this.#excerpt[last] + text);
   }
 
-  onclosetag(name: string): void {
+  onclosetag(qualifiedName: string): void {
+    const name = localNameOf(qualifiedName);
     if (name === 'title') this.#titleDepth = 0;
     if (name === 'head') this.#inHead = false;
     if (BLOCKS.has(name)) this.#endParagraph();
@@ -162,6 +180,11 @@ function decodePage(bytes: Uint8Array): string {
   } catch {
     return new TextDecoder('windows-1252').decode(bytes);
   }
+}
+
+/** In XML, elements can have a prefix; in HTML, no element that is known here has one. */
+function localNameOf(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
 }
 
 function keep(text: string): string {

@@ -34,6 +34,14 @@ describe('the set that a page names', () => {
     expect(page.problem).toBe('it names more than one set: gold, public');
   });
 
+  it.each([
+    '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/><meta name="wispr-set" content="gold"/></head></html>',
+    '<html><head><script src="a.js"/><meta name="wispr-set" content="gold"></meta></head></html>',
+    '<h:html><h:head><h:title>a</h:title><h:meta name="wispr-set" content="gold"/></h:head></h:html>',
+  ])('is found in XML: %s', (xhtml) => {
+    expect(readPage(Buffer.from(xhtml), { xml: true })).toMatchObject({ set: 'gold', problem: undefined });
+  });
+
   it('is found in other encodings', () => {
     const html = '<meta charset="iso-8859-1"><meta name="wispr-set" content="\u00e9t\u00e9">';
     expect(readPage(Buffer.from(html, 'latin1')).set).toBe('\u00e9t\u00e9');

@@ -107,6 +107,24 @@ describe('a site is refused, by name and before anything is written, for', () =>
     await expectRefusal('page-refused', '/bad.html: ', reason);
   });
 
+  it.each([
+    ['UTF-16 without a byte order mark', 'utf16le'],
+    ['UTF-16 with its bytes swapped', 'swapped'],
+  ])('a page in %s, whose word nobody would see', async (_, coding) => {
+    const bytes = Buffer.from('<meta name="wispr-set" content="gold"><p>secret', 'utf16le');
+    await workspace.write('wide.html', coding === 'swapped' ? bytes.swap16() : bytes);
+    await expectRefusal('page-refused', '/wide.html: it holds NUL characters');
+  });
+
+  it('a page that names no set where it is looked for, and goes on', async () => {
+    const start = '<html><head><!--'.padEnd(8 * 1024 * 1024, 'x');
+    const rest = '--><meta name="wispr-set" content="gold"></head>';
+    await workspace.write('long.html', start + rest);
+    await expectRefusal('page-refused', '/long.html: it names no set in its first 8388608 bytes');
+    await workspace.write('long.html', `<meta name="wispr-set" content="public">${start}${rest}`);
+    expect(await workspace.protect()).toMatchObject({ documents: 2 });
+  });
+
   it('having no documents', async () => {
     workspace = await createWorkspace({ '.hidden': 'x' });
     await expectRefusal('source-refused', 'holds no documents');

@@ -43,6 +43,18 @@ describe('protecting a site', () => {
     }
   });
 
+  it('hears what a page in XML says about its set, and puts nothing in clear in its place', async () => {
+    const page =
+      '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/><meta name="wispr-set" content="gold"/></head></html>';
+    workspace = await createWorkspace({ 'a.xhtml': page, 'a.xht': page, 'b.txt': 'b' }, { public: ['**'] });
+    const { sets } = await workspace.protect();
+    expect(sets).toMatchObject([{ name: 'gold', documents: 2 }]);
+    expect((await readdir(workspace.out)).filter((name) => name.startsWith('a.')).sort()).toEqual([
+      'a.xht.protected',
+      'a.xhtml.protected',
+    ]);
+  });
+
   it('leaves nothing of a document in clear but its teaser', async () => {
     workspace = await createWorkspace({ 'a.html': PAGE, 'b.txt': TEXT, 'c.bin': 'SECRETBYTES' });
     await workspace.protect();
