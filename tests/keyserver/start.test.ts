@@ -10,6 +10,7 @@ import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config.ts';
 import { configTemplate } from '../../keyserver/config-template.ts';
 import { checkDoor } from '../../keyserver/http/listen.ts';
+import { createMasterKey, readMasterKeys } from '../../keyserver/master-key.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
@@ -77,6 +78,14 @@ describe('the first run', () => {
         masterKey: file('master.key'),
       });
     }
+  });
+
+  it('attack 66: makes a master key beside the half of one that a killed run of the same process id left', async () => {
+    const halves = [`master.key.${process.pid}.new`, 'master.key.new', 'master.key.new-0123abcd'];
+    for (const name of halves) writeFileSync(file(name), 'half');
+    createMasterKey(file('master.key'));
+    expect(readMasterKeys(file('master.key')).size).toBe(1);
+    expect(readdirSync(folder).sort()).toEqual(['master.key', ...halves].sort());
   });
 
   it('keeps what is there when it runs again', async () => {
