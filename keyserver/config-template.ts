@@ -20,7 +20,8 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
     "tls": { "certificate": "read.crt", "key": "read.key" },
   },
 
-  // Instead of "tls": a proxy in front that ends TLS, passes Host on and sets X-Forwarded-For.
+  // Instead of "tls": a proxy in front that ends TLS, passes Host on and sets X-Forwarded-For. Then "host" is 127.0.0.1 at both places
+  // above, or a private address: whoever reached the port directly could choose the address that attempts are counted by.
   // "behindProxy": true,
 
   // The database, and the key under which the keys in it are encrypted. Keep a copy of the key somewhere else.

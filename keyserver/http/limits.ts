@@ -18,6 +18,8 @@ export interface RequestLimits {
   /** At the reading site in 15 minutes: failed attempts to join of one address, and codes refused to all together. */
   readonly joinsPerAddress: number;
   readonly joinsTotal: number;
+  /** Requests for documents a minute of one address: each can make the reading site fetch the whole of one. */
+  readonly documentsPerAddress: number;
 }
 
 export const DEFAULT_LIMITS: RequestLimits = {
@@ -28,6 +30,7 @@ export const DEFAULT_LIMITS: RequestLimits = {
   signInsPerName: 10,
   joinsPerAddress: 20,
   joinsTotal: 1000,
+  documentsPerAddress: 600,
 };
 
 /** Bytes of a form's body; those of the API are in `MESSAGE_LIMITS`. */

@@ -1,7 +1,7 @@
 /** Opens and closes the sockets of the two doors. */
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { isLoopback } from '../../core/site/site.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
@@ -13,6 +13,22 @@ import { readTls } from './tls.ts';
 const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds that running requests get when the server stops. */
 const CLOSE_TIMEOUT = 5000;
+
+/** Loopback, RFC 1918, link-local (RFC 3927), shared (RFC 6598), and their like in IPv6 (RFC 4193, RFC 4291). */
+const PRIVATE = new BlockList();
+for (const [network, prefix] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+  ['100.64.0.0', 10],
+] as const) {
+  PRIVATE.addSubnet(network, prefix, 'ipv4');
+}
+PRIVATE.addAddress('::1', 'ipv6');
+PRIVATE.addSubnet('fc00::', 7, 'ipv6');
+PRIVATE.addSubnet('fe80::', 10, 'ipv6');
 
 /** A door that listens; it answers 503 until it is given an app. */
 export interface Listener {
@@ -60,7 +76,7 @@ export async function listenFor(door: DoorConfig): Promise<Listener> {
   };
 }
 
-/** Plain HTTP is for loopback with `--dev`, or behind a proxy that ends TLS. */
+/** Plain HTTP is for loopback with `--dev`, or behind a proxy that ends TLS and that nobody can go round. */
 function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, behindProxy: boolean): void {
   const { host, port } = listen;
   if (dev && !isLoopback(bracketed(host))) {
@@ -77,11 +93,26 @@ function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, behin
       },
     );
   }
+  // Whoever reaches the port directly chooses the address that attempts are counted by.
+  if (behindProxy && !isWithinReach(host)) {
+    throw new KeyServerError(
+      'plain-http-refused',
+      `with "behindProxy" nobody but the proxy may reach the port, and ${host} is not a loopback or private address`,
+      { hint: 'set "listen.host" to 127.0.0.1, or to the private address at which the proxy reaches this machine' },
+    );
+  }
   if (!dev && !origin?.startsWith('https:')) {
     throw new KeyServerError('origin-missing', `no https origin is configured for ${host}:${port}`, {
       hint: 'set "origin" to the address that readers use, like https://keys.news.example',
     });
   }
+}
+
+/** Whether only this machine, or a private network, can reach an address that is listened on. A name is resolved later, and so is not. */
+function isWithinReach(host: string): boolean {
+  const family = isIP(host);
+  if (family === 0) return isLoopback(host);
+  return PRIVATE.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }
 
 function originOf({ origin }: DoorConfig): string {

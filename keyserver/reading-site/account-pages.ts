@@ -170,7 +170,8 @@ function limit(requests: number, countedBy: CountedBy): RequestHandler {
   return limitRequests(requests, countedBy, refuseTooMany);
 }
 
-const refuseTooMany: RequestHandler = (_request, _response, next) =>
+/** Answers 429. */
+export const refuseTooMany: RequestHandler = (_request, _response, next) =>
   next(new KeyServerError('too-many-requests', 'too many attempts'));
 
 const noStore: RequestHandler = (_request, response, next) => {

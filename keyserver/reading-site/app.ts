@@ -6,10 +6,10 @@ import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } 
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
-import type { RequestLimits } from '../http/limits.ts';
+import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { type ProviderReader, siteReadAt } from '../provider.ts';
 import type { KeyServerState } from '../state.ts';
-import { type AccountPages, addAccountPages, sendSignIn, subscriberOf } from './account-pages.ts';
+import { type AccountPages, addAccountPages, refuseTooMany, sendSignIn, subscriberOf } from './account-pages.ts';
 import type { ContentHosts } from './content-host.ts';
 import { sendDocument } from './documents.ts';
 import { type Masthead, refusalPage } from './pages.ts';
@@ -37,7 +37,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   );
   addAccountPages(app, pages);
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
-  app.use(named, methods(pages), ownPagesOnly(pages), async (request, response) => {
+  app.use(named, documentLimit(options), methods(pages), ownPagesOnly(pages), async (request, response) => {
     const subscriber = subscriberOf(pages, request);
     await sendDocument({ ...options, state }, { provider: await provider.read(), subscriber }, request, response);
   });
@@ -50,6 +50,11 @@ const named: RequestHandler = (_request, response, next) => {
   response.locals.route = 'document';
   next();
 };
+
+/** Public documents need no signing in, and the whole of one is fetched and checked for the least part of it. */
+function documentLimit({ limits }: ReadingSiteOptions): RequestHandler {
+  return limitRequests(limits.documentsPerAddress, 'address', refuseTooMany, { failuresOnly: false });
+}
 
 function methods(pages: AccountPages): RequestHandler {
   return async (request, response, next) => {

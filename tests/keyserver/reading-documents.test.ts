@@ -394,6 +394,27 @@ describe('the reading site', () => {
     expect(status).toBe(421);
   });
 
+  it('attack 65: turns away an address that asks for too many documents, and no other', async () => {
+    const limited = await startRig({ limits: { documentsPerAddress: 3 } });
+    try {
+      const { host, server } = limited;
+      await publish(limited.publisher, host, FRONT);
+      const reader = createReader(server.readingUrl);
+      const ask = async () => (await reader.get('/', { range: 'bytes=-1' })).status;
+      expect([await ask(), await ask(), await ask()]).toEqual([206, 206, 206]);
+      const fetched = host.requests.length;
+      expect([await ask(), host.requests.length]).toEqual([429, fetched]);
+      expect((await reader.get('/-/sign-in')).status).toBe(200);
+      const options = { localAddress: '127.0.5.1', agent: false };
+      const other = new Promise((resolve) => {
+        httpRequest(server.readingUrl, options, (response) => resolve(response.resume().statusCode)).end();
+      });
+      expect(await other).toBe(200);
+    } finally {
+      await limited.close();
+    }
+  });
+
   it('has no page of its own that is not known', async () => {
     await expectRefusal(anna, '/-/nothing', 404, 'not-found');
     expect((await anna.get('/-/')).headers.location).toBe('/-/account');

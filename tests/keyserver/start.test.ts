@@ -9,6 +9,8 @@ import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
 import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config.ts';
 import { configTemplate } from '../../keyserver/config-template.ts';
+import { checkDoor } from '../../keyserver/http/listen.ts';
+import { createMasterKey, readMasterKeys } from '../../keyserver/master-key.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
@@ -76,6 +78,14 @@ describe('the first run', () => {
         masterKey: file('master.key'),
       });
     }
+  });
+
+  it('attack 66: makes a master key beside the half of one that a killed run of the same process id left', async () => {
+    const halves = [`master.key.${process.pid}.new`, 'master.key.new', 'master.key.new-0123abcd'];
+    for (const name of halves) writeFileSync(file(name), 'half');
+    createMasterKey(file('master.key'));
+    expect(readMasterKeys(file('master.key')).size).toBe(1);
+    expect(readdirSync(folder).sort()).toEqual(['master.key', ...halves].sort());
   });
 
   it('keeps what is there when it runs again', async () => {
@@ -156,6 +166,27 @@ describe('the key server refuses to start', () => {
     writeConfiguration({ behindProxy: true });
     await expectRefusal('origin-missing', /no https origin is configured/, started);
   });
+
+  it.each(['0.0.0.0', '::', '203.0.113.7', '172.32.0.1', '2001:db8::1', '::ffff:203.0.113.7', 'keys.news.example'])(
+    'behind a proxy at %s, where others could reach it',
+    async (host) => {
+      const origins = { origin: 'https://keys.news.example', reading: { origin: 'https://read.news.example', listen } };
+      writeConfiguration({ behindProxy: true, ...origins, listen: { host, port: 0 } });
+      const started = () => startKeyServer(readConfig(file('keyserver.json')));
+      await expectRefusal('plain-http-refused', /nobody but the proxy may reach the port/, started);
+      writeConfiguration({ behindProxy: true, ...origins, reading: { ...origins.reading, listen: { host, port: 0 } } });
+      await expectRefusal('plain-http-refused', /nobody but the proxy may reach the port/, started);
+    },
+  );
+
+  it.each(['127.0.0.1', '::1', 'localhost', '10.1.2.3', '172.31.0.1', '192.168.1.1', 'fd00::1'])(
+    'but not behind a proxy at %s',
+    (host) => {
+      const door = { origin: 'https://keys.news.example', listen: { host, port: 0 } };
+      const config = { ...door, reading: door, behindProxy: true, data: '', masterKey: '', publicKey: '' };
+      expect(() => checkDoor(door, config)).not.toThrow();
+    },
+  );
 
   it('on a port in use', async () => {
     const taken = createServer();

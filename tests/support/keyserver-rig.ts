@@ -90,4 +90,5 @@ const GENEROUS: RequestLimits = {
   signInsPerName: 1000,
   joinsPerAddress: 1000,
   joinsTotal: 1000,
+  documentsPerAddress: 10_000,
 };
