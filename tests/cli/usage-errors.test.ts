@@ -9,7 +9,11 @@ describe('wrong arguments are said in lower case, without a full stop, and with 
       /^wispr: 'apache' cannot stand for name; allowed choices are [a-z, ]+\n/,
       'wispr cache-config --help',
     ],
-    [['bind', 'a', 'b'], /^wispr: too many arguments for 'bind'; expected 1 argument but got 2: a, b\n/, 'wispr bind --help'],
+    [
+      ['bind', 'a', 'b'],
+      /^wispr: too many arguments for 'bind'; expected 1 argument but got 2: a, b\n/,
+      'wispr bind --help',
+    ],
     [['init'], /^wispr: missing required argument 'url'\n/, 'wispr init --help'],
     [['admin', 'import', '--no'], /^wispr: unknown option '--no'\n/, 'wispr admin import --help'],
     [
