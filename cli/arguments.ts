@@ -4,5 +4,5 @@ import { UsageError } from './voice.ts';
 
 /** @throws UsageError if there is nothing at `path` */
 export function checkReadable(path: string): void {
-  if (!existsSync(path)) throw new UsageError(`there is no ${path}`);
+  if (!existsSync(path)) throw new UsageError(`there is no ${path}`, { hint: 'check the path' });
 }

@@ -3,6 +3,7 @@
  * to standard error, results to standard output, so that pipes carry results only.
  */
 import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
+import { hintFor } from './hints.ts';
 
 /** What the exit codes mean: good, failed, typed wrong, and `verify` found something. */
 export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
@@ -31,7 +32,8 @@ export function explain(error: unknown): number {
     return EXIT.failed;
   }
   say(error.code === 'usage' ? error.message : `${error.message} [${error.code}]`);
-  if (error.hint) say(`hint: ${error.hint}`);
+  const hint = error.hint ?? hintFor(error.code);
+  if (hint) say(`hint: ${hint}`);
   return error.typed ? EXIT.usage : EXIT.failed;
 }
 

@@ -16,6 +16,7 @@ export type KeyServerErrorCode =
   | 'master-key-malformed'
   | 'master-key-exposed'
   | 'master-key-wrong'
+  | 'database-missing'
   | 'database-damaged'
   | 'database-foreign'
   | 'database-newer'

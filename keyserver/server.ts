@@ -81,8 +81,8 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
   const state = await openState(config, options.now);
   const listeners: Listener[] = [];
   try {
-    listeners.push(await listenFor(config));
-    listeners.push(await listenFor(config.reading));
+    listeners.push(await listenFor(config, 'listen'));
+    listeners.push(await listenFor(config.reading, 'reading.listen'));
     return await serve(config, state, listeners, options);
   } catch (error) {
     await Promise.all(listeners.map(({ close }) => close()));

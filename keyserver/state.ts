@@ -40,8 +40,10 @@ export interface KeyServerState {
  */
 export async function openState(config: KeyServerConfig, now: () => number = nowInSeconds): Promise<KeyServerState> {
   if (databaseExists(config.data)) return openExisting(config, now);
-  if (!existsSync(config.masterKey)) createMasterKey(config.masterKey);
+  // The key is looked for first: whoever makes both at this moment makes the database before it.
+  if (existsSync(config.masterKey) && !existsSync(config.data)) throw databaseMissing(config);
   createFile(config.data, '', 0o600); // SQLite gives its other files the same rights
+  if (!existsSync(config.masterKey)) createMasterKey(config.masterKey);
   return prepare(config, await Vault.create(readMasterKeys(config.masterKey)), now);
 }
 
@@ -72,6 +74,17 @@ export async function withState<Result>(
   } finally {
     state.database.close();
   }
+}
+
+/** An empty database in its place would be a loss that nobody notices. */
+function databaseMissing({ data, masterKey }: KeyServerConfig): KeyServerError {
+  return new KeyServerError(
+    'database-missing',
+    `there is no database at ${data}, but its master key is at ${masterKey}`,
+    {
+      hint: 'put back a backup of the database, or move the master key away to start anew; nothing was changed',
+    },
+  );
 }
 
 async function openExisting(config: KeyServerConfig, now: () => number): Promise<KeyServerState> {

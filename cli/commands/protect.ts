@@ -59,7 +59,8 @@ async function protect(site: string | undefined, options: Options): Promise<void
 function locateConfiguration(site: string | undefined, config: string | undefined): string {
   if (site !== undefined && config !== undefined) throw new UsageError('name either SITE or -c FILE, not both');
   const named = config ?? site ?? '.';
-  if (!existsSync(named)) throw new UsageError(`there is no ${named}`);
+  if (!existsSync(named))
+    throw new UsageError(`there is no ${named}`, { hint: 'name the directory where wispr.json is' });
   const file = statSync(named).isDirectory() ? join(named, CONFIGURATION_FILE) : named;
   if (existsSync(file)) return file;
   throw new UsageError(`there is no ${file}`, {

@@ -50,7 +50,11 @@ async function verify(named: string | undefined, paths: string[], options: Optio
 }
 
 function check(place: string, paths: string[], { publisher, site, quiet }: Options): Promise<VerifyReport> {
-  if (publisher !== undefined && !isKeyId(publisher)) throw new UsageError(`${publisher} is not a key id`);
+  if (publisher !== undefined && !isKeyId(publisher)) {
+    throw new UsageError(`${publisher} is not a key id`, {
+      hint: 'a key id has 43 characters; "wispr protect" says which one is the publisher\'s',
+    });
+  }
   if (site !== undefined && !isSite(site)) throw new UsageError(`${site} is not a host name`);
   const expected = { ...(publisher && { publisher }), ...(site && { site }) };
   if (/^https?:\/\//i.test(place)) {

@@ -53,15 +53,16 @@ export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfi
 /**
  * Listens for a door that {@link checkDoor} has passed.
  *
+ * @param member - what the configuration calls its address
  * @throws KeyServerError `certificate-…`, `port-in-use`, `listen-failed`
  */
-export async function listenFor(door: DoorConfig): Promise<Listener> {
+export async function listenFor(door: DoorConfig, member: 'listen' | 'reading.listen'): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
   const server = door.tls ? createHttpsServer(readTls(door.tls, originOf(door)), listener) : createHttpServer(listener);
   server.requestTimeout = REQUEST_TIMEOUT;
   rememberConnections(server);
-  await listen(server, door.listen);
+  await listen(server, door.listen, member);
   const { port } = server.address() as AddressInfo;
   return {
     origin: door.origin ?? `http://${bracketed(door.listen.host)}:${port}`,
@@ -119,23 +120,27 @@ function originOf({ origin }: DoorConfig): string {
   return origin ?? 'https://localhost';
 }
 
-function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
+function listen(server: Server, address: ListenAddress, member: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => reject(describeListenError(cause, host, port)));
-    server.listen({ host, port }, resolve);
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(describeListenError(cause, address, member)));
+    server.listen(address, resolve);
   });
 }
 
-function describeListenError(cause: NodeJS.ErrnoException, host: string, port: number): KeyServerError {
+function describeListenError(
+  cause: NodeJS.ErrnoException,
+  { host, port }: ListenAddress,
+  member: string,
+): KeyServerError {
   if (cause.code === 'EADDRINUSE') {
     return new KeyServerError('port-in-use', `port ${port} on ${host} is in use`, {
       cause,
-      hint: 'does a key server run already? otherwise set another "listen.port" in the configuration',
+      hint: `does a key server run already? otherwise set another "${member}.port" in the configuration`,
     });
   }
   return new KeyServerError('listen-failed', `cannot listen on ${host}:${port}: ${systemReason(cause)}`, {
     cause,
-    hint: 'set "listen" in the configuration',
+    hint: `set "${member}" in the configuration`,
   });
 }
 

@@ -209,7 +209,7 @@ describe('wispr protect', () => {
     expect(await running.stop(signal)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'wispr: stopped; nothing was changed\n',
+      stderr: 'wispr: stopped; nothing was changed [stopped]\n',
     });
     expect((await readdir(directory)).sort()).toEqual(before);
   });
@@ -252,7 +252,7 @@ describe('wispr protect', () => {
     expect(await inSite('protect', ...withPassphrase, '-q')).toEqual(quiet);
   });
 
-  it('exits with 1 and one line for a wrong passphrase, and changes nothing', async () => {
+  it('exits with 1 and a hint for a wrong passphrase, and changes nothing', async () => {
     const wrong = join(root, 'wrong');
     await writeFile(wrong, 'not the passphrase', { mode: 0o600 });
     const before = await snapshot(site);
@@ -260,7 +260,7 @@ describe('wispr protect', () => {
     expect([code, stdout, stderr]).toEqual([
       1,
       '',
-      'wispr: the passphrase does not open publisher.keys [passphrase-wrong]\n',
+      'wispr: the passphrase does not open publisher.keys [passphrase-wrong]\nwispr: hint: try again; nobody can find out a passphrase that is lost\n',
     ]);
     expect(await snapshot(site)).toEqual(before);
   });
@@ -343,8 +343,8 @@ describe('wispr inspect', () => {
   });
 
   it('exits with 1 for other files, with 2 for none', async () => {
-    await expectError(inSite('inspect', 'wispr.json'), 1, 'not a protected object');
-    await expectError(inSite('inspect', 'nothing'), 2, 'there is no nothing');
+    await expectError(inSite('inspect', 'wispr.json'), 1, 'not a protected object', 'hint: name a .protected file');
+    await expectError(inSite('inspect', 'nothing'), 2, 'there is no nothing', 'hint: check the path');
     await expectError(inSite('inspect', 'site'), 1, 'site is a directory');
     await expectError(inSite('inspect'), 2, 'missing required argument');
   });

@@ -195,6 +195,9 @@ describe('the key server refuses to start', () => {
     await setUp();
     writeConfiguration({ reading: { listen: { ...listen, port } } });
     await expectRefusal('port-in-use', new RegExp(`port ${port} on 127.0.0.1 is in use`));
+    await expect(start()).rejects.toMatchObject({ hint: expect.stringContaining('"reading.listen.port"') });
+    writeConfiguration({ listen: { ...listen, port } });
+    await expect(start()).rejects.toMatchObject({ hint: expect.stringContaining(' "listen.port"') });
     taken.close();
   });
 
@@ -223,6 +226,15 @@ describe('the key server refuses to start', () => {
     await setUp();
     rmSync(file('master.key'));
     await expectRefusal('master-key-missing', /the master key is not at .*master\.key/);
+  });
+
+  it('when the database is missing though its master key is there', async () => {
+    await setUp();
+    for (const name of ['keyserver.db', 'keyserver.db-wal', 'keyserver.db-shm']) rmSync(file(name), { force: true });
+    await expectRefusal('database-missing', /there is no database at .*keyserver\.db/);
+    await expect(start()).rejects.toMatchObject({ hint: expect.stringMatching(/backup.*move the master key away/) });
+    rmSync(file('master.key'));
+    await (await start()).close();
   });
 
   it('attack 51: when the master key is another one', async () => {

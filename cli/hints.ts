@@ -1,0 +1,26 @@
+/** What to do about errors that do not say it themselves: those of core/, and others whose remedy lies on the command line. */
+
+/** By code; docs/errors.md says more about each. */
+const HINTS: Readonly<Record<string, string>> = {
+  'bundle-malformed': 'the publisher runs "wispr protect" again and hands over the new keys.bundle',
+  'bundle-recipient': 'give the publisher the keyserver.pub of this key server, and let them protect again',
+  'bundle-signature': 'do not import it; ask the publisher for keys.bundle again',
+  'bundle-unreadable': 'the publisher runs "wispr protect" again and hands over the new keys.bundle',
+  'carrier-malformed': 'name a whole .protected file, or a page that "wispr protect" wrote',
+  'head-length': 'name a whole .protected file, or a page that "wispr protect" wrote',
+  'key-store-damaged': 'restore publisher.keys from your backup',
+  'master-key-malformed': 'put back the copy of the master key that you keep',
+  'not-confirmed': 'run "wispr bind" again, and answer y for the sites that you want to read',
+  'object-truncated': 'the file was cut: copy it again',
+  'object-unrecognised': 'name a .protected file, or a page that "wispr protect" wrote with "carrier": "html"',
+  'object-version': 'a newer wispr made it: update this one',
+  'passphrase-wrong': 'try again; nobody can find out a passphrase that is lost',
+  'source-unreadable': 'check "source" in wispr.json, and the permissions of the files',
+  'tree-unreadable': 'check the path or the URL, and the permissions',
+  validity: 'name a day in the future, like --until 2099-06-30',
+};
+
+/** What to do about an error with this code, if there is anything to say. */
+export function hintFor(code: string): string | undefined {
+  return Object.hasOwn(HINTS, code) ? HINTS[code] : undefined;
+}
