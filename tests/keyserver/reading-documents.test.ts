@@ -399,7 +399,7 @@ describe('the reading site', () => {
     try {
       const { host, server } = limited;
       await publish(limited.publisher, host, FRONT);
-      const reader = createReader(server.readingUrl);
+      const reader = createVisitor(server.readingUrl);
       const ask = async () => (await reader.get('/', { range: 'bytes=-1' })).status;
       expect([await ask(), await ask(), await ask()]).toEqual([206, 206, 206]);
       const fetched = host.requests.length;
