@@ -18,7 +18,7 @@ export function adaptUsageErrors(program: Command): void {
  * @param text - of commander, such as `error: too many arguments for 'bind'. Expected 1 argument but got 2.`
  * @param command - as it is typed: `wispr bind`
  */
-export function adaptUsageError(text: string, command: string): string[] {
+function adaptUsageError(text: string, command: string): string[] {
   const [first = '', ...more] = text.trimEnd().split('\n');
   const said = first
     .replace(/^error: /, '')
