@@ -12,7 +12,7 @@ import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
-import { documentHeaders } from '../doors/gateway.ts';
+import { type Door, documentHeaders } from '../doors/gateway.ts';
 import { type HeaderFields, VIA } from '../doors/header-fields.ts';
 import { LIMITS } from '../limits.ts';
 import { ContentSource } from './content-source.ts';
@@ -22,6 +22,8 @@ import { fetchBlocks } from './fetch-blocks.ts';
 export interface DocumentRequest {
   readonly bound: BoundSite;
   readonly description: SiteDescription;
+  /** By which door the request came. */
+  readonly door: Door;
   /** The document's path. */
   readonly path: string;
   readonly request: IncomingMessage;
@@ -163,9 +165,9 @@ interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
 }
 
-async function represent(reader: DocumentReader, { request }: Exchange): Promise<Decorated> {
+async function represent(reader: DocumentReader, { door, request }: Exchange): Promise<Decorated> {
   const chosen = await chooseRepresentation(reader, request.headers);
-  return { ...chosen, headers: documentHeaders({ ...chosen.headers, via: VIA }) };
+  return { ...chosen, headers: documentHeaders({ ...chosen.headers, via: VIA }, door) };
 }
 
 function endNotModified(response: ServerResponse, { headers }: Decorated): void {

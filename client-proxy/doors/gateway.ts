@@ -7,6 +7,9 @@ const CLOSED_FEATURES = 'local-network=(), local-network-access=(), loopback-net
 /** What stands in `Host` for a site's gateway, before the port. */
 const GATEWAY_HOST = /^([a-z0-9-]{1,63})\.localhost$/;
 
+/** How a request for a document comes: with the site's own address through the proxy, or below `localhost`. */
+export type Door = 'gateway' | 'proxy';
+
 /** The label in a gateway's host name. */
 export function labelOf(host: string): string | undefined {
   return GATEWAY_HOST.exec(host)?.[1];
@@ -16,13 +19,14 @@ export function labelOf(host: string): string | undefined {
  * Signed headers, and at every door what keeps a decrypted page from looking around on this machine, and other sites' pages from loading
  * it. A second policy can only narrow the first.
  */
-export function documentHeaders(headers: HeaderFields): HeaderFields {
+export function documentHeaders(headers: HeaderFields, door: Door): HeaderFields {
   return {
     ...headers,
     // Of two values for one feature the later counts.
     'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES),
     'content-security-policy': both(headers['content-security-policy'], "frame-ancestors 'self'"),
-    'cross-origin-opener-policy': 'same-origin',
+    // Browsers heed it in secure contexts only, which plain http through a proxy is not, and complain elsewhere.
+    ...(door === 'gateway' && { 'cross-origin-opener-policy': 'same-origin' }),
     'cross-origin-resource-policy': 'same-origin',
   };
 }

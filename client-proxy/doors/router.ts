@@ -8,7 +8,7 @@ import type { Upstream } from '../content/upstream.ts';
 import { serveDocument } from '../documents/document-door.ts';
 import { ReaderError } from '../errors.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
-import { labelOf } from './gateway.ts';
+import { type Door, labelOf } from './gateway.ts';
 import { serveHome } from './home.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
@@ -75,7 +75,7 @@ export class Router {
         `everything of ${bound.site} comes from its publication, nothing from port ${target.port}`,
       );
     welcome(call, `http://${bound.site}`);
-    return this.#serve(call, bound, target.path);
+    return this.#serve(call, bound, target.path, 'proxy');
   }
 
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
@@ -95,10 +95,10 @@ export class Router {
       );
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
-    return this.#serve(call, bound, path);
+    return this.#serve(call, bound, path, 'gateway');
   }
 
-  async #serve(call: Call, bound: BoundSite, target: string): Promise<void> {
+  async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {
     const { description } = bound;
     if (description === undefined)
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
@@ -116,7 +116,7 @@ export class Router {
     if (path === undefined) throw new ReadingError('path-refused', 'the address has a spelling that no document has');
     const renewing = bound.descriptor.ensure();
     const current = renewing && (await renewing) ? await this.#reread(bound) : { bound, description };
-    await serveDocument(this.#options.upstream, { ...current, path, request, response });
+    await serveDocument(this.#options.upstream, { ...current, door, path, request, response });
   }
 
   /** After its descriptor was renewed. */

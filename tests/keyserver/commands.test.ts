@@ -123,12 +123,9 @@ describe('beside the running key server', () => {
     await runWispr(['admin', 'revoke', 'dora'], { cwd: folder });
     const back = JSON.parse((await runWispr(['invite', 'dora', '--sets', 'day-2', '--json'], { cwd: folder })).stdout);
     expect(back).toMatchObject({ created: false, grants: [{ pattern: 'day-2' }], kept: [] });
-<<<<<<< HEAD
-=======
     await runWispr(['admin', 'revoke', 'dora'], { cwd: folder });
     const again = JSON.parse((await runWispr(['invite', 'dora', '--json'], { cwd: folder })).stdout);
     expect(again.grants).toMatchObject([{ pattern: '*' }]);
->>>>>>> mend3
   });
 
   it('revoking is felt at once', async () => {
