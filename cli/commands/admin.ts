@@ -20,16 +20,16 @@ interface Options {
 /** `wispr admin`: what the operator does beside the running key server. */
 export function addAdminCommand(program: Command): void {
   const admin = program.command('admin').description("look after a key server's publisher, sets and subscribers");
-  addSubcommand(admin, 'import <FILE>', "import the publisher's sealed key bundle").action(runImport);
+  addSubcommand(admin, 'import <file>', "import the publisher's sealed key bundle").action(runImport);
   addSubcommand(admin, 'list', 'show sets, subscribers, devices and accounts').action(runList);
-  addSubcommand(admin, 'revoke <NAME>', 'end a subscription: devices are refused, sessions end').action(runRevoke);
+  addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end').action(runRevoke);
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {
   return admin
     .command(nameAndArguments)
     .description(description)
-    .option('-c, --config <FILE>', "the key server's configuration", DEFAULT_CONFIG_FILE)
+    .option('-c, --config <file>', "the key server's configuration", DEFAULT_CONFIG_FILE)
     .option('--json', 'print JSON');
 }
 

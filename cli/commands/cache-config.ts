@@ -72,8 +72,8 @@ export function addCacheConfigCommand(program: Command): void {
   const command = program
     .command('cache-config')
     .summary('print a working configuration for nginx, Varnish or Squid')
-    .description('Prints a commented configuration: nginx as content host, varnish in front of it, squid for readers.')
-    .addArgument(new Argument('<name>', 'which server').choices(CACHE_NAMES))
+    .description('print a commented configuration: nginx as content host, varnish in front of it, squid for readers')
+    .addArgument(new Argument('<server>', 'which server').choices(CACHE_NAMES))
     .option('--listen <host:port>', 'IP address and port to listen on', endpoint)
     .option('--state-directory <dir>', 'where the server keeps its files')
     .option('--root <dir>', 'nginx: the protected site')
@@ -84,9 +84,9 @@ export function addCacheConfigCommand(program: Command): void {
     .option('--max-age <seconds>', 'nginx: how long caches may keep an answer', wholeNumber)
     .option('--backend <host:port>', 'varnish: the content host', endpoint)
     .option('--client <network>', 'squid: who may use it (repeatable)', collect)
-    .option('--memory <MB>', 'varnish, squid: memory for the cache', wholeNumber)
-    .option('--disk <MB>', 'squid: disk for the cache, 0 for none', wholeNumber)
-    .option('--largest <MB>', 'varnish, squid: the largest object that is kept', wholeNumber);
+    .option('--memory <mb>', 'varnish, squid: memory for the cache', wholeNumber)
+    .option('--disk <mb>', 'squid: disk for the cache, 0 for none', wholeNumber)
+    .option('--largest <mb>', 'varnish, squid: the largest object that is kept', wholeNumber);
   command.action((name: CacheName, options: CacheConfigOptions) => {
     command
       .configureOutput()

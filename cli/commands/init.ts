@@ -14,7 +14,7 @@ export function addInitCommand(program: Command): void {
   program
     .command('init')
     .summary('make the keys and the configuration of a site')
-    .description('Makes wispr.json and publisher.keys, the key store that stays offline, in this directory.')
+    .description('make wispr.json and publisher.keys, the key store that stays offline, in this directory')
     .argument('<url>', 'the site, such as https://news.example')
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
     .option('--json', 'print one JSON object')

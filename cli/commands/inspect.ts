@@ -10,7 +10,7 @@ export function addInspectCommand(program: Command): void {
   program
     .command('inspect')
     .summary('show what a protected object says about itself')
-    .description('Shows the head of a .protected file or of an HTML page that carries one. Nothing is proved by it.')
+    .description('show the head of a .protected file or of an HTML page that carries one; nothing is proved by it')
     .argument('<file>', 'the protected object')
     .option('--json', 'print one JSON object')
     .action(inspect);

@@ -22,14 +22,11 @@ export function addInviteCommand(program: Command): void {
   program
     .command('invite')
     .description('create or extend a subscriber, and print two one-time links')
-    .argument('NAME', 'the name of the subscriber, by which they also sign in')
-    .option('-c, --config <FILE>', "the key server's configuration", DEFAULT_CONFIG_FILE)
-    .option(
-      '--sets <PATTERN,…>',
-      'which sets, * standing for any characters (default: all, or what was granted before)',
-    )
-    .option('--until <DATE>', 'last day of the subscription, like 2027-06-30 (default: no end)')
-    .option('--valid <DAYS>', 'how long the links can be used (default: 7)')
+    .argument('<name>', 'the name of the subscriber, by which they also sign in')
+    .option('-c, --config <file>', "the key server's configuration", DEFAULT_CONFIG_FILE)
+    .option('--sets <patterns>', 'which sets, * standing for any characters (default: all, or what was granted before)')
+    .option('--until <date>', 'last day of the subscription, like 2027-06-30 (default: no end)')
+    .option('--valid <days>', 'how long the links can be used (default: 7)')
     .option('--json', 'print JSON')
     .action(run);
 }

@@ -19,7 +19,7 @@ export function addKeyServerCommand(program: Command): void {
   program
     .command('keyserver')
     .description('run the key server and its reading site; the first run writes a configuration and makes the keys')
-    .option('-c, --config <FILE>', 'configuration', DEFAULT_CONFIG_FILE)
+    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
     .option('--dev', 'plain HTTP on loopback, for trying things out')
     .option('--json', 'print one line of JSON when ready')
     .action(run);

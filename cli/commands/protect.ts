@@ -24,7 +24,7 @@ export function addProtectCommand(program: Command): void {
   program
     .command('protect')
     .summary('encrypt and sign a site, ready for any web host')
-    .description('Makes the protected form of a site, as its wispr.json says. A failure leaves everything as it was.')
+    .description('make the protected form of a site, as its wispr.json says; a failure leaves everything as it was')
     .argument('[site]', 'the directory of wispr.json (default: this one)')
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('--out <dir>', 'where to write, instead of "out" in the configuration')

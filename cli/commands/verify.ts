@@ -18,11 +18,11 @@ interface Options {
   json?: boolean;
 }
 
-const DESCRIPTION = `Checks a protected site without any secret key: the host proof, the descriptor, the signature, place and every block of each
-object, every public file, and that nothing else lies there. DIR is a protected directory. For a URL, name the documents:
-there is no signed list of them yet, so only / and the paths that are given can be checked.
+const DESCRIPTION = `check a protected site without any secret key: the host proof, the descriptor, the signature, place and every block of each object, every public file, and that nothing else lies there
 
-Exit code 3 if anything is found.`;
+for a URL, name the documents: there is no signed list of them yet, so only / and the paths that are given can be checked
+
+exit code 3 if anything is found`;
 
 /** `wispr verify [DIR|URL] [PATH…]` */
 export function addVerifyCommand(program: Command): void {

@@ -3,6 +3,9 @@ import { normaliseCode } from '../../core/keys/binding.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { ReaderError } from '../errors.ts';
 
+/** Where the reading site takes the invitations of browsers. */
+const BROWSER_LINK_PATH = '/-/join';
+
 export interface InvitationLink {
   /** Origin of the key server. */
   readonly keyServer: string;
@@ -19,6 +22,12 @@ export function parseInvitationLink(text: string): InvitationLink {
   if (!url || url.username || url.password || url.search) throw malformed('that is not the link of an invitation');
   if (!isOrigin(url.origin, { allowLoopback: true }))
     throw malformed('the address of a key server begins with https://');
+  if (url.pathname === BROWSER_LINK_PATH) {
+    throw new ReaderError('link-malformed', 'this link of the invitation is for a browser', {
+      typed: true,
+      hint: 'take the other one, for the Reader: it has # right behind the address of the key server',
+    });
+  }
   if (url.pathname !== '/') throw malformed('the address of a key server has no path');
   return { keyServer: url.origin, code: rest.length === 0 ? undefined : parseCode(rest.join('#')) };
 }

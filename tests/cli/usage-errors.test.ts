@@ -6,7 +6,7 @@ describe('wrong arguments are said in lower case, without a full stop, and with 
   it.each([
     [
       ['cache-config', 'apache'],
-      /^wispr: 'apache' cannot stand for name; allowed choices are [a-z, ]+\n/,
+      /^wispr: 'apache' cannot stand for server; allowed choices are [a-z, ]+\n/,
       'wispr cache-config --help',
     ],
     [

@@ -276,6 +276,11 @@ describe('the exchange', () => {
       'javascript:alert(1)',
     ])
       await expect(bind({ link: bad })).rejects.toMatchObject({ code: 'link-malformed' });
+    await expect(bind({ link: 'https://read.example/-/join#0000000000000000' })).rejects.toMatchObject({
+      code: 'link-malformed',
+      message: expect.stringContaining('for a browser'),
+      hint: expect.stringContaining('the other one'),
+    });
   });
 
   it('without a code wants an earlier binding', async () => {

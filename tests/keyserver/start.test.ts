@@ -88,6 +88,20 @@ describe('the first run', () => {
     expect(readdirSync(folder).sort()).toEqual(['master.key', ...halves].sort());
   });
 
+  it('writes no second configuration beside a key server, for a misspelt name', async () => {
+    await runWispr(['keyserver'], { cwd: folder });
+    const before = readdirSync(folder);
+    for (const missing of ['keyserver.jsn', 'keyserver.json']) {
+      const { code, stdout, stderr } = await runWispr(['keyserver', '-c', missing], { cwd: folder });
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(
+        /^wispr: there is no .*keyserver\.jso?n, and none was written beside .*\nwispr: hint: name the/,
+      );
+      expect(readdirSync(folder)).toEqual(before.filter((name) => existsSync(file(name))));
+      rmSync(file('keyserver.json'), { force: true }); // the database alone says as much
+    }
+  });
+
   it('keeps what is there when it runs again', async () => {
     await runWispr(['keyserver'], { cwd: folder });
     const names = ['keyserver.json', 'master.key', 'keyserver.pub'];

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -126,7 +126,7 @@ describe('a site is refused, by name and before anything is written, for', () =>
   });
 
   it('having no documents', async () => {
-    workspace = await createWorkspace({ '.hidden': 'x' });
+    await rename(join(workspace.source, 'good.html'), join(workspace.source, '.hidden'));
     await expectRefusal('source-refused', 'holds no documents');
   });
 });
@@ -160,7 +160,7 @@ describe('a workspace is refused', () => {
 
   it('without its source', async () => {
     await configure({ source: 'elsewhere' });
-    await expectRefusal('source-unreadable', 'there is no ', 'elsewhere');
+    await expectRefusal('source-unreadable', 'elsewhere', 'there is no ');
   });
 
   it('whose keys would be published with it', async () => {

@@ -1,0 +1,21 @@
+/** The help of every command, in one voice. */
+import { describe, expect, it } from 'vitest';
+import { runWispr } from '../support/wispr.ts';
+
+const ORDER = ['init', 'protect', 'verify', 'inspect', 'keyserver', 'admin', 'invite', 'proxy', 'bind', 'cache-config'];
+
+describe('wispr --help', () => {
+  it('names the commands in the order of the work', async () => {
+    const { stdout } = await runWispr(['--help']);
+    const [, commands = ''] = stdout.split('Commands:\n');
+    expect([...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name)).toEqual([...ORDER, 'help']);
+  });
+
+  it.each(ORDER)('%s: lower case, without full stop, placeholders as well', async (command) => {
+    const { code, stdout } = await runWispr([command, '--help']);
+    expect(code).toBe(0);
+    const [, description = ''] = stdout.split('\n\n');
+    expect(description).toMatch(/^[a-z][\s\S]*[^.]$/);
+    expect(stdout.match(/<[^>]*[A-Z][^>]*>/g)).toBeNull();
+  });
+});
