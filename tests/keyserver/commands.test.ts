@@ -149,7 +149,7 @@ describe('beside the running key server', () => {
 
 describe('wrong arguments', () => {
   it.each([
-    [['invite'], 2, /missing required argument 'NAME'/],
+    [['invite'], 2, /missing required argument 'name'/],
     [['invite', 'anna', '--until', '2099-02-30'], 2, /"2099-02-30" is not a date/],
     [['invite', 'anna', '--until', '2001-01-01'], 2, /not in the future/],
     [['invite', 'anna', '--valid', 'soon'], 2, /1 to 90 whole days/],
