@@ -19,3 +19,11 @@ export async function gatewayLabel(site: string): Promise<string> {
     .slice(0, MAXIMUM_LABEL - HASH_CHARACTERS - 1);
   return `${name.replace(/-$/, '')}-${hash}`;
 }
+
+/** What stands in `Host` for a site's gateway, before the port. */
+const GATEWAY_HOST = /^([a-z0-9-]{1,63})\.localhost$/;
+
+/** The label in a gateway's host name. */
+export function labelOf(host: string): string | undefined {
+  return GATEWAY_HOST.exec(host)?.[1];
+}

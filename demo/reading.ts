@@ -30,10 +30,14 @@ export interface ReadingTask {
 
 const AT_ONCE = 8;
 
+/** Plain HTTP goes to a proxy in absolute form, not through a tunnel, which the Reader could not look into. */
+export function throughProxy(url: string): ProxyAgent {
+  return new ProxyAgent({ uri: url, proxyTunnel: false });
+}
+
 /** Reads every document and compares it with the file that it was made from. */
 export async function readSite(task: ReadingTask): Promise<ReadingReport> {
-  // Plain HTTP goes to a proxy in absolute form, not through a tunnel, which the Reader could not look into.
-  const dispatcher = new ProxyAgent({ uri: task.proxy, proxyTunnel: false });
+  const dispatcher = throughProxy(task.proxy);
   const start = performance.now();
   const waiting = task.paths.values();
   const outcomes: Outcome[] = [];

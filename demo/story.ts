@@ -1,11 +1,11 @@
 /** The journey of a site from its publisher to two readers, told step by step. */
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { ProxyAgent, request } from 'undici';
+import { request } from 'undici';
 import { OBJECT_SUFFIX, objectUrlPathOf, urlPathOf } from '../core/site/path.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import type { ContentHost } from './hosts.ts';
-import { type ReadingReport, readSite } from './reading.ts';
+import { type ReadingReport, readSite, throughProxy } from './reading.ts';
 import type { SiteSettings } from './site.ts';
 import type { Person, World } from './world.ts';
 
@@ -202,7 +202,7 @@ async function tamperWithOne(
   path: string,
 ): Promise<{ text: string; code: string; good: boolean }> {
   cache.tamperWith(objectUrlPathOf(path));
-  const dispatcher = new ProxyAgent({ uri: proxy, proxyTunnel: false });
+  const dispatcher = throughProxy(proxy);
   const { statusCode, body } = await request(`http://${site}${urlPathOf(path)}`, { dispatcher });
   const page = await body.text();
   await dispatcher.close();

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
-import type { HeaderFields } from '../doors/header-fields.ts';
+import type { HeaderFields } from '../answer-fields.ts';
 
 export interface Delivery {
   readonly status: number;

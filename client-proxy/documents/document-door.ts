@@ -10,13 +10,13 @@ import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { type HeaderFields, VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
-import { type Door, documentHeaders } from '../doors/gateway.ts';
-import { type HeaderFields, VIA } from '../doors/header-fields.ts';
 import { LIMITS } from '../limits.ts';
 import { ContentSource } from './content-source.ts';
 import { deliver } from './delivery.ts';
+import { type Door, documentHeaders } from './document-headers.ts';
 import { fetchBlocks } from './fetch-blocks.ts';
 
 export interface DocumentRequest {

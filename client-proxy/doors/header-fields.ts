@@ -2,12 +2,7 @@
  * Header fields of messages that pass through, as Node.js and undici give them: a flat list, names and values alternating, so that
  * order, case and repetition stay as they were. RFC 9110 section 7.6.
  */
-
-/** Header fields of an answer of this program's own, by name. */
-export type HeaderFields = Record<string, string | string[]>;
-
-/** Every answer of this program names the hop. */
-export const VIA = '1.1 wispr';
+import { VIA } from '../answer-fields.ts';
 
 /** Fields that concern one connection only. */
 const HOP_BY_HOP = new Set([

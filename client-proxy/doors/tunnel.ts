@@ -3,6 +3,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
+import { VIA } from '../answer-fields.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import { redirect } from '../content/connect-to.ts';
 import { isOwnPort, loop } from '../content/connector.ts';
@@ -11,7 +12,6 @@ import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { refusalPage } from '../pages/refusal.ts';
 import { PAGE_HEADERS, renderPage } from '../pages/template.ts';
-import { VIA } from './header-fields.ts';
 import { parseAuthority } from './request-target.ts';
 
 export interface TunnelOptions {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
-import { VIA } from '../doors/header-fields.ts';
+import { VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
 import { PAGE_HEADERS, type Page, renderPage } from './template.ts';
 import { refusalText } from './texts.ts';

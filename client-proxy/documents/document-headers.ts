@@ -1,19 +1,11 @@
-/** The gateway: connected sites below `localhost`, a secure context for browsers without any settings. */
-import type { HeaderFields } from './header-fields.ts';
+/** The headers with which a document leaves this program, by whichever door. */
+import type { HeaderFields } from '../answer-fields.ts';
 
 /** Decrypted pages come from this machine; that must not let them look around on it. */
 const CLOSED_FEATURES = 'local-network=(), local-network-access=(), loopback-network=()';
 
-/** What stands in `Host` for a site's gateway, before the port. */
-const GATEWAY_HOST = /^([a-z0-9-]{1,63})\.localhost$/;
-
 /** How a request for a document comes: with the site's own address through the proxy, or below `localhost`. */
 export type Door = 'gateway' | 'proxy';
-
-/** The label in a gateway's host name. */
-export function labelOf(host: string): string | undefined {
-  return GATEWAY_HOST.exec(host)?.[1];
-}
 
 /**
  * Signed headers, and at every door what keeps a decrypted page from looking around on this machine, and other sites' pages from loading
