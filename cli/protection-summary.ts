@@ -17,7 +17,7 @@ export function describeProtection(summary: ProtectSummary): string {
     '',
     `  ${size(bytesIn)} of site became ${size(bytesOut)} in ${place(out)}: put that directory on your web host, whole`,
     ...describeBundle(summary),
-    `  publisher key ${summary.publisher}`,
+    `  publisher ${summary.publisher}`,
   ].join('\n');
 }
 

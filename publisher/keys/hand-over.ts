@@ -3,11 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { concat, utf8 } from '../../core/encoding/bytes.ts';
 import { type BundledSet, encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { checkXwingPublicKey } from '../../core/keys/device.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../core/object/writer.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
@@ -54,8 +56,17 @@ export async function readRecipient(file: string): Promise<Uint8Array | undefine
   return key;
 }
 
+/** Stands in for the publication's first root until the key store holds one. */
+export function firstRootOf(publisher: PublisherIdentity): Uint8Array {
+  return concat(utf8('wispr/1 stand-in for a root\n'), publisher.publicKey);
+}
+
 /** The signed provider descriptor. */
-export function makeDescriptor(configuration: Configuration, publisher: PublisherIdentity, now: number): Uint8Array {
+export async function makeDescriptor(
+  configuration: Configuration,
+  publisher: PublisherIdentity,
+  now: number,
+): Promise<Uint8Array> {
   const { site, name = site, content, reading, keyServer } = configuration;
   const descriptor = {
     expires: now + DESCRIPTOR_VALIDITY,
@@ -63,6 +74,7 @@ export function makeDescriptor(configuration: Configuration, publisher: Publishe
     keyServer,
     name,
     publisherKey: toBase64url(publisher.publicKey),
+    root: await rootIdOf(firstRootOf(publisher)),
     sites: [{ content: typeof content === 'string' ? [content] : content, reading, site }],
   };
   return encodeDescriptor(descriptor, publisher.secretKey);
@@ -78,5 +90,10 @@ export async function makeBundle(
 ): Promise<Uint8Array> {
   const bundled: BundledSet[] = sets.map(({ id, key, name }) => ({ id, key: toBase64url(key), name, site }));
   const about = { issued: now, serial: contents.serial, workspace: toBase64url(contents.workspace) };
-  return encodeBundle({ descriptor: toBase64url(descriptor), sets: bundled }, about, recipient, publisher);
+  const payload = {
+    descriptor: toBase64url(descriptor),
+    root: toBase64url(firstRootOf(publisher)),
+    sets: bundled,
+  };
+  return encodeBundle(payload, about, recipient, publisher);
 }

@@ -4,7 +4,8 @@ import { join, resolve } from 'node:path';
 import { randomBytes } from '#primitives';
 import { reasonOf } from '../../core/errors.ts';
 import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
-import { KEY_LENGTH, keyIdOf } from '../../core/keys/key-id.ts';
+import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { readConfiguration } from '../configuration/read.ts';
@@ -12,7 +13,14 @@ import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { forEachInFlight } from '../in-flight.ts';
 import { type FileUpdate, prepareFile, removeLeftovers } from '../keys/file-update.ts';
-import { makeBundle, makeDescriptor, type NamedSet, readRecipient, recipientFileOf } from '../keys/hand-over.ts';
+import {
+  firstRootOf,
+  makeBundle,
+  makeDescriptor,
+  type NamedSet,
+  readRecipient,
+  recipientFileOf,
+} from '../keys/hand-over.ts';
 import { type KeyStoreContents, type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { makeDirectories, toOutput, type WritingContext, writeDocument } from './document.ts';
@@ -63,6 +71,8 @@ interface Run {
   readonly workspace: Workspace;
   readonly configuration: Configuration;
   readonly keyStore: OpenKeyStore;
+  /** The publisher's identity. */
+  readonly root: KeyId;
   readonly plan: Plan;
   /** The output directory, with links resolved. */
   readonly out: string;
@@ -78,13 +88,14 @@ async function prepare(workspace: Workspace, configuration: Configuration, optio
   const out = resolveOutput(options.out ?? configuration.out, source, workspace);
   const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
   const plan = await makePlan(source, configuration);
-  const recovered = await recoverOutput(out, keyStore.publisher.id);
-  await checkReplaceable(out, keyStore.publisher.id);
+  const root = await rootIdOf(firstRootOf(keyStore.publisher));
+  const recovered = await recoverOutput(out, root);
+  await checkReplaceable(out, root);
   for (const file of [workspace.keyStore, workspace.bundle]) await toOutput(file, removeLeftovers(file));
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const sets = await nameSets(keyStore.contents, countSets(plan).keys());
   const now = options.now ?? nowInSeconds();
-  return { workspace, configuration, keyStore, plan, out, recovered, recipient, sets, now };
+  return { workspace, configuration, keyStore, root, plan, out, recovered, recipient, sets, now };
 }
 
 /** The keys of the workspace, and a fresh one for each set that has none. */
@@ -100,7 +111,7 @@ async function nameSets({ sets }: KeyStoreContents, used: Iterable<string>): Pro
  */
 async function writeAndSwap(run: Run, { onProgress, signal }: ProtectOptions): Promise<number> {
   checkNotStopped(signal);
-  const staging = await beginOutput(run.out, run.keyStore.publisher.id);
+  const staging = await beginOutput(run.out, run.root);
   const updates: FileUpdate[] = [];
   try {
     const bytesOut = await writeDocuments(run, staging, { onProgress, signal });
@@ -166,7 +177,7 @@ function checkNotStopped(signal: AbortSignal | undefined): void {
 /** The descriptor; the key store, if it changed; and the bundle, if there is somebody to seal it to. Key store first. */
 async function prepareKeyFiles(run: Run, staging: Staging, updates: FileUpdate[]): Promise<void> {
   const { workspace, configuration, keyStore, recipient, sets, now } = run;
-  const descriptor = makeDescriptor(configuration, keyStore.publisher, now);
+  const descriptor = await makeDescriptor(configuration, keyStore.publisher, now);
   await toOutput(run.out, writeFile(join(staging.directory, DESCRIPTOR_PATH), descriptor));
   const { contents } = keyStore;
   if (recipient === undefined && sets.length === contents.sets.size) return;
@@ -200,11 +211,11 @@ async function undoAll(steps: readonly (() => Promise<void>)[], cause: unknown):
 }
 
 function summarise(run: Run, bytesOut: number, milliseconds: number): ProtectSummary {
-  const { configuration, keyStore, plan, out, recipient, recovered, sets, workspace } = run;
+  const { configuration, keyStore, root, plan, out, recipient, recovered, sets, workspace } = run;
   const counts = countSets(plan);
   return {
     site: configuration.site,
-    publisher: keyStore.publisher.id,
+    publisher: root,
     out,
     documents: plan.documents.length,
     sets: sets.flatMap(({ name, id }) => {

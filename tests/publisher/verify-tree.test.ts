@@ -1,6 +1,8 @@
 import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { rootIdOf } from '../../core/publication/writer.ts';
+import { firstRootOf } from '../../publisher/keys/hand-over.ts';
 import type { VerifyReport } from '../../publisher/verify/report.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -51,7 +53,7 @@ describe('a protected tree', () => {
     const report = await verifyTree(workspace.out);
     expect(report).toMatchObject({
       site: 'news.example',
-      publisher: (await workspace.keyStore()).publisher.id,
+      publisher: await rootIdOf(firstRootOf((await workspace.keyStore()).publisher)),
       encrypted: 4,
       signed: 2,
       fallbackPages: ['/a/b c.html', '/index.html'],
@@ -172,7 +174,10 @@ describe('a protected tree', () => {
     await rm(place(provider));
     expect(findings(await verifyTree(workspace.out))).toEqual([`/${provider} file-missing`]);
     await writeFile(place(provider), good);
-    await writeFile(place(proof), `somebody else\nwispr/1 root=${(await workspace.keyStore()).publisher.id}\n`);
+    await writeFile(
+      place(proof),
+      `somebody else\nwispr/1 root=${await rootIdOf(firstRootOf((await workspace.keyStore()).publisher))}\n`,
+    );
     expect(findings(await verifyTree(workspace.out))).toEqual([]);
   });
 
