@@ -4,6 +4,8 @@ import type { Upstream } from './content/upstream.ts';
 import { RememberedDocuments } from './documents/remembered-documents.ts';
 import { DescriptorKeeper } from './keys/descriptor-keeper.ts';
 import { KeyFinder } from './keys/key-finder.ts';
+import { PublicationKeeper } from './publication/publication-keeper.ts';
+import { ReaderSiteSource, type SiteHosts } from './publication/site-source.ts';
 import type { ReaderStore, StoredBinding } from './store/store.ts';
 
 /** One connected site, and everything that reading it needs. */
@@ -16,21 +18,34 @@ export interface BoundSite {
   readonly description: SiteDescription | undefined;
   readonly keys: KeyFinder;
   readonly descriptor: DescriptorKeeper;
+  readonly publication: PublicationKeeper;
   /** Opened documents, for ranges. */
   readonly remembered: RememberedDocuments;
+}
+
+interface KeptPublication {
+  readonly keeper: PublicationKeeper;
+  readonly source: ReaderSiteSource;
+  /** Of the binding as it was last read. */
+  descriptor: DescriptorKeeper | undefined;
 }
 
 export class BoundSites {
   readonly #store: ReaderStore;
   readonly #upstream: Upstream;
+  readonly #now: () => number;
   #version = '';
   #reading: Promise<void> | undefined;
+  /** Outlive the reading of the store: what they hold was verified at some cost. By binding and site. */
+  #publications: ReadonlyMap<string, KeptPublication> = new Map();
   #bySite: ReadonlyMap<string, BoundSite> = new Map();
   #byLabel: ReadonlyMap<string, BoundSite> = new Map();
 
-  constructor(store: ReaderStore, upstream: Upstream) {
+  /** @param now - seconds since 1970 */
+  constructor(store: ReaderStore, upstream: Upstream, now: () => number) {
     this.#store = store;
     this.#upstream = upstream;
+    this.#now = now;
   }
 
   /** Waits only where the store has changed since it was last read; called at every request. */
@@ -57,25 +72,53 @@ export class BoundSites {
 
   async #read(): Promise<void> {
     const version = this.#store.version();
-    const sites = (await this.#store.bindings()).flatMap((binding) => this.#sitesOf(binding));
+    const kept = new Map<string, KeptPublication>();
+    const sites = (await this.#store.bindings()).flatMap((binding) => this.#sitesOf(binding, kept));
+    this.#publications = kept;
     this.#bySite = new Map(sites.map((site) => [site.site, site]));
     this.#byLabel = new Map(sites.map((site) => [site.label, site]));
     this.#version = version;
   }
 
-  #sitesOf(binding: StoredBinding): BoundSite[] {
+  #sitesOf(binding: StoredBinding, kept: Map<string, KeptPublication>): BoundSite[] {
     const { descriptor } = binding;
     const keys = new KeyFinder(binding, this.#store, this.#upstream.keyServers);
     const keeper = new DescriptorKeeper(binding, this.#store, this.#upstream.keyServers);
-    return binding.sites.map(({ site, label }) => ({
-      site,
-      label,
-      publisherName: descriptor.name,
-      publisherKey: descriptor.publisherKeyBytes,
-      description: descriptor.sites.find((description) => description.site === site),
-      keys,
-      descriptor: keeper,
-      remembered: new RememberedDocuments(),
-    }));
+    return binding.sites.map(({ site, label }) => {
+      const description = descriptor.sites.find((one) => one.site === site);
+      const hosts = { keyServer: descriptor.keyServer, content: description?.content ?? [] };
+      const name = `${binding.id} ${descriptor.publisher} ${site}`;
+      const publication = this.#publications.get(name) ?? this.#keep(site, descriptor.publisher, hosts);
+      publication.source.hosts = hosts;
+      publication.descriptor = keeper;
+      kept.set(name, publication);
+      return {
+        site,
+        label,
+        publisherName: descriptor.name,
+        publisherKey: descriptor.publisherKeyBytes,
+        description,
+        keys,
+        descriptor: keeper,
+        publication: publication.keeper,
+        remembered: new RememberedDocuments(),
+      };
+    });
+  }
+
+  #keep(site: string, rootId: string, hosts: SiteHosts): KeptPublication {
+    const source = new ReaderSiteSource(this.#upstream, hosts);
+    const kept: KeptPublication = {
+      source,
+      descriptor: undefined,
+      keeper: new PublicationKeeper({
+        rootId,
+        source,
+        store: this.#store.publicationOf(site),
+        now: this.#now,
+        follow: async (publication) => kept.descriptor?.follow(publication),
+      }),
+    };
+    return kept;
   }
 }
