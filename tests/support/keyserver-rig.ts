@@ -91,4 +91,7 @@ const GENEROUS: RequestLimits = {
   joinsPerAddress: 1000,
   joinsTotal: 1000,
   documentsPerAddress: 10_000,
+  publishingRefusals: 1000,
+  publishingPerAddress: 1000,
+  metadataPerAddress: 10_000,
 };
