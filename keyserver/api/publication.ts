@@ -42,9 +42,14 @@ function addMetadataRoute(app: Express, { state: { database }, limits }: Publica
     if (!bytes) return sendError(response, 404, 'not-found');
     const etag = `"${Buffer.from(digest('entity tag', bytes)).toString('base64url').slice(0, 22)}"`;
     response.set({ ETag: etag, 'Cache-Control': `public, max-age=${isTimestamp ? TIMESTAMP_AGE : ROOT_AGE}` });
-    if (request.fresh) response.status(304).end();
+    if (names(request.headers['if-none-match'], etag)) response.status(304).end();
     else send(response, 'application/json', bytes);
   });
+}
+
+/** Whether `If-None-Match` names an entity tag. Express's own answer is no wherever the request also says `no-cache`, as programs do. */
+function names(field: string | undefined, etag: string): boolean {
+  return field?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false;
 }
 
 function addPublishingRoutes(app: Express, options: PublicationOptions): void {

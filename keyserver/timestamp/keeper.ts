@@ -40,7 +40,7 @@ export class TimestampKeeper {
 
   /** Begins at once: after a stop of some hours the timestamp may be about to expire. */
   start(): void {
-    this.#schedule(0);
+    void this.attempt().then((outcome) => this.#schedule(outcome));
   }
 
   /** Lets what is under way end. */
@@ -81,13 +81,11 @@ export class TimestampKeeper {
     });
   }
 
-  #schedule(minutes: number): void {
+  #schedule(last: KeeperOutcome): void {
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      void this.attempt().then((outcome) =>
-        this.#schedule(Math.min(this.#options.resignMinutes, outcome === 'failed' ? RETRY_MINUTES : Infinity)),
-      );
-    }, minutes * MINUTE);
+    const { resignMinutes } = this.#options;
+    const minutes = last === 'failed' ? Math.min(resignMinutes, RETRY_MINUTES) : resignMinutes;
+    this.#timer = setTimeout(() => this.start(), minutes * MINUTE);
     this.#timer.unref();
   }
 
