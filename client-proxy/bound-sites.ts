@@ -107,14 +107,15 @@ export class BoundSites {
   }
 
   #keep(site: string, rootId: string, hosts: SiteHosts): KeptPublication {
-    const source = new ReaderSiteSource(this.#upstream, hosts);
+    const store = this.#store.publicationOf(site);
+    const source = new ReaderSiteSource(this.#upstream, hosts, () => store.firstRoot());
     const kept: KeptPublication = {
       source,
       descriptor: undefined,
       keeper: new PublicationKeeper({
         rootId,
         source,
-        store: this.#store.publicationOf(site),
+        store,
         now: this.#now,
         follow: async (publication) => kept.descriptor?.follow(publication),
       }),

@@ -143,7 +143,7 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
     gatewayUrl: async (wanted) => (await list()).find(({ site }) => site === wanted)?.gateway,
     check: async () => {
       await sites.refresh();
-      await Promise.all(sites.all().map(({ publication }) => publication.check()));
+      await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
       await sites.refresh();
     },
     close: () => {

@@ -9,9 +9,7 @@ import { verifyFirstRoot } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { LIMITS } from '../limits.ts';
-import { fetchFromKeyServer, ReaderSiteSource } from '../publication/site-source.ts';
-
-const FILE = '1.root.json';
+import { FIRST_ROOT_FILE, fetchFromKeyServer, ReaderSiteSource } from '../publication/site-source.ts';
 
 /**
  * Asks the key server, then the content hosts.
@@ -23,8 +21,8 @@ export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDes
   const maximum = PUBLICATION_LIMITS.rootLength;
   const source = new ReaderSiteSource(upstream, { keyServer, content: sites.flatMap(({ content }) => content) });
   const places = [
-    () => fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + FILE, maximum),
-    () => source.within(LIMITS.exchangeTimeout, () => source.metadata(FILE, maximum)),
+    () => fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + FIRST_ROOT_FILE, maximum),
+    () => source.within(LIMITS.exchangeTimeout, () => source.metadata(FIRST_ROOT_FILE, maximum)),
   ];
   let failure: unknown;
   for (const ask of places) {
@@ -44,7 +42,7 @@ export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDes
 
 function notFound(cause: unknown): PublicationError {
   if (cause instanceof PublicationError) return cause;
-  return new PublicationError('metadata-missing', `neither key server nor content hosts have ${FILE}`, {
+  return new PublicationError('metadata-missing', `neither key server nor content hosts have ${FIRST_ROOT_FILE}`, {
     cause,
     hint: 'the publisher has to publish the site first; try again later',
   });

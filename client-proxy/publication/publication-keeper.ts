@@ -67,6 +67,12 @@ export class PublicationKeeper {
     return this.#checking;
   }
 
+  /** A look that begins only now: one that is under way may have begun before what is looked for. */
+  async checkAnew(): Promise<void> {
+    await this.#checking?.catch(() => undefined);
+    return this.check();
+  }
+
   /** Whether a reader should be told now that the publication is no longer fresh. `true` once in a while only. */
   takeNotice(): boolean {
     if (performance.now() - this.#noticedAt < LIMITS.noticeInterval) return false;

@@ -13,6 +13,8 @@ import type { Upstream } from '../content/upstream.ts';
 import { exchange } from '../keys/exchange.ts';
 import { LIMITS } from '../limits.ts';
 
+export const FIRST_ROOT_FILE = '1.root.json';
+
 /** Where a site is carried, as its descriptor says. */
 export interface SiteHosts {
   readonly keyServer: string;
@@ -21,6 +23,7 @@ export interface SiteHosts {
 
 export class ReaderSiteSource implements SiteSource {
   readonly #upstream: Upstream;
+  readonly #firstRoot: () => Uint8Array | undefined;
   /** Changes with the descriptor. */
   hosts: SiteHosts;
   /** The content host that is asked first. */
@@ -28,9 +31,11 @@ export class ReaderSiteSource implements SiteSource {
   /** When one look for newer files has to be over, all of them together; by `performance.now`. */
   #deadline = Number.POSITIVE_INFINITY;
 
-  constructor(upstream: Upstream, hosts: SiteHosts) {
+  /** @param firstRoot - the one that the device was connected with */
+  constructor(upstream: Upstream, hosts: SiteHosts, firstRoot: () => Uint8Array | undefined = () => undefined) {
     this.#upstream = upstream;
     this.hosts = hosts;
+    this.#firstRoot = firstRoot;
   }
 
   /** Does `work` with a bound on the time of all its fetches together. */
@@ -49,8 +54,9 @@ export class ReaderSiteSource implements SiteSource {
     return turn < this.hosts.content.length;
   }
 
-  metadata(file: string, maximumLength: number): Promise<Uint8Array | undefined> {
-    return this.file(METADATA_PATH + file, maximumLength);
+  async metadata(file: string, maximumLength: number): Promise<Uint8Array | undefined> {
+    const kept = file === FIRST_ROOT_FILE ? this.#firstRoot() : undefined;
+    return kept ?? this.file(METADATA_PATH + file, maximumLength);
   }
 
   timestamps(maximumLength: number): (() => Promise<Uint8Array | undefined>)[] {

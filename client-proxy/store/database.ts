@@ -47,12 +47,16 @@ CREATE TABLE set_keys (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** `publications`: signed metadata by site and role, as they came; every one is verified again when it is read. `used`: a counter, for what may go first. */
+/**
+ * `publications`: signed metadata by site and role, as they came; every one is verified again when it is read. `stays`: 0 for what may
+ * be dropped, the least recently `used` first.
+ */
 const PUBLICATIONS = `
 CREATE TABLE publications (
   site TEXT NOT NULL REFERENCES sites (site) ON DELETE CASCADE,
   name TEXT NOT NULL,
   bytes BLOB NOT NULL,
+  stays INTEGER NOT NULL,
   used INTEGER NOT NULL,
   PRIMARY KEY (site, name)
 ) STRICT;

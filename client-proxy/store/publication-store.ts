@@ -4,19 +4,20 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MetadataStore } from '../../core/publication/client.ts';
-import { SETTINGS_TARGET } from '../../core/publication/names.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { LIMITS } from '../limits.ts';
 import { unwritable } from './database.ts';
 
-/** Rows that every start needs; the others, sections and bins, can be fetched again. */
-const STAYS = `name IN ('root', 'timestamp', 'snapshot', 'targets', 'documents', '${SETTINGS_TARGET}') OR name LIKE 'wispr:%'`;
+/** What the device was connected with; never written again. */
+const FIRST_ROOT = 'first root';
 
-/** Puts the first root in its place, where no newer one is. */
-export function beginPublication(database: DatabaseSync, site: string, firstRoot: Uint8Array): void {
+/** Roles that every start needs, and what the client keeps for itself; the others, sections and bins, can be fetched again. */
+const STAYS = /(?:^|[ :])(?:root|timestamp|snapshot|targets|documents)$|wispr:|\.well-known/;
+
+export function saveFirstRoot(database: DatabaseSync, site: string, bytes: Uint8Array): void {
   database
-    .prepare("INSERT INTO publications (site, name, bytes, used) VALUES (?, 'root', ?, 0) ON CONFLICT DO NOTHING")
-    .run(site, firstRoot);
+    .prepare('INSERT OR REPLACE INTO publications (site, name, bytes, stays, used) VALUES (?, ?, ?, 1, 0)')
+    .run(site, FIRST_ROOT, bytes);
 }
 
 export class PublicationStore implements MetadataStore {
@@ -33,9 +34,15 @@ export class PublicationStore implements MetadataStore {
     this.#select = database.prepare('SELECT bytes FROM publications WHERE site = ? AND name = ?');
     this.#touch = database.prepare(`UPDATE publications SET used = ${next} WHERE site = ?1 AND name = ?2`);
     this.#upsert = database.prepare(
-      `INSERT INTO publications (site, name, bytes, used) VALUES (?1, ?2, ?3, ${next})
+      `INSERT INTO publications (site, name, bytes, stays, used) VALUES (?1, ?2, ?3, ?4, ${next})
        ON CONFLICT (site, name) DO UPDATE SET bytes = excluded.bytes, used = excluded.used`,
     );
+  }
+
+  /** The root that the publisher's id is the hash of. */
+  firstRoot(): Uint8Array | undefined {
+    const bytes = this.#select.get(this.#site, FIRST_ROOT)?.bytes;
+    return bytes instanceof Uint8Array ? bytes : undefined;
   }
 
   async read(name: string): Promise<Uint8Array | undefined> {
@@ -47,7 +54,7 @@ export class PublicationStore implements MetadataStore {
 
   async write(name: string, bytes: Uint8Array): Promise<void> {
     this.#write(() => {
-      this.#upsert.run(this.#site, name, bytes);
+      this.#upsert.run(this.#site, name, bytes, STAYS.test(name) ? 1 : 0);
       this.#prune();
     });
   }
@@ -57,7 +64,7 @@ export class PublicationStore implements MetadataStore {
     this.#database
       .prepare(
         `DELETE FROM publications WHERE rowid IN (SELECT id FROM
-         (SELECT rowid AS id, sum(length(bytes)) OVER (ORDER BY used DESC) AS total FROM publications WHERE site = ?1 AND NOT (${STAYS}))
+         (SELECT rowid AS id, sum(length(bytes)) OVER (ORDER BY used DESC) AS total FROM publications WHERE site = ?1 AND stays = 0)
          WHERE total > ?2)`,
       )
       .run(this.#site, LIMITS.publicationBytes);

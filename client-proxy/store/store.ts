@@ -7,11 +7,10 @@ import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descr
 import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
-import type { MetadataStore } from '../../core/publication/client.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { damaged, openDatabase, unwritable } from './database.ts';
-import { beginPublication, PublicationStore } from './publication-store.ts';
+import { PublicationStore, saveFirstRoot } from './publication-store.ts';
 import type { Sealing } from './sealing.ts';
 import { openSealing, type StorageKeyOptions } from './storage-key.ts';
 
@@ -125,7 +124,7 @@ export class ReaderStore {
         );
         for (const { site, label } of sites) insert.run(site, label, id, now);
         this.#checkOwner(id, sites);
-        for (const { site } of sites) beginPublication(this.#database, site, firstRoot);
+        for (const { site } of sites) saveFirstRoot(this.#database, site, firstRoot);
       }),
     );
   }
@@ -136,7 +135,7 @@ export class ReaderStore {
   }
 
   /** What is kept of a site's publication. */
-  publicationOf(site: string): MetadataStore {
+  publicationOf(site: string): PublicationStore {
     return new PublicationStore(this.#database, site);
   }
 
