@@ -78,15 +78,17 @@ export class ReaderSiteSource implements SiteSource {
   /** A content host that does not have it may only be late: the next one is asked. */
   async file(urlPath: string, maximumLength: number): Promise<Uint8Array | undefined> {
     let failure: unknown;
+    let missing = false;
     for (const origin of this.#origins()) {
       try {
         const bytes = await this.#fetch(origin, urlPath, maximumLength, LIMITS.metadataTimeout);
         if (bytes) return bytes;
+        missing = true;
       } catch (error) {
-        failure = error;
+        failure ??= error;
       }
     }
-    if (failure !== undefined) throw failure;
+    if (failure !== undefined && !missing) throw failure;
     return undefined;
   }
 
@@ -102,7 +104,8 @@ export class ReaderSiteSource implements SiteSource {
       const { status, body } = await fetchBody(this.#upstream, origin, path, ending.signal);
       if (status === 200) return await readUpTo(body, maximum + 1);
       body.destroy(new Error('not wanted'));
-      return undefined;
+      if (status === 404 || status === 410) return undefined;
+      throw new ReadingError('content-host-answer', `${origin} answered ${status} when asked for ${path}`);
     } finally {
       clearTimeout(timer);
     }

@@ -151,7 +151,7 @@ describe('a database that cannot be used', () => {
   it('of a newer version: store-newer, and not changed', async () => {
     await fill();
     const newer = new DatabaseSync(file);
-    newer.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 2');
+    newer.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 3');
     newer.close();
     const before = readFileSync(file);
     await expect(open()).rejects.toMatchObject({ code: 'store-newer' });
