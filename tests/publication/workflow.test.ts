@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
-import { TestPublication } from '../support/publication-rig.ts';
 import { readerOf } from '../support/publication-source.ts';
+import { TestPublication } from '../support/test-publication.ts';
 
 const NOW = 1_790_000_000;
 const SET = 'A'.repeat(43);

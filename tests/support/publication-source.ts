@@ -2,7 +2,7 @@
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { SitePublication, type SiteSource } from '../../core/publication/site-publication.ts';
-import type { TestPublication } from './publication-rig.ts';
+import type { TestPublication } from './test-publication.ts';
 
 /** What stands between a reader and the files of a content host. */
 export class MemorySource implements SiteSource {
