@@ -129,6 +129,20 @@ describe('the key server signs the timestamp again', () => {
     expect(the.rig.log()).toContain('clock-behind');
   });
 
+  it('and never in place of a higher publication, even if that has the older timestamp', async () => {
+    await the.publish({ publication: 7 });
+    the.rig.passTime(HOUR);
+    const higher = the.timestamp({ publication: 8, signed: the.now() - 10 });
+    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    writeFileSync(the.pushedFile, higher);
+    the.rig.passTime(HOUR);
+    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    expect(the.pushed()).toEqual(new Uint8Array(higher));
+    expect(the.rig.log()).toContain('a higher publication lies there');
+    await the.publish({ publication: 8, signed: the.now() + 1 });
+    expect(the.pushed()).toEqual(await the.served());
+  });
+
   it('attack 80: past the expiry it serves what it has as it is, and says that it is old', async () => {
     const bytes = await the.publish({ publication: 7 });
     await the.importTimestampKey(randomBytes(32));
