@@ -50,8 +50,7 @@ export type KeyServerErrorCode =
   | 'token-refused'
   | 'timestamp-key-foreign'
   | 'clock-back'
-  | 'target-invalid'
-  | 'push-failed';
+  | 'target-invalid';
 
 /** The key server refuses: its message is for the operator; over the network only the code is told. */
 export class KeyServerError extends CodedError<KeyServerErrorCode> {
