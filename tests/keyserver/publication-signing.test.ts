@@ -157,7 +157,6 @@ describe('the key server signs the timestamp again', () => {
     await the.publish({ publication: 7 });
     expect(existsSync(the.site)).toBe(false);
     expect(the.rig.log()).toContain('the timestamp could not be pushed');
-    expect(the.rig.log()).not.toContain(the.site);
     expect(overview(the.rig.server.state).publication?.pushes).toMatchObject([
       { succeeded: null, failed: expect.any(Number) },
     ]);
@@ -170,7 +169,7 @@ describe('the key server signs the timestamp again', () => {
 
   it('attack 66: a half that a killed run left at a target is no harm', async () => {
     mkdirSync(join(the.site, '.well-known', 'wispr'), { recursive: true });
-    writeFileSync(join(the.site, '.well-known', 'wispr', '.timestamp.json.new-01234567'), 'half');
+    writeFileSync(join(the.site, '.well-known', 'wispr', '.wispr-new-0123456789ab'), 'half');
     const bytes = await the.publish({ publication: 7 });
     expect(the.pushed()).toEqual(bytes);
   });
