@@ -31,7 +31,7 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
   "publicKey": "keyserver.pub",
 
   // How the publication is kept fresh: how often its timestamp is signed, for how long one is good, and where it is put besides here:
-  // the directory that the web host serves.
+  // the directory that the web host serves, or s3://bucket/prefix.
   // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
 
   // For Prometheus; on loopback only.
@@ -56,7 +56,7 @@ const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyse
   "publicKey": "keyserver.pub",
 
   // How the publication is kept fresh: how often its timestamp is signed, for how long one is good, and where it is put besides here:
-  // the directory that the web host serves.
+  // the directory that the web host serves, or s3://bucket/prefix.
   // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
 
   // For Prometheus; on loopback only.

@@ -82,7 +82,7 @@ export interface PublicationConfig {
   readonly resignMinutes: number;
   /** For which a timestamp is good. */
   readonly freshHours: number;
-  /** Where timestamps are put, besides being served by the key server: directories. */
+  /** Where timestamps are put, besides being served by the key server: directories, and `s3://bucket/prefix`. */
   readonly push: readonly string[];
 }
 

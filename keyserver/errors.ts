@@ -49,9 +49,7 @@ export type KeyServerErrorCode =
   | 'token-unknown'
   | 'token-refused'
   | 'timestamp-key-foreign'
-  | 'clock-back'
-  | 'target-invalid'
-  | 'push-failed';
+  | 'clock-back';
 
 /** The key server refuses: its message is for the operator; over the network only the code is told. */
 export class KeyServerError extends CodedError<KeyServerErrorCode> {

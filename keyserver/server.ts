@@ -14,7 +14,7 @@ import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
 import { type KeyServerState, openState } from './state.ts';
 import { TimestampKeeper } from './timestamp/keeper.ts';
-import { openPushTarget } from './timestamp/push-target.ts';
+import { PushTarget } from './timestamp/push-target.ts';
 
 /** What the apps work with. */
 export interface KeyServerDependencies {
@@ -115,7 +115,7 @@ async function serve(
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
   const publication = config.publication ?? DEFAULT_PUBLICATION;
-  const targets = publication.push.map(openPushTarget);
+  const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
   const keeper = new TimestampKeeper({ state, log, targets, ...publication });
   const metrics = createMetrics(state, targets);
   const apps = createKeyServer(config, { state, origins, log, hosts, keeper, metrics, limits });

@@ -1,4 +1,5 @@
 /** Takes timestamps from the publisher, and those that lie where timestamps are pushed to. Nothing goes back. */
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { type HandOver, parseHandOver } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -60,29 +61,26 @@ export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Ar
  * signs too. Whatever else lies there is passed over; it is about to be replaced.
  *
  * @returns whether it was taken
- * @throws PublicationError `clock-behind`: it is good, and from the future; then nothing may take its place
+ * @throws PublicationError where it is good, cannot be taken, and nothing of ours may take its place: `clock-behind`, if it comes from the
+ * future; `metadata-rollback`, if it names a higher publication and has no higher version, which its publisher is told at the hand-over
  */
 export function adoptTimestamp({ database, now }: KeyServerState, bytes: Uint8Array): boolean {
   return inTransaction(database, () => {
     const roots = readRoots(database);
     const before = readPublication(database);
     if (!roots || !before) return false; // nothing is signed for a publisher who has not handed over
-    const timestamp = verifyIfGood(bytes, verifyRoots(roots), before, now());
-    if (timestamp) storePublication(database, publicationAfter(bytes, timestamp, before));
-    return timestamp !== undefined;
+    const found = ifGood(bytes, verifyRoots(roots));
+    if (!found) return false;
+    checkClock(found, now());
+    if (found.version <= before.version && found.snapshot.version > before.snapshot)
+      throw new PublicationError('metadata-rollback', 'a higher publication lies there, under an older timestamp');
+    const newer = found.version > before.version && found.snapshot.version >= before.snapshot && now() <= found.expires;
+    if (newer) storePublication(database, publicationAfter(bytes, found, before));
+    return newer;
   });
 }
 
-function verifyIfGood(bytes: Uint8Array, root: RootMetadata, before: Publication, now: number) {
-  try {
-    return verify(bytes, root, root, before, now);
-  } catch (error) {
-    if (error instanceof PublicationError && error.code !== 'clock-behind') return undefined;
-    throw error;
-  }
-}
-
-/** 5.3.11, 5.4.2, 5.4.3, P7, P8. `undefined`: the very version that is known already. */
+/** 5.3.11, 5.4.2, 5.4.3, P7, P8. `undefined`: it is the very timestamp that is known already. */
 function verify(
   bytes: Uint8Array,
   root: RootMetadata,
@@ -90,27 +88,34 @@ function verify(
   before: Publication | undefined,
   now: number,
 ): TimestampMetadata | undefined {
-  const previous = before && previousUnder(root, before);
+  // Where the root has new timestamp keys, what the old ones signed is forgotten, and versions begin anew (5.3.11).
+  const previous = before && ifGood(before.timestamp, root);
   const timestamp = verifyTimestamp(bytes, root, previous, STRICT);
-  if (timestamp === undefined) return undefined;
-  const { version, expires, snapshot } = timestamp;
-  // With new snapshot keys readers forget the old snapshots (5.3.11); otherwise they refuse to go back, whatever the timestamp's key.
-  const samePublisher = root.roles.snapshot.keyids.some((keyid) => knownRoot.roles.snapshot.keyids.includes(keyid));
-  if (before && samePublisher && snapshot.version < before.snapshot)
+  if (timestamp === undefined) {
+    if (before && equalBytes(bytes, before.timestamp)) return undefined;
+    throw new PublicationError('metadata-rollback', `another timestamp has the version ${previous?.version}`);
+  }
+  // With new snapshot keys readers forget the old snapshots too; otherwise they refuse to go back, whatever the timestamp's key.
+  const sameKeys = root.roles.snapshot.keyids.some((keyid) => knownRoot.roles.snapshot.keyids.includes(keyid));
+  if (before && sameKeys && timestamp.snapshot.version < before.snapshot)
     throw new PublicationError('metadata-rollback', `publication ${before.snapshot} was seen before`);
-  if (version > now + PUBLICATION_LIMITS.clockTolerance)
-    throw new PublicationError(
-      'clock-behind',
-      `this machine's clock says ${isoTime(now)}, and the timestamp was signed at ${isoTime(version)}`,
-    );
-  if (now > expires) throw new PublicationError('publication-expired', `the timestamp expired at ${isoTime(expires)}`);
-  return timestamp;
+  checkClock(timestamp, now);
+  if (now <= timestamp.expires) return timestamp;
+  throw new PublicationError('publication-expired', `the timestamp expired at ${isoTime(timestamp.expires)}`);
 }
 
-/** The known timestamp, if the root's keys (still) sign it: with new timestamp keys, versions begin anew (5.3.11). */
-function previousUnder(root: RootMetadata, { timestamp }: Publication): TimestampMetadata | undefined {
+function checkClock({ version }: TimestampMetadata, now: number): void {
+  if (version <= now + PUBLICATION_LIMITS.clockTolerance) return;
+  throw new PublicationError(
+    'clock-behind',
+    `this machine's clock says ${isoTime(now)}, and the timestamp was signed at ${isoTime(version)}`,
+  );
+}
+
+/** A timestamp by itself, if the root's keys have signed it. */
+function ifGood(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
   try {
-    return verifyTimestamp(timestamp, root, undefined, STRICT);
+    return verifyTimestamp(bytes, root, undefined, STRICT);
   } catch (error) {
     if (error instanceof PublicationError) return undefined;
     throw error;

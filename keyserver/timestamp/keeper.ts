@@ -1,12 +1,11 @@
 /** Keeps the publication fresh while the key server runs: looks, signs, pushes, one at a time, and says what it cannot do. */
 import type { Logger } from 'pino';
 import { CodedError } from '../../core/errors.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import type { KeyServerState } from '../state.ts';
 import { run } from '../storage/database.ts';
 import { type Accepted, acceptHandOver, adoptTimestamp } from './accept.ts';
-import type { PushTarget } from './push-target.ts';
+import type { Found, PushTarget } from './push-target.ts';
 import { type SignOutcome, signAgain } from './sign.ts';
 import { readPublication } from './state.ts';
 
@@ -48,6 +47,7 @@ export class TimestampKeeper {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#last;
+    for (const target of this.#options.targets) target.close();
   }
 
   /** Ends when what is under way has ended. */
@@ -70,10 +70,10 @@ export class TimestampKeeper {
   /** One run: adopts what is newer at the targets, signs, pushes. Never throws: what goes wrong is in the log and in the metrics. */
   attempt(): Promise<KeeperOutcome> {
     return this.#inTurn(async () => {
-      const readable = await this.#look();
+      const lying = await this.#look();
       const outcome = await this.#sign();
       // A withdrawal, and a timestamp of the publisher's own, have to get there as well.
-      if (outcome !== 'nothing' && outcome !== 'failed') await this.#push(readable);
+      if (outcome !== 'nothing' && outcome !== 'failed') await this.#push(lying);
       return outcome;
     }).catch((error: unknown) => {
       this.#options.log.error({ reason: reasonFor(error) }, 'the timestamp could not be looked after');
@@ -95,21 +95,22 @@ export class TimestampKeeper {
     return next;
   }
 
-  /** Adopts what is newer. Returns the targets that could be read: only where it is known what lies there, something may take its place. */
-  async #look(): Promise<PushTarget[]> {
+  /** Adopts what is newer. Returns what lies where: only where that is known, something may take its place. */
+  async #look(): Promise<Map<PushTarget, Found>> {
     const { state, targets, log } = this.#options;
-    const readable: PushTarget[] = [];
+    const lying = new Map<PushTarget, Found>();
     for (const [index, target] of targets.entries()) {
       try {
-        const bytes = await target.read(PUBLICATION_LIMITS.timestampLength);
-        if (bytes && adoptTimestamp(state, bytes)) log.info({ target: index + 1 }, 'a newer timestamp was adopted');
-        readable.push(target);
+        const found = await target.read();
+        if (found.bytes && adoptTimestamp(state, found.bytes))
+          log.info({ target: index + 1 }, 'a newer timestamp was adopted');
+        lying.set(target, found);
       } catch (error) {
         this.#note(target, 'failed');
-        log.error({ target: index + 1, reason: reasonFor(error) }, 'a push target cannot be read');
+        log.error({ target: index + 1, reason: reasonFor(error) }, 'nothing can be pushed over what lies at a target');
       }
     }
-    return readable;
+    return lying;
   }
 
   async #sign(): Promise<KeeperOutcome> {
@@ -131,20 +132,18 @@ export class TimestampKeeper {
     }
   }
 
-  async #push(readable: readonly PushTarget[]): Promise<void> {
+  async #push(lying: ReadonlyMap<PushTarget, Found>): Promise<void> {
     const { state, targets, log } = this.#options;
     const publication = readPublication(state.database);
     if (!publication) return;
-    for (const target of readable) {
+    for (const [target, found] of lying) {
       try {
-        await target.write(publication.timestamp);
+        await target.write(publication.timestamp, found);
         this.#note(target, 'succeeded');
       } catch (error) {
         this.#note(target, 'failed');
-        log.error(
-          { target: targets.indexOf(target) + 1, reason: reasonFor(error) },
-          'the timestamp could not be pushed',
-        );
+        const place = { target: targets.indexOf(target) + 1, reason: reasonFor(error) };
+        log.error(place, 'the timestamp could not be pushed');
       }
     }
   }

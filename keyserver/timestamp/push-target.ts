@@ -1,71 +1,62 @@
-/** Where a key server puts the timestamp besides answering readers itself: a directory. */
-import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+/** Where a key server puts the timestamp besides answering readers itself: directories and buckets that content hosts serve. */
+import { stat } from 'node:fs/promises';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { systemCode } from '../../node-support/system-error.ts';
-import { KeyServerError } from '../errors.ts';
+import { DirectoryTarget } from '../../node-support/storage/directory.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import type { Target } from '../../node-support/storage/target.ts';
 
-export interface PushTarget {
-  /** As it stands in the configuration. */
-  readonly name: string;
-  /** The timestamp that lies there; `undefined` if there is none, or something that is too long for one. */
-  read(maximumLength: number): Promise<Uint8Array | undefined>;
-  /** Puts a timestamp in its place, whole or not at all. */
-  write(bytes: Uint8Array): Promise<void>;
+const PATH = METADATA_PATH + TIMESTAMP_FILE;
+
+/** What lies at a target. */
+export interface Found {
+  /** `undefined` if there is nothing, or what is too long for a timestamp. */
+  readonly bytes: Uint8Array | undefined;
+  /** By which the target knows whether it was changed meanwhile; `null` where there is nothing. */
+  readonly tag: string | null;
 }
 
-/** Milliseconds after which a half of a run that was killed is removed. */
-const LEFTOVER_AGE = 600_000;
-const LEFTOVER = `.${TIMESTAMP_FILE}.new-`;
+export class PushTarget {
+  readonly #target: Target;
 
-/** @throws KeyServerError `target-invalid` */
-export function openPushTarget(name: string): PushTarget {
-  if (/^[a-z0-9]+:\/\//.test(name))
-    throw new KeyServerError('target-invalid', `"${name}" in "publication.push" is no target that is known here`, {
-      hint: 'a directory',
-    });
-  const file = join(name, METADATA_PATH, TIMESTAMP_FILE);
-  return {
-    name,
-    read: (maximumLength) => readShort(file, maximumLength),
-    write: async (bytes) => {
-      await stat(name); // a site that is not there, a file system that is not mounted: not made here
-      await mkdir(dirname(file), { recursive: true });
-      await removeLeftovers(dirname(file));
-      await replace(file, bytes);
-    },
-  };
-}
-
-async function readShort(file: string, maximumLength: number): Promise<Uint8Array | undefined> {
-  const handle = await open(file).catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (!handle) return undefined;
-  try {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(maximumLength + 1));
-    return bytesRead > maximumLength ? undefined : buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
+  private constructor(target: Target) {
+    this.#target = target;
   }
-}
 
-async function replace(file: string, bytes: Uint8Array): Promise<void> {
-  const beside = join(dirname(file), LEFTOVER + randomBytes(4).toString('hex'));
-  try {
-    await writeFile(beside, bytes, { mode: 0o644, flag: 'wx', flush: true });
-    await rename(beside, file);
-  } catch (error) {
-    await rm(beside, { force: true });
-    throw error;
+  /**
+   * @param text - a directory, or `s3://bucket/prefix`
+   * @throws StorageError `target-invalid`
+   */
+  static async open(text: string): Promise<PushTarget> {
+    return new PushTarget(await openTarget(text));
   }
-}
 
-async function removeLeftovers(directory: string): Promise<void> {
-  for (const name of (await readdir(directory)).filter((entry) => entry.startsWith(LEFTOVER))) {
-    const { mtimeMs } = await stat(join(directory, name));
-    if (Date.now() - mtimeMs > LEFTOVER_AGE) await rm(join(directory, name), { force: true });
+  /** For people; holds no secret. */
+  get name(): string {
+    return this.#target.name;
+  }
+
+  /** @throws StorageError */
+  async read(): Promise<Found> {
+    const file = await this.#target.head(PATH);
+    if (!file) return { bytes: undefined, tag: null };
+    if (file.length > PUBLICATION_LIMITS.timestampLength) return { bytes: undefined, tag: file.tag };
+    return { bytes: await this.#target.get(PATH, PUBLICATION_LIMITS.timestampLength), tag: file.tag };
+  }
+
+  /**
+   * Puts a timestamp in the place of what was found, whole or not at all.
+   *
+   * @throws StorageError, `target-changed` where something else lies there by now; the system's own where a directory is not there
+   */
+  async write(bytes: Uint8Array, { tag }: Found): Promise<void> {
+    // A site that is not there may be a file system that is not mounted: it is not made here.
+    if (this.#target instanceof DirectoryTarget) await stat(this.#target.name);
+    const options = { contentType: 'application/json', cacheControl: 'public, max-age=60', replacing: tag };
+    await this.#target.put(PATH, bytes, options);
+  }
+
+  close(): void {
+    this.#target.close();
   }
 }

@@ -127,6 +127,8 @@ describe('a publication is refused, and the one before stays', () => {
   it('that is older, or names an older publication', async () => {
     await expectRefused(409, 'metadata-rollback', the.timestamp({ publication: 5, signed: the.now() - 9 }));
     await expectRefused(409, 'metadata-rollback', the.timestamp({ publication: 4, signed: the.now() + 9 }));
+    const { version } = the.read(before);
+    await expectRefused(409, 'metadata-rollback', the.timestamp({ publication: 6, signed: version }));
   });
 
   it('attack 69: that has expired, or comes from the future', async () => {
