@@ -279,11 +279,12 @@ describe('confirmation', () => {
     const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
     cleanUp.add(proxy.close);
     const stranger = await TestPublisher.create();
+    const other = twoSites().slice(1);
     for (const descriptor of [
-      publisher.descriptor(keyServer.origin, { sites: [], issued: now - 3600 }),
-      publisher.descriptor(keyServer.origin, { sites: [], issued: now, expires: now - 1 }),
-      publisher.descriptor('https://keys.example', { sites: [], issued: now }),
-      stranger.descriptor(keyServer.origin, { sites: [], issued: now }),
+      publisher.descriptor(keyServer.origin, { sites: other, issued: now - 3600 }),
+      publisher.descriptor(keyServer.origin, { sites: other, issued: now, expires: now - 1 }),
+      publisher.descriptor('https://keys.example', { sites: other, issued: now }),
+      stranger.descriptor(keyServer.origin, { sites: other, issued: now }),
       utf8('no descriptor at all'),
     ]) {
       publisher.setDescriptor(descriptor);

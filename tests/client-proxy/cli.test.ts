@@ -127,6 +127,7 @@ describe('wispr bind and wispr proxy', () => {
   });
 
   it('log refusals without queries, and nothing when told to be quiet', async () => {
+    await publisher.sign(host.files);
     await bind('--yes');
     const running = await startProxyCommand();
     await send(running.port, 'http://news.example/missing.html?secret=1');

@@ -11,7 +11,7 @@ import { readPublication } from '../../keyserver/timestamp/state.ts';
 import { revokeToken } from '../../keyserver/tokens.ts';
 import { encodeRoot, encodeTimestamp } from '../support/first-root.ts';
 import { startRig } from '../support/keyserver-rig.ts';
-import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/keyserver-publication-rig.ts';
+import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { sealBundle } from '../support/publisher-with-sets.ts';
 
 let the: PublicationRig;

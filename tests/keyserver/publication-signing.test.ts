@@ -5,7 +5,7 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { encodeTimestamp } from '../support/first-root.ts';
-import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/keyserver-publication-rig.ts';
+import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 
 let the: PublicationRig;
 beforeEach(async () => {
