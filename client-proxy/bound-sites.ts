@@ -1,11 +1,16 @@
 /** The sites that this reader is connected with, as the store has them now: another process may add one at any time. */
-import type { SiteDescription } from '../core/keys/descriptor.ts';
+import type { SiteDescription, VerifiedDescriptor } from '../core/keys/descriptor.ts';
+import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../core/publication/names.ts';
+import type { SitePublication } from '../core/publication/site-publication.ts';
+import { HostedSource } from '../node-support/publication/hosted-source.ts';
+import { PublicationKeeper } from '../node-support/publication/publication-keeper.ts';
 import type { Upstream } from './content/upstream.ts';
 import { RememberedDocuments } from './documents/remembered-documents.ts';
 import { DescriptorKeeper } from './keys/descriptor-keeper.ts';
 import { KeyFinder } from './keys/key-finder.ts';
-import { PublicationKeeper } from './publication/publication-keeper.ts';
-import { ReaderSiteSource, type SiteHosts } from './publication/site-source.ts';
+import { LIMITS } from './limits.ts';
+import { fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
+import { StaleNotice } from './publication/stale-notice.ts';
 import type { ReaderStore, StoredBinding } from './store/store.ts';
 
 /** One connected site, and everything that reading it needs. */
@@ -19,14 +24,16 @@ export interface BoundSite {
   readonly keys: KeyFinder;
   readonly descriptor: DescriptorKeeper;
   readonly publication: PublicationKeeper;
+  readonly notice: StaleNotice;
   /** Opened documents, for ranges. */
   readonly remembered: RememberedDocuments;
 }
 
 interface KeptPublication {
   readonly keeper: PublicationKeeper;
-  readonly source: ReaderSiteSource;
-  /** Of the binding as it was last read. */
+  readonly notice: StaleNotice;
+  /** Content hosts and keeper of the binding as it was last read. */
+  content: readonly string[];
   descriptor: DescriptorKeeper | undefined;
 }
 
@@ -86,10 +93,9 @@ export class BoundSites {
     const keeper = new DescriptorKeeper(binding, this.#store, this.#upstream.keyServers);
     return binding.sites.map(({ site, label }) => {
       const description = descriptor.sites.find((one) => one.site === site);
-      const hosts = { keyServer: descriptor.keyServer, content: description?.content ?? [] };
       const name = `${binding.id} ${descriptor.publisher} ${site}`;
-      const publication = this.#publications.get(name) ?? this.#keep(site, descriptor.publisher, hosts);
-      publication.source.hosts = hosts;
+      const publication = this.#publications.get(name) ?? this.#keep(site, descriptor);
+      publication.content = description?.content ?? [];
       publication.descriptor = keeper;
       kept.set(name, publication);
       return {
@@ -101,25 +107,26 @@ export class BoundSites {
         keys,
         descriptor: keeper,
         publication: publication.keeper,
+        notice: publication.notice,
         remembered: new RememberedDocuments(),
       };
     });
   }
 
-  #keep(site: string, rootId: string, hosts: SiteHosts): KeptPublication {
+  #keep(site: string, { publisher, keyServer }: VerifiedDescriptor): KeptPublication {
+    const upstream = this.#upstream;
     const store = this.#store.publicationOf(site);
-    const source = new ReaderSiteSource(this.#upstream, hosts, () => store.firstRoot());
-    const kept: KeptPublication = {
-      source,
-      descriptor: undefined,
-      keeper: new PublicationKeeper({
-        rootId,
-        source,
-        store,
-        now: this.#now,
-        follow: async (publication) => kept.descriptor?.follow(publication),
-      }),
-    };
+    const path = METADATA_PATH + TIMESTAMP_FILE;
+    const source = new HostedSource({
+      hosts: () => kept.content,
+      fetch: (origin, ...file) => fetchFile(upstream, origin, ...file),
+      own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
+      ownTimestamp: (...bounds) => fetchFromKeyServer(upstream.keyServers, keyServer, path, ...bounds),
+      times: LIMITS,
+    });
+    const follow = async (publication: SitePublication) => kept.descriptor?.follow(publication);
+    const keeper = new PublicationKeeper({ rootId: publisher, source, store, times: LIMITS, now: this.#now, follow });
+    const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };
     return kept;
   }
 }

@@ -1,15 +1,16 @@
 /** Fetches the publisher's first root when a device is connected: what its id, in descriptor and host proof, is the hash of. */
-
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { METADATA_PATH } from '../../core/publication/names.ts';
+import { FIRST_ROOT_FILE, METADATA_PATH } from '../../core/publication/names.ts';
 import { verifyFirstRoot } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { LIMITS } from '../limits.ts';
-import { FIRST_ROOT_FILE, fetchFromKeyServer, ReaderSiteSource } from '../publication/site-source.ts';
+import { fetchFile, fetchFromKeyServer } from '../publication/fetch-file.ts';
+
+const PATH = METADATA_PATH + FIRST_ROOT_FILE;
 
 /**
  * Asks the key server, then the content hosts.
@@ -18,24 +19,21 @@ import { FIRST_ROOT_FILE, fetchFromKeyServer, ReaderSiteSource } from '../public
  */
 export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDescriptor): Promise<Uint8Array> {
   const { keyServer, publisher, sites } = descriptor;
-  const maximum = PUBLICATION_LIMITS.rootLength;
-  const source = new ReaderSiteSource(upstream, { keyServer, content: sites.flatMap(({ content }) => content) });
-  const places = [
-    () => fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + FIRST_ROOT_FILE, maximum),
-    () => source.within(LIMITS.exchangeTimeout, () => source.metadata(FIRST_ROOT_FILE, maximum)),
-  ];
+  const [length, time] = [PUBLICATION_LIMITS.rootLength, LIMITS.exchangeTimeout];
   let failure: unknown;
-  for (const ask of places) {
+  for (const ask of [
+    () => fetchFromKeyServer(upstream.keyServers, keyServer, PATH, length, time),
+    ...sites.flatMap(({ content }) => content).map((host) => () => fetchFile(upstream, host, PATH, length, time)),
+  ]) {
     const bytes = await ask().catch((error: unknown) => {
       failure ??= error;
       return undefined;
     });
-    if (bytes === undefined) continue;
-    if ((await rootIdOf(bytes)) === publisher) {
+    if (bytes && (await rootIdOf(bytes)) === publisher) {
       verifyFirstRoot(bytes, { verify: verifyEd25519, strict: true });
       return bytes;
     }
-    failure = new PublicationError('root-unexpected', 'the first root is another one than the descriptor names');
+    if (bytes) failure = new PublicationError('root-unexpected', 'the first root is not the one in the descriptor');
   }
   throw notFound(failure);
 }

@@ -32,7 +32,7 @@ export interface SiteRequest {
 /** @throws whatever kept the answer from being given; if `response.headersSent`, the caller must end it visibly incomplete */
 export async function serveSite(upstream: Upstream, wanted: SiteRequest): Promise<void> {
   const { bound, freshness, request, response } = wanted;
-  if (freshness.stale && isNavigation(request) && bound.publication.takeNotice())
+  if (freshness.stale && isNavigation(request) && bound.notice.isDue())
     return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
   try {
     await serveResolved(upstream, wanted);

@@ -6,13 +6,26 @@
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { type Freshness, SitePublication } from '../../core/publication/site-publication.ts';
-import { LIMITS } from '../limits.ts';
-import type { ReaderSiteSource } from './site-source.ts';
+import type { HostedSource } from './hosted-source.ts';
+
+/** All in milliseconds. */
+export interface KeeperTimes {
+  /** Between two looks for a newer publication, while the one at hand is good; and between the longest, where they fail. */
+  readonly checkInterval: number;
+  readonly checkIntervalMaximum: number;
+  /** The same where nothing at hand may be shown, and where the reader asks for a reload. */
+  readonly checkIntervalUrgent: number;
+  /** How long a request waits for a newer publication while one is at hand that is merely no longer fresh. */
+  readonly staleWait: number;
+  /** One look for newer files, all of them together. */
+  readonly checkTimeout: number;
+}
 
 export interface KeeperOptions {
   readonly rootId: string;
-  readonly source: ReaderSiteSource;
+  readonly source: Pick<HostedSource, keyof HostedSource>;
   readonly store: MetadataStore;
+  readonly times: KeeperTimes;
   /** Seconds since 1970. */
   readonly now: () => number;
   /** What else follows from a publication; called after every look that found one. */
@@ -35,7 +48,6 @@ export class PublicationKeeper {
   #checkedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #failure: unknown;
-  #noticedAt = Number.NEGATIVE_INFINITY;
   /** The descriptor of the publication that the rest of the reader goes by. */
   #followed: string | undefined;
 
@@ -73,13 +85,6 @@ export class PublicationKeeper {
     return this.check();
   }
 
-  /** Whether a reader should be told now that the publication is no longer fresh. `true` once in a while only. */
-  takeNotice(): boolean {
-    if (performance.now() - this.#noticedAt < LIMITS.noticeInterval) return false;
-    this.#noticedAt = performance.now();
-    return true;
-  }
-
   async status(): Promise<PublicationStatus> {
     try {
       await this.#load();
@@ -107,17 +112,19 @@ export class PublicationKeeper {
 
   async #waitForCurrent(reload: boolean): Promise<Freshness> {
     await this.#load();
+    const { checkIntervalUrgent, staleWait } = this.#options.times;
     const freshness = this.#usable();
     if (freshness === undefined) await this.#checkUnlessJustDone();
-    else if (this.#isMoving || this.#isDue(reload ? LIMITS.checkIntervalUrgent : this.#interval))
-      await atMost(LIMITS.staleWait, this.check());
+    else if (this.#isMoving || this.#isDue(reload ? checkIntervalUrgent : this.#interval))
+      await atMost(staleWait, this.check());
     if (this.publication.state === undefined && this.#failure !== undefined) throw this.#failure;
     return this.publication.freshness(this.#options.now());
   }
 
   /** What it met is kept; whether it matters depends on what is at hand. */
   async #checkUnlessJustDone(): Promise<void> {
-    if (this.#checking || this.#isDue(LIMITS.checkIntervalUrgent)) await this.check().catch(() => undefined);
+    if (this.#checking || this.#isDue(this.#options.times.checkIntervalUrgent))
+      await this.check().catch(() => undefined);
   }
 
   async #load(): Promise<void> {
@@ -128,9 +135,9 @@ export class PublicationKeeper {
   }
 
   async #check(): Promise<void> {
-    const { source, now, follow } = this.#options;
+    const { source, now, follow, times } = this.#options;
     try {
-      await source.within(LIMITS.checkTimeout, async () => {
+      await source.within(times.checkTimeout, async () => {
         await this.#refresh(now);
         await follow(this.publication);
       });
@@ -157,7 +164,8 @@ export class PublicationKeeper {
 
   /** Until the next look: longer, the more of them have failed. */
   get #interval(): number {
-    return Math.min(LIMITS.checkIntervalMaximum, LIMITS.checkInterval * 2 ** Math.min(this.#failures, 10));
+    const { checkInterval, checkIntervalMaximum } = this.#options.times;
+    return Math.min(checkIntervalMaximum, checkInterval * 2 ** Math.min(this.#failures, 10));
   }
 
   #isDue(interval: number): boolean {
