@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
+import { collect } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
-import type { OpenedDocument, SetKey } from '../../core/object/document-reader.ts';
-import { type FetchContent, openAt } from '../../core/reading/open-at.ts';
+import { openCarrier } from '../../core/object/carrier.ts';
+import { type OpenedDocument, openDocument, type SetKey } from '../../core/object/document-reader.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
@@ -86,16 +86,10 @@ async function openFrom(out: string, path: string, { contents, publisher }: Open
   for (const key of contents.sets.values())
     keys.set(await keyIdOf('set', key), { key, notBefore: 0, notAfter: 2 ** 40 });
   const context = { findKey: async (id: string) => keys.get(id), now: 1 };
-  return openAt(fetchFrom(out), { site: SITE, path, publisherKey: publisher.publicKey }, context);
-}
-
-function fetchFrom(out: string): FetchContent {
-  return async (urlPath) => {
-    const file = join(out, decodeURIComponent(urlPath));
-    return existsSync(file)
-      ? { status: 200, body: createReadStream(file) as AsyncIterable<Uint8Array> }
-      : { status: 404, body: streamOf() };
-  };
+  const [beside, itself] = [join(out, `${path}.protected`), join(out, path)];
+  const object = createReadStream(existsSync(beside) ? beside : itself) as AsyncIterable<Uint8Array>;
+  const expected = { site: SITE, path, publisherKey: publisher.publicKey };
+  return openDocument(openCarrier(object), expected, context, async () => createReadStream(itself));
 }
 
 async function contentOf({ content, metadata }: OpenedDocument): Promise<Buffer> {
