@@ -32,6 +32,12 @@ export type PublishErrorCode =
   | 'page-refused'
   /** A file changed while it was being protected. */
   | 'source-changed'
+  /** `publisher.index` is a database of another program. */
+  | 'index-foreign'
+  /** `publisher.index` was made by a newer wispr. */
+  | 'index-newer'
+  /** A set was to have a new key, and no document is in it. */
+  | 'set-unknown'
   /** The output directory holds what wispr did not make. */
   | 'output-foreign'
   /** The output could not be written. */
