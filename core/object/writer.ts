@@ -5,14 +5,15 @@
 import { type KeyPair, sha256 } from '#primitives';
 import { toBase64url } from '../encoding/base64url.ts';
 import { ByteReader } from '../encoding/byte-reader.ts';
-import { concatAll } from '../encoding/bytes.ts';
+import { concatAll, equalBytes } from '../encoding/bytes.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
 import { beginMessage } from './chunked-encryption.ts';
 import { blockCount, chooseBlockChunks, encryptedPayloadLength, type PayloadShape } from './geometry.ts';
 import { encodeHead, headLength } from './head.ts';
-import { type Header, payloadShape } from './header.ts';
+import { encodeHeader, type Header, payloadShape } from './header.ts';
 import { encodeMessageFront, payloadContext } from './message.ts';
 import type { Metadata } from './metadata.ts';
+import { padmeLength } from './padding.ts';
 import { contentOfBlock, type SealingPlan, sealBlock } from './sealing.ts';
 
 export interface ObjectOptions {
@@ -22,8 +23,8 @@ export interface ObjectOptions {
   readonly metadata: Metadata;
   /** The set key; without it the document is signed only. */
   readonly set?: { readonly id: KeyId; readonly key: Uint8Array };
-  /** Zero bytes after the content, which hide its length; encrypted documents only. */
-  readonly paddingLength?: number;
+  /** Zero bytes after the content, which hide its length: so many, or as many as Padmé wants. Encrypted documents only. */
+  readonly paddingLength?: number | 'padme';
   /** Chunks in a block; this project's choice if left out. */
   readonly blockChunks?: number;
   /** For test vectors only: a salt that is not random repeats keys and nonces. */
@@ -58,8 +59,9 @@ export class ObjectWriter {
     const { set, metadata, paddingLength = 0 } = options;
     this.#options = options;
     this.#front = set ? encodeMessageFront(metadata) : new Uint8Array(0);
-    const length = this.#front.length + metadata.contentLength + (set ? paddingLength : 0);
-    this.payloadLength = set ? encryptedPayloadLength(length) : length;
+    const length = this.#front.length + metadata.contentLength;
+    const padded = paddingLength === 'padme' ? padmeLength(length) : length + paddingLength;
+    this.payloadLength = set ? encryptedPayloadLength(padded) : length;
     this.#header = {
       blockChunks: options.blockChunks ?? chooseBlockChunks(this.payloadLength),
       digestListDigest: ANY_DIGEST,
@@ -71,6 +73,11 @@ export class ObjectWriter {
     };
     this.#shape = payloadShape(this.#header);
     this.headLength = headLength(this.#header);
+  }
+
+  /** Whether an object with this header was made by a writer with the same options, as far as the header tells. */
+  describes(header: Header): boolean {
+    return equalBytes(encodeHeader({ ...header, digestListDigest: ANY_DIGEST }), encodeHeader(this.#header));
   }
 
   /** Draws the salt of the payload, and derives its keys. Every plan is for one payload, to be made once. */
