@@ -42,6 +42,8 @@ export type PublishErrorCode =
   | 'output-foreign'
   /** The output could not be written. */
   | 'output-failed'
+  /** A thread that writes documents ended by itself. */
+  | 'writer-failed'
   /** The run was told to stop before anything took its place. */
   | 'stopped'
   /** What was to be verified or inspected is not there, or cannot be read. */

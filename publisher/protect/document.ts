@@ -1,19 +1,20 @@
 /** Writes one document into the output: its object, its fallback page, or itself with a signed head. */
 import { type FileHandle, mkdir, open, utimes, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { ObjectWriter, type PublisherIdentity } from '../../core/object/writer.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
-import { systemCode, systemReason } from '../../node-support/system-error.ts';
-import { PublishError } from '../errors.ts';
 import { type FallbackSettings, fallbackPageOf, renderFallbackPage } from '../fallback-page.ts';
 import type { SourceFile } from '../site/walk.ts';
-import { printable } from '../text.ts';
-import { type Content, changed, readContent, SMALL_FILE } from './content.ts';
+import { type Content, readContent, SMALL_FILE } from './content.ts';
 import type { PlannedDocument } from './plan.ts';
+import { changed } from './source-reader.ts';
+import { toOutput } from './to-output.ts';
+
+export { toOutput } from './to-output.ts';
 
 /** What all documents of a run share. */
 export interface WritingContext {
@@ -37,7 +38,7 @@ export interface WritingContext {
 export async function writeDocument(document: PlannedDocument, context: WritingContext): Promise<number> {
   const { source, mediaType, set } = document;
   context.checkNotStopped();
-  const content = await readContent(source, mediaType, set !== undefined);
+  const content = await readContent({ source, mediaType, compress: set !== undefined });
   const writer = new ObjectWriter({
     site: context.site,
     path: source.path,
@@ -149,7 +150,7 @@ async function* fromContent(
   { checkNotStopped }: WritingContext,
 ): AsyncGenerator<Uint8Array> {
   try {
-    for await (const block of writer.blocks(content.bytes)) {
+    for await (const block of writer.blocks(content.bytes())) {
       checkNotStopped();
       yield block;
     }
@@ -167,32 +168,5 @@ async function put(file: string, bytes: Uint8Array): Promise<void> {
 export async function makeDirectories(out: string, directories: Iterable<string>): Promise<void> {
   for (const directory of [...directories].sort()) {
     await toOutput(directory, mkdir(join(out, directory), { recursive: true }));
-  }
-}
-
-/** @throws PublishError `output-failed` in place of the system's error */
-export async function toOutput<Result>(file: string, writing: Promise<Result>): Promise<Result> {
-  try {
-    return await writing;
-  } catch (error) {
-    const message = `cannot write ${printable(file)}: ${systemReason(error)}; what was there before is unchanged`;
-    throw new PublishError('output-failed', message, { cause: error, ...hintFor(error, file) });
-  }
-}
-
-function hintFor(error: unknown, file: string): { hint?: string } {
-  switch (systemCode(error)) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-    case 'EFBIG':
-      return { hint: 'the new output is written beside the old one: there has to be room for both' };
-    case 'EEXIST':
-      return { hint: 'this file system does not tell two names of your site apart; rename one' };
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-      return { hint: `make ${dirname(dirname(file))} writable, or choose another "out"` };
-    default:
-      return {};
   }
 }
