@@ -119,8 +119,7 @@ export class PublisherIndex implements Disposable {
    */
   store(task: Task, written: Written, filesOf: (row: FilesOf) => string[]): void {
     const before = this.find(task.path);
-    const same =
-      before?.head === written.head && before.content === written.content && before.form === task.form;
+    const same = before?.head === written.head && before.content === written.content && before.form === task.form;
     if (!same) {
       const needed = new Set(filesOf({ ...task, ...written }));
       for (const file of before ? filesOf(before) : []) if (!needed.has(file)) this.retire(file, false);
@@ -228,7 +227,12 @@ export class PublisherIndex implements Disposable {
   // Files that nothing needs
 
   retire(file: string, plain: boolean, since?: number): void {
-    this.#run('INSERT OR IGNORE INTO retired (file, since, plain) VALUES (?, ?, ?)', file, since ?? null, plain ? 1 : 0);
+    this.#run(
+      'INSERT OR IGNORE INTO retired (file, since, plain) VALUES (?, ?, ?)',
+      file,
+      since ?? null,
+      plain ? 1 : 0,
+    );
   }
 
   unretire(file: string): void {
@@ -262,7 +266,9 @@ export class PublisherIndex implements Disposable {
 
   /** First 16 bits of target paths whose bins changed. */
   changedBins(): number[] {
-    return this.#statement('SELECT bin FROM changed_bin ORDER BY bin').all().map(({ bin }) => Number(bin));
+    return this.#statement('SELECT bin FROM changed_bin ORDER BY bin')
+      .all()
+      .map(({ bin }) => Number(bin));
   }
 
   /** The documents that have a target in the bins from `first` to `last`, by the first 16 bits. */
@@ -273,7 +279,9 @@ export class PublisherIndex implements Disposable {
   }
 
   roles(): Map<string, RoleRow> {
-    const rows = this.#statement('SELECT name, version, length, sha256, expires FROM role').all() as unknown as RoleRow[];
+    const rows = this.#statement(
+      'SELECT name, version, length, sha256, expires FROM role',
+    ).all() as unknown as RoleRow[];
     return new Map(rows.map((row) => [row.name, row]));
   }
 

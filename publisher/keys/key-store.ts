@@ -79,7 +79,13 @@ export async function createKeyStore(passphrase: string): Promise<{ bytes: Uint8
   }
   const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   const publisherSeed = randomBytes(KEY_LENGTH);
-  const contents = { publication: 0, publisherSeed, serial: 0, sets: new Map(), workspace: randomBytes(WORKSPACE_LENGTH) };
+  const contents = {
+    publication: 0,
+    publisherSeed,
+    serial: 0,
+    sets: new Map(),
+    workspace: randomBytes(WORKSPACE_LENGTH),
+  };
   const bytes = await seal(contents, await keyFromPassphrase(passphrase, parameters), parameters);
   return { bytes, publisher: await publisherIdentity(ed25519KeyPair(publisherSeed)) };
 }
@@ -130,7 +136,14 @@ function parseContents(value: Json | undefined): KeyStoreContents {
   const publisherSeed = fromBase64url(value.publisherSeed, KEY_LENGTH);
   const workspace = fromBase64url(value.workspace, WORKSPACE_LENGTH);
   const { publication = 0, serial, sets } = value;
-  if (!publisherSeed || !workspace || typeof serial !== 'number' || typeof publication !== 'number' || !Array.isArray(sets)) throw damaged();
+  if (
+    !publisherSeed ||
+    !workspace ||
+    typeof serial !== 'number' ||
+    typeof publication !== 'number' ||
+    !Array.isArray(sets)
+  )
+    throw damaged();
   return { publication, publisherSeed, serial, sets: new Map(sets.map(parseSet)), workspace };
 }
 

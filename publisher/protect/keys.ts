@@ -69,8 +69,7 @@ export class RunKeys {
   }
 
   async #nameAll(): Promise<void> {
-    const named = Array.from(this.#contents.sets, async ([name, key]) => [name, await keyIdOf('set', key)] as const);
-    this.#ids = new Map(await Promise.all(named));
+    this.#ids = new Map((await nameSets(this.#contents.sets)).map(({ name, id }) => [name, id]));
   }
 }
 
@@ -108,16 +107,15 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
   const sets = new Map([...keys.contents.sets, ...fresh]);
   const descriptor = currentDescriptor(wanted);
-  const handedOver = recipient && digestOfHandOver(sets, descriptor, recipient);
-  const bundleIsNew = handedOver !== undefined && (index.fact('bundle') !== handedOver || !existsSync(workspace.bundle));
+  const named = await nameSets(sets);
+  const handedOver = recipient && digestOfHandOver(named, descriptor, recipient);
+  const bundleIsNew =
+    handedOver !== undefined && (index.fact('bundle') !== handedOver || !existsSync(workspace.bundle));
   if (made.size > 0 || bundleIsNew) {
     const serial = keys.contents.serial + (bundleIsNew ? 1 : 0);
     const contents = { ...keys.contents, serial, sets };
     await keys.change(contents, async () => {
-      if (!bundleIsNew) return [];
-      const named = await Promise.all(
-        Array.from(sets, async ([name, key]) => ({ name, key, id: await keyIdOf('set', key) })),
-      );
+      if (!bundleIsNew || recipient === undefined) return [];
       const about = { descriptor, sets: named, site: configuration.site };
       const bytes = await makeBundle(about, contents, keys.store.publisher, recipient, now);
       return [await toOutput(workspace.bundle, prepareFile(workspace.bundle, bytes))];
@@ -140,7 +138,8 @@ function currentDescriptor({ configuration, index, keys, now }: KeysWanted): Uin
   const known = fromBase64url(index.fact('descriptor'));
   const [old, current] = [known && parse(known), parse(fresh)];
   const same = old && JSON.stringify({ ...old, ...TIMES }) === JSON.stringify({ ...current, ...TIMES });
-  return same && Number(old.expires) > now + DESCRIPTOR_RENEWAL && Number(old.issued) <= now ? known : fresh;
+  const isGood = known && same && Number(old.expires) > now + DESCRIPTOR_RENEWAL && Number(old.issued) <= now;
+  return isGood ? known : fresh;
 }
 
 const TIMES = { expires: 0, issued: 0, signature: '' };
@@ -149,13 +148,15 @@ function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
   return JSON.parse(fromUtf8(descriptor) ?? 'null') ?? undefined;
 }
 
-/** What a bundle was made of: names and ids of keys, and what is public. */
-function digestOfHandOver(sets: ReadonlyMap<string, Uint8Array>, descriptor: Uint8Array, recipient: Uint8Array): string {
-  const ids = Array.from(sets, ([name, key]) => [name, hash('sha256', Buffer.concat([LABEL, key]))]);
-  return hash('sha256', JSON.stringify([ids, toBase64url(descriptor), toBase64url(recipient)]));
+function nameSets(sets: ReadonlyMap<string, Uint8Array>): Promise<NamedSet[]> {
+  return Promise.all(Array.from(sets, async ([name, key]) => ({ name, key, id: await keyIdOf('set', key) })));
 }
 
-const LABEL = Buffer.from('wispr publisher index, set key\n');
+/** What a bundle was made of: names and ids of keys, and what is public. */
+function digestOfHandOver(sets: readonly NamedSet[], descriptor: Uint8Array, recipient: Uint8Array): string {
+  const ids = sets.map(({ name, id }) => [name, id]);
+  return hash('sha256', JSON.stringify([ids, toBase64url(descriptor), toBase64url(recipient)]));
+}
 
 /** Sets whose keys are older than the configuration lets them become. */
 export function setsDueForRekey(
@@ -175,10 +176,11 @@ export function setsDueForRekey(
 
 /** The names that a rule can give. */
 function namePattern(name: string): RegExp {
-  const escaped = RegExp.escape(name);
-  return new RegExp(
-    `^${PLACEHOLDERS.reduce((text, placeholder) => text.replaceAll(RegExp.escape(`{${placeholder}}`), PLACEHOLDER_FORMS[placeholder]), escaped)}$`,
-  );
+  const parts = name.split(/(\{(?:yyyy|mm|dd)\})/).map((part) => {
+    const placeholder = PLACEHOLDERS.find((each) => part === `{${each}}`);
+    return placeholder ? PLACEHOLDER_FORMS[placeholder] : part.replace(/[^\p{L}\p{N} _]/gu, '\\$&');
+  });
+  return new RegExp(`^${parts.join('')}$`);
 }
 
 /** @throws PublishError `set-unknown` */

@@ -3,7 +3,16 @@
  * and that are missing are written again, and what wispr did not make is refused and never touched.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, type Dirent, existsSync, openSync, opendirSync, readFileSync, readSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  type Dirent,
+  existsSync,
+  opendirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, isHostProof } from '../../core/keys/descriptor.ts';
@@ -20,6 +29,7 @@ import { isInside } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
 import type { Workspace } from '../workspace.ts';
 import { parseImmutableName } from './files.ts';
+import { isLeftoverName } from './writers/files.ts';
 
 /** What the output holds of what the index knows: ids of documents. */
 export interface InspectedOutput {
@@ -29,6 +39,8 @@ export interface InspectedOutput {
   readonly contents: IdSet;
   /** Something lies at their own names. */
   readonly placed: IdSet;
+  /** Pages that carry their objects wait to be placed. */
+  readonly staged: IdSet;
   /** Names of the files in the directory of the metadata. */
   readonly metadata: ReadonlySet<string>;
   /** Files that an interrupted run had begun, as paths in the output. */
@@ -38,9 +50,7 @@ export interface InspectedOutput {
 /** What desktops put into directories by themselves; nobody misses it. */
 const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
 
-/** How files are called until they are whole. */
-const UNFINISHED = /\.new-[0-9a-f]{8,32}$/;
-
+const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';
 const STEP = 2000;
 
@@ -116,6 +126,7 @@ class Inspection implements InspectedOutput {
   readonly heads: IdSet;
   readonly contents: IdSet;
   readonly placed: IdSet;
+  readonly staged: IdSet;
   readonly metadata = new Set<string>();
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
@@ -130,7 +141,8 @@ class Inspection implements InspectedOutput {
     this.#index = index;
     this.#readOnly = readOnly;
     const largest = index.largestId();
-    [this.heads, this.contents, this.placed] = [new IdSet(largest), new IdSet(largest), new IdSet(largest)];
+    [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
+    [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
   }
 
   look({ path, name, isFile }: Found): void {
@@ -138,14 +150,22 @@ class Inspection implements InspectedOutput {
     this.any = true;
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
-    else if (UNFINISHED.test(name) && !this.#index.find(path)) this.unfinished.push(path);
+    else if (isLeftoverName(name) && !this.#index.find(path)) this.#lookAtLeftover(path);
     else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
   }
 
   #lookAtMetadata(name: string, path: string): void {
-    if (UNFINISHED.test(name)) this.unfinished.push(path);
+    if (isLeftoverName(name)) this.unfinished.push(path);
     else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.metadata.add(name);
     else this.#refuse(path);
+  }
+
+  /** A page that carries its object is whole, and may wait for its document; anything else goes. */
+  #lookAtLeftover(path: string): void {
+    const name = path.endsWith(CARRIER_SUFFIX) ? parseImmutableName(path.slice(0, -CARRIER_SUFFIX.length)) : undefined;
+    const row = name && this.#index.find(name.path);
+    if (row?.form === 'carrier' && row.head === name?.hash && row.placed === undefined) this.staged.add(row.id);
+    else this.unfinished.push(path);
   }
 
   /** Whether a file is one that the index says is there. */

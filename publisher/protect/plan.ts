@@ -224,12 +224,20 @@ class Planner {
     const { output, rekey, setIdOf } = this.#context;
     const { setName } = task;
     if (row.setName !== setName) return 'moved';
-    if (setName !== undefined && (rekey.has(setName) || (setIdOf(setName) ?? row.setId) !== row.setId)) return 'rekeyed';
+    if (setName !== undefined && (rekey.has(setName) || (setIdOf(setName) ?? row.setId) !== row.setId))
+      return 'rekeyed';
     if (row.identity !== task.identity) return 'changed';
     if (row.options !== task.options) return 'remade';
-    const there = row.form === 'carrier' ? output.placed.has(row.id) : output.heads.has(row.id);
-    return there && (row.content === undefined || output.contents.has(row.id)) ? undefined : 'restored';
+    return isThere(row, output) ? undefined : 'restored';
   }
+}
+
+/** Whether the files that make up a document are there. */
+export function isThere(row: IndexedDocument, output: InspectedOutput): boolean {
+  if (row.form === 'carrier') {
+    return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
+  }
+  return output.heads.has(row.id) && (row.content === undefined || output.contents.has(row.id));
 }
 
 /** In place: handing small reads to another thread costs more than they take. */

@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { readConfiguration } from '../configuration/read.ts';
@@ -104,7 +104,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
     out,
     documents: plan.documents,
     changes: countChanges(plan),
-    paths: changedPaths(index, limit),
+    paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
     public: publicByReason(plan),
     ignored: plan.ignored,

@@ -3,11 +3,11 @@
  * change keeps its file. The timestamp comes last, and is the one file that is replaced.
  */
 import { join } from 'node:path';
-import { toHex } from '../../core/encoding/hex.ts';
 import { sha256 } from '#primitives';
-import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
+import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { parseSnapshot, parseTimestamp } from '../../core/publication/metadata.ts';
@@ -130,7 +130,10 @@ async function makeDraft(context: PublicationContext): Promise<Draft> {
 }
 
 /** Signs everything but the timestamp. Nobody is sent to any of it yet. */
-async function signPublication(context: PublicationContext, draft: Draft): Promise<{ version: number; signed: number }> {
+async function signPublication(
+  context: PublicationContext,
+  draft: Draft,
+): Promise<{ version: number; signed: number }> {
   const { index, roles, now } = context;
   const version = Math.max(context.lastVersion, Number(index.fact('version') ?? 0), newestOf(context.metadata)) + 1;
   await context.raiseVersion(version);
@@ -151,7 +154,9 @@ async function signPublication(context: PublicationContext, draft: Draft): Promi
     await putTargets(context);
     await sign('targets', await targetsMetadata(about, await ownTargets(context), keys), roles.targets);
   }
-  const files = [...draft.roles.values()].filter(({ name }) => name !== 'snapshot').map((row) => [row.name, row] as const);
+  const files = [...draft.roles.values()]
+    .filter(({ name }) => name !== 'snapshot')
+    .map((row) => [row.name, row] as const);
   const expires = now + ROLE_VALIDITY.snapshot;
   await sign('snapshot', snapshotMetadata({ version, expires }, files), roles.snapshot, expires);
   index.storePublication(draft.roles.values(), {
@@ -182,7 +187,10 @@ function entryOf({ head, headLength, setId, content, form }: IndexedDocument): D
 
 /** The descriptor and the settings, at their immutable names. */
 async function putTargets({ out, descriptor, settings }: PublicationContext): Promise<void> {
-  for (const [target, bytes] of [[DESCRIPTOR_TARGET, descriptor], [SETTINGS_TARGET, settings]] as const) {
+  for (const [target, bytes] of [
+    [DESCRIPTOR_TARGET, descriptor],
+    [SETTINGS_TARGET, settings],
+  ] as const) {
     await replaceFile(join(out, targetFile(target, await hexDigest(bytes))), bytes);
   }
 }

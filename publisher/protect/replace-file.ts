@@ -1,9 +1,9 @@
 /** Writes small files of the output: beside their place, then into it in one step. */
-import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCode } from '../../node-support/system-error.ts';
 import { toOutput } from './to-output.ts';
+import { temporaryBeside } from './writers/files.ts';
 
 /**
  * @param options - `sync`: waits for the disk, for the file that makes all others visible
@@ -14,8 +14,11 @@ export async function replaceFile(
   bytes: Uint8Array,
   { sync = false }: { readonly sync?: boolean } = {},
 ): Promise<void> {
-  const beside = `${file}.new-${randomBytes(4).toString('hex')}`;
-  await toOutput(file, write(beside, bytes, sync).then(() => rename(beside, file))).catch(async (error: unknown) => {
+  const beside = temporaryBeside(file);
+  await toOutput(
+    file,
+    write(beside, bytes, sync).then(() => rename(beside, file)),
+  ).catch(async (error: unknown) => {
     await rm(beside, { force: true }).catch(() => undefined);
     throw error;
   });

@@ -95,7 +95,12 @@ const KINDS: Readonly<Record<'added' | 'changed' | 'moved' | 'rekeyed', readonly
 /** @param untouched - documents that were in the plan, and turned out to be what they were */
 export function countChanges({ changes, documents, removed }: Plan, untouched = 0): ChangeCounts {
   const sum = (kind: keyof typeof KINDS) => KINDS[kind].reduce((total, change) => total + changes[change], 0);
-  const counts = { added: sum('added'), changed: sum('changed') - untouched, moved: sum('moved'), rekeyed: sum('rekeyed') };
+  const counts = {
+    added: sum('added'),
+    changed: sum('changed') - untouched,
+    moved: sum('moved'),
+    rekeyed: sum('rekeyed'),
+  };
   const written = counts.added + counts.changed + counts.moved + counts.rekeyed;
   return { ...counts, removed, unchanged: documents - written };
 }

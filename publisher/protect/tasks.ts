@@ -8,8 +8,10 @@ import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { Form, IndexedDocument, Task } from '../index/rows.ts';
 import { immutableFilesOf } from './files.ts';
 import type { InspectedOutput } from './output.ts';
+import { isThere } from './plan.ts';
 import { decodeTeaser } from './teaser.ts';
 import type { DocumentWriters, WriteTask, WrittenDocument } from './writers/contract.ts';
+import { CALLS_IN_FLIGHT } from './writers/writers.ts';
 
 export interface TaskContext {
   readonly index: PublisherIndex;
@@ -32,9 +34,6 @@ export interface TasksDone {
   readonly unchanged: number;
 }
 
-/** Documents that are under way at a time: enough for all cores, few enough for the memory. */
-const IN_FLIGHT = 32;
-
 /** Documents whose rows are committed together. */
 const BATCH = 200;
 
@@ -51,7 +50,7 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
     context.onDone(done.written + done.unchanged);
   };
   try {
-    await forEachInFlight(context.index.tasks(), IN_FLIGHT, async (task) => {
+    await forEachInFlight(context.index.tasks(), CALLS_IN_FLIGHT, async (task) => {
       const document = await context.writers.write(writeTaskFor(context, task));
       done[document.reused ? 'unchanged' : 'written']++;
       finished.push({ task, document });
@@ -85,9 +84,7 @@ function writeTaskFor(context: TaskContext, task: Task): WriteTask {
 /** The object that may be kept: only if it is there. */
 function previousOf({ index, output }: TaskContext, path: string): string | undefined {
   const row = index.find(path);
-  if (row === undefined) return undefined;
-  const there = row.form === 'carrier' ? output.placed.has(row.id) : output.heads.has(row.id);
-  return there && (row.content === undefined || output.contents.has(row.id)) ? row.head : undefined;
+  return row && isThere(row, output) ? row.head : undefined;
 }
 
 function storeDocument(context: TaskContext, task: Task, document: WrittenDocument): void {
@@ -108,7 +105,11 @@ function storeDocument(context: TaskContext, task: Task, document: WrittenDocume
 }
 
 /** What lies at the document's own name, if it can stay there. */
-function placedBefore({ index, output, pageFacts }: TaskContext, task: Task, document: WrittenDocument): string | undefined {
+function placedBefore(
+  { index, output, pageFacts }: TaskContext,
+  task: Task,
+  document: WrittenDocument,
+): string | undefined {
   const row = index.find(task.path);
   if (task.form === 'carrier') return document.staged ? undefined : placedMark('carrier', pageFacts);
   if (row === undefined || row.form !== task.form || !output.placed.has(row.id)) return undefined;
@@ -143,12 +144,16 @@ export async function placeDocuments(context: TaskContext): Promise<number> {
     });
   };
   try {
-    await forEachInFlight(index.unplaced((form) => placedMark(form, pageFacts)), IN_FLIGHT, async (row) => {
-      await context.writers.place(placementFor(row, context.fallback));
-      placed++;
-      finished.push(row);
-      note(BATCH);
-    });
+    await forEachInFlight(
+      index.unplaced((form) => placedMark(form, pageFacts)),
+      CALLS_IN_FLIGHT,
+      async (row) => {
+        await context.writers.place(placementFor(row, context.fallback));
+        placed++;
+        finished.push(row);
+        note(BATCH);
+      },
+    );
   } finally {
     note(1);
   }
