@@ -10,7 +10,7 @@ import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts
 
 /** NORMAL and a rollback journal: what is killed is whole; what a power cut damages is made anew. */
 const SETTINGS =
-  'PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -16000';
+  'PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -16000';
 
 /** An opened index, and what has to be said about it. */
 export interface OpenedIndex {

@@ -39,7 +39,7 @@ export async function writeLargeDocument(
   const writer = objectWriterOf(task, plainMetadata(contentOptions(task)), context);
   using file = new TemporaryFile(shownFile(context.out, task));
   const digests = await writeBlockRuns(task, writer, { file, context, pool });
-  return keepObject({ task, writer, context }, file, await writer.head(digests));
+  return await keepObject({ task, writer, context }, file, await writer.head(digests));
 }
 
 async function writeBlockRuns(

@@ -53,7 +53,7 @@ async function writeStream(writing: Writing): Promise<WrittenDocument> {
   const { task, writer, context } = writing;
   using file = new TemporaryFile(shownFile(context.out, task));
   await writeBlocks(writing, file, writer.headLength);
-  return keepObject(writing, file, await writer.head());
+  return await keepObject(writing, file, await writer.head());
 }
 
 /** Puts the head in front of a payload, and gives the object its name. */
