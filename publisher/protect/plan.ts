@@ -11,7 +11,7 @@ import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { Change, Form, IndexedDocument, Task } from '../index/rows.ts';
+import type { Change, Form, IndexedDecision, IndexedFiles, Task } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
 import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
 import { readPage } from '../site/page.ts';
@@ -124,16 +124,17 @@ class Planner {
   /** Decides about one file. */
   add(source: SourceFile): void {
     const { index, output } = this.#context;
-    const row = index.find(source.path);
+    const row = index.findDecision(source.path);
     if (row) this.#seen.add(row.id);
-    const page = row?.identity === source.identity ? row : this.#read(source);
+    const page = row?.identity === source.identity ? { pageSet: row.pageSet, teaser: undefined } : this.#read(source);
     const decision = this.#rules.decide(source.path, page.pageSet);
     this.#count(source, decision);
     const task = this.#taskFor(source, page, decision);
     const change = row ? this.#changeOf(row, task) : 'added';
     if (change) {
       this.#changes[change]++;
-      index.addTask({ ...task, change });
+      const known = row?.identity === source.identity ? { teaser: index.find(source.path)?.teaser } : {};
+      index.addTask({ ...task, ...known, change });
     } else if (row && row.form !== 'none' && row.placed !== undefined && !output.placed.has(row.id)) {
       if (!this.#context.readOnly) index.setPlaced(row.id, undefined);
     }
@@ -220,7 +221,7 @@ class Planner {
     return known;
   }
 
-  #changeOf(row: IndexedDocument, task: Omit<Task, 'change'>): Change | undefined {
+  #changeOf(row: IndexedDecision, task: Omit<Task, 'change'>): Change | undefined {
     const { output, rekey, setIdOf } = this.#context;
     const { setName } = task;
     if (row.setName !== setName) return 'moved';
@@ -233,7 +234,7 @@ class Planner {
 }
 
 /** Whether the files that make up a document are there. */
-export function isThere(row: IndexedDocument, output: InspectedOutput): boolean {
+export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
   if (row.form === 'carrier') {
     return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
   }
