@@ -5,7 +5,6 @@ import { randomBytes } from '#primitives';
 import { reasonOf } from '../../core/errors.ts';
 import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
 import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
-import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { readConfiguration } from '../configuration/read.ts';
@@ -13,14 +12,7 @@ import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { forEachInFlight } from '../in-flight.ts';
 import { type FileUpdate, prepareFile, removeLeftovers } from '../keys/file-update.ts';
-import {
-  firstRootOf,
-  makeBundle,
-  makeDescriptor,
-  type NamedSet,
-  readRecipient,
-  recipientFileOf,
-} from '../keys/hand-over.ts';
+import { makeBundle, makeDescriptor, type NamedSet, readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { type KeyStoreContents, type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { makeDirectories, toOutput, type WritingContext, writeDocument } from './document.ts';
@@ -88,7 +80,7 @@ async function prepare(workspace: Workspace, configuration: Configuration, optio
   const out = resolveOutput(options.out ?? configuration.out, source, workspace);
   const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
   const plan = await makePlan(source, configuration);
-  const root = await rootIdOf(firstRootOf(keyStore.publisher));
+  const root = keyStore.rootId;
   const recovered = await recoverOutput(out, root);
   await checkReplaceable(out, root);
   for (const file of [workspace.keyStore, workspace.bundle]) await toOutput(file, removeLeftovers(file));
@@ -177,7 +169,7 @@ function checkNotStopped(signal: AbortSignal | undefined): void {
 /** The descriptor; the key store, if it changed; and the bundle, if there is somebody to seal it to. Key store first. */
 async function prepareKeyFiles(run: Run, staging: Staging, updates: FileUpdate[]): Promise<void> {
   const { workspace, configuration, keyStore, recipient, sets, now } = run;
-  const descriptor = await makeDescriptor(configuration, keyStore.publisher, now);
+  const descriptor = makeDescriptor(configuration, keyStore, now);
   await toOutput(run.out, writeFile(join(staging.directory, DESCRIPTOR_PATH), descriptor));
   const { contents } = keyStore;
   if (recipient === undefined && sets.length === contents.sets.size) return;
@@ -191,8 +183,8 @@ async function prepareKeyFiles(run: Run, staging: Staging, updates: FileUpdate[]
   };
   await stage(workspace.keyStore, await keyStore.seal(changed));
   if (recipient === undefined) return;
-  const bundle = { descriptor, sets, site: configuration.site };
-  await stage(workspace.bundle, await makeBundle(bundle, changed, keyStore.publisher, recipient, now));
+  const bundle = { descriptor, sets };
+  await stage(workspace.bundle, await makeBundle(bundle, configuration, changed, keyStore.publisher, recipient, now));
 }
 
 /** Undoes every step, also after one of them failed; says so then, since something was left. */

@@ -169,7 +169,13 @@ describe('protecting a site', () => {
     expect(second.sets[1]).toMatchObject({ name: 'gold', isNew: true });
     expect((await readFile(join(workspace.out, 'a.txt.protected'))).equals(before)).toBe(false);
     expect((await workspace.read('/a.txt')).toString()).toBe(TEXT);
-    expect((await readdir(workspace.directory)).sort()).toEqual(['protected', 'publisher.keys', 'site', 'wispr.json']);
+    expect((await readdir(workspace.directory)).sort()).toEqual([
+      'protected',
+      'publisher.keys',
+      'root.keys',
+      'site',
+      'wispr.json',
+    ]);
   });
 
   it('says whose the site is', async () => {
