@@ -33,7 +33,7 @@ export function describeProtection(summary: ProtectSummary): string {
     `  ${size(bytesIn)} of site became ${size(bytesOut)} in ${place(out)}: put that directory on your web host, whole`,
     ...describePublication(summary),
     ...describeBundle(summary),
-    `  publisher ${summary.root}`,
+    `  publisher ${summary.publisher}`,
   ].join('\n');
 }
 

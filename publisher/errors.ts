@@ -20,6 +20,8 @@ export type PublishErrorCode =
   | 'key-store-missing'
   /** The key store was altered or cut. */
   | 'key-store-damaged'
+  /** The key store was made by a version that had no roots. */
+  | 'key-store-outdated'
   /** The key store asks for more work or memory than any that wispr makes: refused uncomputed. */
   | 'key-store-parameters'
   /** The key server's public key is not one. */

@@ -108,6 +108,9 @@ export const configurationSchema = z
       .min(1)
       .default('keyserver.pub')
       .meta({ description: "The file with your key server's public key, relative to this file." }),
+    timestampBy: z.enum(['keyserver', 'publisher']).default('keyserver').meta({
+      description: '"publisher": the key server is not given the timestamp key, and you run "wispr timestamp" by cron.',
+    }),
   })
   .superRefine(({ site, reading, content }, context) => {
     const origins = typeof content === 'string' ? [content] : content;

@@ -347,14 +347,12 @@ export class PublisherIndex implements Disposable {
     this.#run('INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)', name, value);
   }
 
-  /** Since when a set has its key; from now on, if it is new here. */
-  keySince(id: string, now: number): number {
-    this.#run('INSERT OR IGNORE INTO set_key (id, since) VALUES (?, ?)', id, now);
-    return Number(this.#statement('SELECT since FROM set_key WHERE id = ?').get(id)?.since);
+  setKeySince(id: string, since: number): void {
+    this.#run('INSERT OR REPLACE INTO set_key (id, since) VALUES (?, ?)', id, since);
   }
 
-  /** As {@link keySince}, and changes nothing. */
-  knownKeySince(id: string): number | undefined {
+  /** Since when a set has its key. */
+  keySince(id: string): number | undefined {
     const row = this.#statement('SELECT since FROM set_key WHERE id = ?').get(id);
     return row && Number(row.since);
   }

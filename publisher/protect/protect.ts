@@ -95,7 +95,9 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
   const output = await inspectOutput(out, index, publishersOf(index), { readOnly: true, checkNotStopped });
-  const due = dueForRekey(configuration, index, () => undefined, now, options.rekey);
+  const sets = index.setIds();
+  const since = (name: string) => index.keySince(sets.get(name) ?? '');
+  const due = dueForRekey(configuration, sets.keys(), since, now, options.rekey);
   const context = { source, configuration, index, output, rekey: due, checkNotStopped, readOnly: true };
   const plan = await makePlan({ ...context, ...factsFor(configuration, publisher), setIdOf: () => undefined });
   checkRekey(options.rekey ?? [], plan.sets);
@@ -145,10 +147,11 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   const { workspace, configuration, source, out, now } = place;
   const checkNotStopped = stopper(options.signal);
   const publisher = keys.store.publisher.id;
-  const roles = await rolesOf(keys.store);
+  const roles = rolesOf(keys.store);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
-  const rekey = dueForRekey(configuration, index, (name) => keys.idOf(name), now, options.rekey);
+  const { setsSince } = keys.contents;
+  const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, options.rekey);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
   const context = { source, configuration, index, output, rekey, checkNotStopped, onFound, readOnly: false };
   const setIdOf = (name: string) => keys.idOf(name);
@@ -250,14 +253,12 @@ function factsFor(
 /** Sets that get a new key: those that were named, and those whose time has come. */
 function dueForRekey(
   configuration: Configuration,
-  index: PublisherIndex,
-  idOf: (name: string) => string | undefined,
+  sets: Iterable<string>,
+  since: (name: string) => number | undefined,
   now: number,
   named: readonly string[] = [],
 ): Set<string> {
-  const known = index.setIds();
-  const since = (name: string) => index.knownKeySince(idOf(name) ?? known.get(name) ?? '');
-  return new Set([...named, ...setsDueForRekey(configuration, known.keys(), since, now)]);
+  return new Set([...named, ...setsDueForRekey(configuration, sets, since, now)]);
 }
 
 /** The ids by which a host proof may name the publisher of this index. */
@@ -284,8 +285,8 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
   const { bytesIn, bytesOut } = index.totals();
   return {
     site: configuration.site,
-    publisher: keys.store.publisher.id,
-    root: roles.rootId,
+    publisher: roles.rootId,
+    publisherKey: keys.store.publisher.id,
     out,
     documents: plan.documents,
     changes: countChanges(plan, done.tasks.unchanged),

@@ -138,7 +138,7 @@ async function signPublication(
   const version = Math.max(context.lastVersion, Number(index.fact('version') ?? 0), newestOf(context.metadata)) + 1;
   await context.raiseVersion(version);
   const about = { version, expires: now + ROLE_VALIDITY.targets };
-  const keys = { publicKeys: [roles.targets.publicKey], threshold: 1 };
+  const keys = roles.targetsKeys;
   let signed = 0;
   const sign = async (name: string, content: TufObject, signer: RoleSigner, expires = about.expires) => {
     const bytes = signMetadata(content, [signer]);
@@ -208,7 +208,7 @@ async function targetFacts({ descriptor, settings }: PublicationContext): Promis
 }
 
 function signersOf({ roles }: PublicationContext): string {
-  return `${roles.targets.keyid} ${roles.snapshot.keyid}`;
+  return [roles.targets.keyid, roles.snapshot.keyid, ...roles.targetsKeys.publicKeys.map(toHex)].join(' ');
 }
 
 async function putRoots(context: PublicationContext): Promise<void> {

@@ -45,6 +45,7 @@ describe('wispr.json', () => {
       carrier: 'beside',
       fallback: { redirectAfter: 1 },
       recipient: 'keyserver.pub',
+      timestampBy: 'keyserver',
     });
   });
 
