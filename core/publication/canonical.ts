@@ -1,0 +1,55 @@
+/**
+ * The canonical JSON that TUF's signatures cover (TUF specification section 4.1, "OLPC canonical JSON"): members sorted, no white space, of
+ * all characters only `"` and `\` escaped, integers only. Not RFC 8785, which the rest of this project uses.
+ */
+import { utf8 } from '../encoding/bytes.ts';
+
+/** What TUF metadata hold. */
+export type TufJson = string | number | boolean | null | TufJson[] | { [member: string]: TufJson };
+export type TufObject = { [member: string]: TufJson };
+
+const MAXIMUM_DEPTH = 32;
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** @throws TypeError for numbers that are not safe integers, and for what is nested more than 32 levels deep */
+export function tufCanonicalText(value: TufJson, depth = 0): string {
+  if (depth > MAXIMUM_DEPTH) throw new TypeError('nested too deeply');
+  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'number') return integer(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map((item) => tufCanonicalText(item, depth + 1)).join(',')}]`;
+  const members = sortedNames(value).map(
+    (name) => `${quote(name)}:${tufCanonicalText(value[name] as TufJson, depth + 1)}`,
+  );
+  return `{${members.join(',')}}`;
+}
+
+/** {@link tufCanonicalText} in UTF-8: the bytes that are signed. */
+export function tufCanonical(value: TufJson): Uint8Array {
+  return utf8(tufCanonicalText(value));
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+}
+
+function integer(value: number): string {
+  if (!Number.isSafeInteger(value)) throw new TypeError('only integers');
+  return String(value);
+}
+
+/** By code points, as every other implementation sorts; code units differ from them only where there are surrogates. */
+function sortedNames(value: TufObject): string[] {
+  const names = Object.keys(value);
+  return names.some((name) => SURROGATE.test(name)) ? names.sort(byCodePoints) : names.sort();
+}
+
+function byCodePoints(a: string, b: string): number {
+  const [left, right] = [Array.from(a), Array.from(b)];
+  for (const [index, character] of left.entries()) {
+    const other = right[index];
+    if (other === undefined) return 1;
+    if (character !== other) return (character.codePointAt(0) ?? 0) - (other.codePointAt(0) ?? 0);
+  }
+  return left.length - right.length;
+}

@@ -1,0 +1,53 @@
+/** What a publication says about one document: docs/spec/publication.md, "Targets". */
+import { fromHex } from '../encoding/hex.ts';
+import { isKeyId, type KeyId } from '../keys/key-id.ts';
+import type { TufObject } from './canonical.ts';
+import { isTufObject } from './envelope.ts';
+import { PublicationError } from './errors.ts';
+import type { TargetInfo } from './metadata.ts';
+
+/** A document of a publication. */
+export interface DocumentEntry {
+  /** SHA-256 of the object's head, hexadecimal. */
+  readonly head: string;
+  /** Bytes of the head. */
+  readonly headLength: number;
+  /** Key id of the set key; `undefined` for a public document. */
+  readonly set: KeyId | undefined;
+  /** SHA-256 of a public document's content, hexadecimal. */
+  readonly content: string | undefined;
+  /** Whether the object lies inside the page at the document's own URL. */
+  readonly inPage: boolean;
+}
+
+/** The entry of a document's target. */
+export function encodeDocumentTarget({ head, headLength, set, content, inPage }: DocumentEntry): TufObject {
+  const wispr = {
+    ...(inPage && { carrier: 'html' }),
+    ...(content !== undefined && { content }),
+    ...(set !== undefined && { set }),
+  };
+  return { custom: { wispr }, hashes: { sha256: head }, length: headLength };
+}
+
+/**
+ * @param path - the document's, for the message
+ * @throws PublicationError `metadata-malformed`
+ */
+export function documentEntryOf({ custom, length, sha256 }: TargetInfo, path: string): DocumentEntry {
+  const { set, content, carrier } = isTufObject(custom?.wispr) ? custom.wispr : {};
+  const one = (set === undefined) !== (content === undefined);
+  const good = (set === undefined || isKeyId(set)) && (content === undefined || fromHex(content, 32) !== undefined);
+  if (!one || !good || (carrier !== undefined && carrier !== 'html'))
+    throw new PublicationError(
+      'metadata-malformed',
+      `what the publication says about ${JSON.stringify(path)} is malformed`,
+    );
+  return {
+    head: sha256,
+    headLength: length,
+    set: set as KeyId | undefined,
+    content: content as string | undefined,
+    inPage: carrier === 'html',
+  };
+}

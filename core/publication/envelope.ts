@@ -1,0 +1,103 @@
+/**
+ * The envelope of every metadata file (TUF specification section 4.2): `{"signatures":[…],"signed":{…}}`. Nothing of `signed` is looked at
+ * before its signatures are; what is read afterwards is what was signed.
+ */
+import { concat, fromUtf8, utf8 } from '../encoding/bytes.ts';
+import { type TufJson, type TufObject, tufCanonical, tufCanonicalText } from './canonical.ts';
+import { PublicationError } from './errors.ts';
+import { countSigners, type RoleKeys, type SignatureVerifier, type TufKey, type TufSignature } from './keys.ts';
+import { PUBLICATION_LIMITS } from './limits.ts';
+
+/** A metadata file whose outermost form is right, and nothing else known. */
+export interface Envelope {
+  readonly signatures: readonly TufSignature[];
+  /** The bytes that have to be signed. */
+  readonly message: Uint8Array;
+  /** What they say; to be asked for once enough keys have signed them. */
+  readonly signed: () => TufObject;
+}
+
+/** How this project's writer puts an envelope: then the signed bytes need not be made again, only found. */
+const OUR_FORM = /^\{"signatures":(\[(?:\{"keyid":"[0-9a-f]{64}","sig":"[0-9a-f]{128}"\},?){1,64}\]),"signed":(?=\{)/;
+const START_LENGTH = 16_384;
+
+/**
+ * Opens an envelope without believing it.
+ *
+ * @param role - for messages
+ * @throws PublicationError `metadata-malformed`
+ */
+export function openEnvelope(bytes: Uint8Array, role: string): Envelope {
+  return openOurForm(bytes) ?? openAnyForm(bytes, role);
+}
+
+/**
+ * @throws PublicationError `metadata-signature` if fewer of the role's keys have signed than its threshold wants
+ */
+export function checkSignatures(
+  { signatures, message }: Envelope,
+  role: string,
+  roleKeys: RoleKeys,
+  keys: ReadonlyMap<string, TufKey>,
+  verify: SignatureVerifier,
+): void {
+  const count = countSigners(signatures, message, roleKeys, keys, verify);
+  if (count >= roleKeys.threshold) return;
+  const message_ = `${role} is signed by ${count} of its keys, and needs ${roleKeys.threshold}`;
+  throw new PublicationError('metadata-signature', message_);
+}
+
+/** The bytes of an envelope in this project's form. */
+export function encodeEnvelope(signatures: readonly TufSignature[], message: Uint8Array): Uint8Array {
+  const list = signatures.map(({ keyid, sig }) => ({ keyid, sig }));
+  return concat(utf8(`{"signatures":${tufCanonicalText(list)},"signed":`), message, utf8('}'));
+}
+
+function openOurForm(bytes: Uint8Array): Envelope | undefined {
+  const start = Array.from(bytes.subarray(0, START_LENGTH), (byte) => String.fromCharCode(byte)).join('');
+  const match = OUR_FORM.exec(start);
+  if (match === null || bytes.at(-1) !== 0x7d) return undefined;
+  const message = bytes.subarray(match[0].length, -1);
+  try {
+    const signatures = JSON.parse(match[1] ?? '') as TufSignature[];
+    return { signatures, message, signed: () => parseObject(message) };
+  } catch {
+    return undefined;
+  }
+}
+
+function openAnyForm(bytes: Uint8Array, role: string): Envelope {
+  const value = parse(bytes);
+  const malformed = () => new PublicationError('metadata-malformed', `the metadata of ${role} are not of TUF's form`);
+  if (!isTufObject(value) || !isTufObject(value.signed) || !Array.isArray(value.signatures)) throw malformed();
+  const { signed, signatures } = value;
+  if (signatures.length > PUBLICATION_LIMITS.signatures || !signatures.every(isSignature)) throw malformed();
+  try {
+    return { signatures: signatures as unknown as TufSignature[], message: tufCanonical(signed), signed: () => signed };
+  } catch (error) {
+    throw new PublicationError('metadata-malformed', `the metadata of ${role} are not of TUF's form`, { cause: error });
+  }
+}
+
+function parseObject(bytes: Uint8Array): TufObject {
+  const value = parse(bytes);
+  if (!isTufObject(value)) throw new PublicationError('metadata-malformed', 'signed metadata are not an object');
+  return value;
+}
+
+function parse(bytes: Uint8Array): TufJson | undefined {
+  try {
+    return JSON.parse(fromUtf8(bytes) ?? '') as TufJson;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSignature(value: TufJson): boolean {
+  return isTufObject(value) && typeof value.keyid === 'string' && typeof value.sig === 'string';
+}
+
+/** Whether `value` is an object, and no array. */
+export function isTufObject(value: TufJson | undefined): value is TufObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,75 @@
+/** Keys of roles, and whether enough of them have signed (TUF specification sections 4.2 and 4.3). */
+import { ed25519Verify, type KeyPair, sha256 } from '#primitives';
+import { fromHex, toHex } from '../encoding/hex.ts';
+import { type TufObject, tufCanonical } from './canonical.ts';
+
+/** A public key as metadata name it. */
+export interface TufKey {
+  readonly keytype: string;
+  readonly scheme: string;
+  /** As it stands in `keyval.public`. */
+  readonly public: string;
+}
+
+/** Which keys may sign for a role, and how many of them have to. */
+export interface RoleKeys {
+  readonly keyids: readonly string[];
+  readonly threshold: number;
+}
+
+/** One signature of an envelope. */
+export interface TufSignature {
+  readonly keyid: string;
+  /** Hexadecimal; empty where somebody is still to sign. */
+  readonly sig: string;
+}
+
+/** Says whether a signature is good. Others than {@link verifyEd25519} are for programs that read foreign repositories. */
+export type SignatureVerifier = (key: TufKey, signature: Uint8Array, message: Uint8Array) => boolean;
+
+/** Ed25519 and nothing else. */
+export const verifyEd25519: SignatureVerifier = (key, signature, message) => {
+  if (key.keytype !== 'ed25519' || key.scheme !== 'ed25519') return false;
+  const publicKey = fromHex(key.public, 32);
+  return publicKey !== undefined && signature.length === 64 && ed25519Verify(signature, message, publicKey);
+};
+
+/** How an Ed25519 public key stands in metadata. */
+export function encodeTufKey(publicKey: Uint8Array): TufObject {
+  return { keytype: 'ed25519', keyval: { public: toHex(publicKey) }, scheme: 'ed25519' };
+}
+
+/** The key id of an Ed25519 public key: SHA-256 of its canonical form. */
+export async function tufKeyId(publicKey: Uint8Array): Promise<string> {
+  return toHex(await sha256(tufCanonical(encodeTufKey(publicKey))));
+}
+
+/** A key pair with its key id. */
+export interface RoleSigner extends KeyPair {
+  readonly keyid: string;
+}
+
+export async function roleSigner(pair: KeyPair): Promise<RoleSigner> {
+  return { ...pair, keyid: await tufKeyId(pair.publicKey) };
+}
+
+/**
+ * How many different keys of a role have signed. One key counts once, under however many ids it stands or signs; signatures that are not good
+ * are passed over.
+ */
+export function countSigners(
+  signatures: readonly TufSignature[],
+  message: Uint8Array,
+  role: RoleKeys,
+  keys: ReadonlyMap<string, TufKey>,
+  verify: SignatureVerifier,
+): number {
+  const signed = new Set<string>();
+  for (const { keyid, sig } of signatures) {
+    const key = role.keyids.includes(keyid) ? keys.get(keyid) : undefined;
+    const signature = key && fromHex(sig);
+    if (!key || !signature || signed.has(key.public) || signed.size >= role.threshold) continue;
+    if (verify(key, signature, message)) signed.add(key.public);
+  }
+  return signed.size;
+}

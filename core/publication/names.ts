@@ -1,0 +1,46 @@
+/** Where the files of a publication lie: docs/spec/publication.md, sections 1 and 3. All as URL paths, in the one spelling used for fetching. */
+import { DESCRIPTOR_PATH } from '../keys/descriptor.ts';
+import { OBJECT_SUFFIX, urlPathOf } from '../site/path.ts';
+
+/** The directory of the metadata. */
+export const METADATA_PATH = '/.well-known/wispr/';
+
+/** The one metadata file whose name stays. */
+export const TIMESTAMP_FILE = 'timestamp.json';
+
+/** Document paths that publications keep for themselves. */
+export const SETTINGS_PATH = '/.well-known/wispr-settings';
+
+/** Target paths of what the role `targets` names itself. */
+export const DESCRIPTOR_TARGET = DESCRIPTOR_PATH.slice(1);
+export const SETTINGS_TARGET = SETTINGS_PATH.slice(1);
+
+/** The file of a role's metadata: `7.documents-a4.json`. */
+export function metadataFile(role: string, version: number): string {
+  return `${version}.${urlPathOf(role)}.json`;
+}
+
+/** The target path of a document's head. */
+export function headTargetOf(documentPath: string): string {
+  return documentPath.slice(1) + OBJECT_SUFFIX;
+}
+
+/** The target path of a public document's content. */
+export function contentTargetOf(documentPath: string): string {
+  return documentPath.slice(1);
+}
+
+/**
+ * The path of the file that holds a target: `/a/<hash>.b.html.protected` (TUF's consistent snapshots).
+ *
+ * @param hash - SHA-256, hexadecimal
+ */
+export function targetFile(targetPath: string, hash: string): string {
+  const name = targetPath.lastIndexOf('/') + 1;
+  return `/${targetPath.slice(0, name)}${hash}.${targetPath.slice(name)}`;
+}
+
+/** {@link targetFile} as it stands in a URL. */
+export function targetUrlPath(targetPath: string, hash: string): string {
+  return urlPathOf(targetFile(targetPath, hash));
+}
