@@ -9,7 +9,8 @@ import { ObjectWriter, type PublisherIdentity } from '../../core/object/writer.t
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { type FallbackSettings, fallbackPageOf, renderFallbackPage } from '../fallback-page.ts';
+import { type FallbackSettings, fallbackPageOf } from '../fallback-page.ts';
+import { renderFallbackPage } from '../fallback-template.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { printable } from '../text.ts';
 import { type Content, changed, readContent, SMALL_FILE } from './content.ts';
