@@ -1,5 +1,7 @@
 /** Which names of files can stand in a published site. */
 import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
+import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
+import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/site/path.ts';
 
 /**
@@ -31,7 +33,8 @@ export function problemOfFile(path: string): string | undefined {
   if (utf8(name).length > MAXIMUM_NAME_BYTES) {
     return `its name is longer than ${MAXIMUM_NAME_BYTES} bytes, and published files have longer ones than their documents`;
   }
-  return problemOfDirectory(path);
+  const ours = [HOST_PROOF_PATH, DESCRIPTOR_PATH, SETTINGS_PATH].includes(path) || path.startsWith(METADATA_PATH);
+  return ours ? 'wispr itself puts a file there' : problemOfDirectory(path);
 }
 
 /** Files that nobody means to publish: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */

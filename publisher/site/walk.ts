@@ -43,11 +43,25 @@ const MAXIMUM_FILES = 1_000_000;
  * @throws PublishError `source-unreadable`, `source-refused`
  */
 export function walkSource(source: string, isIgnored: (path: string) => boolean): SourceTree {
+  const { problems, ...tree } = surveySource(source, isIgnored);
+  if (problems.length > 0) throw refused(problems);
+  return tree;
+}
+
+/**
+ * Walks a site directory, and keeps what cannot be published for whoever asks.
+ *
+ * @throws PublishError `source-unreadable`
+ */
+export function surveySource(
+  source: string,
+  isIgnored: (path: string) => boolean,
+): SourceTree & { readonly problems: readonly string[] } {
   const walk = new Walk(resolveRoot(source), isIgnored);
   walk.visit(walk.root, '', [walk.root]);
-  if (walk.problems.length > 0) throw refused(walk.problems);
   walk.files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { files: walk.files, directories: directoriesOf(walk.files), ignored: walk.ignored };
+  const { files, ignored, problems } = walk;
+  return { files, directories: directoriesOf(files), ignored, problems };
 }
 
 /** What tells that a file is still the one that was looked at. */
