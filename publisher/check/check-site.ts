@@ -61,6 +61,7 @@ class SiteCheck {
   readonly #findings = new Findings();
   readonly #rules: SetRules;
   readonly #headers: HeaderRules;
+  readonly #refused = new Set<string>();
   readonly #ignored: { readonly count: number; readonly unused: readonly string[] };
   /** Where each document belongs; by path alone until it has been read. */
   readonly #decisions = new Map<string, Decision>();
@@ -95,6 +96,7 @@ class SiteCheck {
     });
     for (const problem of problems) {
       const [path = '', reason] = problem.split(/: (.*)/s);
+      this.#refused.add(path);
       this.#findings.add('refused', path, undefined, reason);
     }
     return { files, ignored: { count: ignored, unused: [...unused].map(({ text }) => text) } };
@@ -104,7 +106,8 @@ class SiteCheck {
     const configuration = this.#configuration;
     const map = new SiteMap(settingsOf(configuration, this.#lookUp), (path) => this.#decisions.has(path));
     const isProtected = (path: string) => this.#lookUp(path) === 'protected';
-    return { site: configuration.site, hosts: hostsOf(configuration), source: this.#source, map, isProtected };
+    const [source, refused] = [this.#source, this.#refused];
+    return { site: configuration.site, hosts: hostsOf(configuration), source, map, refused, isProtected };
   }
 
   readonly #lookUp: LookUpDocument = (path) => {

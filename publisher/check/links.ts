@@ -15,6 +15,8 @@ export interface LinkedSite {
   /** The site directory, absolute. */
   readonly source: string;
   readonly map: SiteMap;
+  /** Paths of files that cannot be published. */
+  readonly refused: ReadonlySet<string>;
   /** Whether a document is encrypted, as far as is known. */
   readonly isProtected: (path: string) => boolean;
 }
@@ -59,7 +61,7 @@ export class LinkCheck {
     for (const { method, action, offset } of forms) {
       const url = parse(action, base);
       if (url === undefined || method === 'dialog') continue;
-      const place = { path: referrer.path, line: referrer.lineAt(offset) };
+      const place = () => ({ path: referrer.path, line: referrer.lineAt(offset) });
       if (!this.#site.hosts.has(url.hostname)) this.#findings.add('form-elsewhere', url.origin, place);
       else if (method === 'post') this.#findings.add('form', `POST ${decoded(url.pathname)}`, place);
       else if (action !== '') this.#reference({ url: action, use: 'link', offset }, base, referrer);
@@ -80,26 +82,30 @@ export class LinkCheck {
     if (written.startsWith('#')) return;
     const url = parse(written, base);
     if (url === undefined || !this.#site.hosts.has(url.hostname)) return;
-    const place = { path: referrer.path, line: referrer.lineAt(offset) };
+    const place = () => ({ path: referrer.path, line: referrer.lineAt(offset) });
     if (use === 'preview') this.#preview(url, place);
     else if (WITH_HOST.test(written) || (referrer.base !== undefined && WITH_HOST.test(referrer.base)))
       this.#findings.add('own-host', url.origin + decoded(url.pathname) + url.search, place);
     else if (use !== 'data') this.#internal(url, use, place, referrer);
   }
 
-  #internal(url: URL, use: Use, place: Place, { isPublic }: Referrer): void {
-    const { source, map, isProtected } = this.#site;
+  #internal(url: URL, use: Use, place: () => Place, { isPublic }: Referrer): void {
+    const { map, isProtected } = this.#site;
     const target = map.resolve(url.pathname);
     if (target.kind === 'refused')
-      this.#findings.add('missing', decoded(url.pathname), place, 'no document can have this address');
-    else if (target.kind === 'missing') {
-      const left = () => (existsSync(join(source, target.path)) ? 'the file is there, but left out' : undefined);
-      this.#findings.add('missing', decoded(url.pathname), place, left);
-    } else if (target.kind === 'document' && use === 'load' && isPublic && isProtected(target.path))
+      this.#findings.add('missing', decoded(url.pathname), place, whyRefused(url.pathname));
+    else if (target.kind === 'missing')
+      this.#findings.add('missing', decoded(url.pathname), place, () => this.#whyMissing(target.path));
+    else if (target.kind === 'document' && use === 'load' && isPublic && isProtected(target.path))
       this.#findings.add('public-loads-protected', target.path, place);
   }
 
-  #preview(url: URL, place: Place): void {
+  #whyMissing(path: string): string | undefined {
+    if (this.#site.refused.has(path)) return 'the file is there, but would be refused';
+    return existsSync(join(this.#site.source, path)) ? 'the file is there, but hidden or ignored' : undefined;
+  }
+
+  #preview(url: URL, place: () => Place): void {
     const { map, isProtected } = this.#site;
     const target = map.resolve(url.pathname);
     if (target.kind === 'redirect') return;
@@ -117,6 +123,11 @@ function parse(written: string, base: URL): URL | undefined {
   } catch {
     return undefined;
   }
+}
+
+function whyRefused(urlPath: string): string {
+  if (urlPath.includes('//')) return "no document's address has two slashes in a row";
+  return 'no document can have this address';
 }
 
 /** For people; as it is where it cannot be decoded. */

@@ -113,16 +113,24 @@ interface OpenFinding extends CheckFinding {
 export class Findings {
   readonly #byKind = new Map<CheckKind, { readonly findings: Map<string, OpenFinding>; dropped: number }>();
 
-  /** @param message - asked for once for each subject */
-  add(kind: CheckKind, subject: string, place?: Place, message?: string | (() => string | undefined)): void {
+  /**
+   * @param place - asked for its line only where it is kept
+   * @param message - asked for once for each subject
+   */
+  add(
+    kind: CheckKind,
+    subject: string,
+    place?: Place | (() => Place),
+    message?: string | (() => string | undefined),
+  ): void {
     const group = this.#byKind.get(kind) ?? { findings: new Map(), dropped: 0 };
     this.#byKind.set(kind, group);
     const found = group.findings.get(subject);
     if (found !== undefined) {
       found.count++;
-      if (place && found.places.length < KEPT_PLACES) found.places.push(place);
+      if (place && found.places.length < KEPT_PLACES) found.places.push(placeOf(place));
     } else if (group.findings.size < KEPT_FINDINGS) {
-      const places = place ? [place] : [];
+      const places = place ? [placeOf(place)] : [];
       const said = typeof message === 'function' ? message() : message;
       group.findings.set(subject, { subject, ...(said !== undefined && { message: said }), count: 1, places });
     } else {
@@ -140,6 +148,10 @@ export class Findings {
       return [{ kind, breaks, total: findings.length + group.dropped, findings }];
     });
   }
+}
+
+function placeOf(place: Place | (() => Place)): Place {
+  return typeof place === 'function' ? place() : place;
 }
 
 function byFrequency(a: CheckFinding, b: CheckFinding): number {

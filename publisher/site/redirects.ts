@@ -76,7 +76,7 @@ export function problemsOfRedirects(settings: SiteSettings, has: HasDocument): R
   const shadowed: string[] = [];
   for (const { from, to } of settings.redirects) {
     if (has(from)) shadowed.push(from);
-    if (!to.startsWith('/')) continue;
+    if (has(from) || !to.startsWith('/')) continue;
     const end = map.follow(to).kind;
     if (end === 'loop') loops.push(from);
     else if (end === 'missing' || end === 'refused') dangling.push(from);
