@@ -7,17 +7,17 @@ import { PublishError } from '../errors.ts';
 import { readFallbackTemplate } from '../fallback-template.ts';
 import { HeaderRules } from '../site/headers.ts';
 import { canNameSet, mediaTypeOf } from '../site/media-type.ts';
-import { compilePattern } from '../site/patterns.ts';
 import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
-import { type SourceFile, surveySource } from '../site/walk.ts';
+import type { SourceFile } from '../site/walk.ts';
 import { workspaceOf } from '../workspace.ts';
 import { ContentCheck } from './content-check.ts';
 import { LinkCheck } from './links.ts';
 import { CaseFolder, oddityOf } from './names.ts';
 import { type CheckReport, Findings } from './report.ts';
 import { SetsCount } from './sets-count.ts';
+import { type SiteSurvey, surveySite } from './survey.ts';
 
 export interface CheckOptions {
   readonly configurationFile: string;
@@ -61,8 +61,7 @@ class SiteCheck {
   readonly #findings = new Findings();
   readonly #rules: SetRules;
   readonly #headers: HeaderRules;
-  readonly #refused = new Set<string>();
-  readonly #ignored: { readonly count: number; readonly unused: readonly string[] };
+  readonly #survey: SiteSurvey;
   /** Where each document belongs; by path alone until it has been read. */
   readonly #decisions = new Map<string, Decision>();
   readonly #content: ContentCheck;
@@ -75,10 +74,10 @@ class SiteCheck {
     this.#source = source;
     this.#rules = new SetRules(configuration);
     this.#headers = new HeaderRules(configuration);
-    const { files, ignored } = this.#survey();
-    this.files = files;
-    this.#ignored = ignored;
-    for (const { path } of files) this.#decisions.set(path, this.#rules.decide(path, undefined));
+    this.#survey = surveySite(source, configuration.ignore);
+    this.files = this.#survey.files;
+    for (const { path, reason } of this.#survey.refused) this.#findings.add('refused', path, undefined, reason);
+    for (const { path } of this.files) this.#decisions.set(path, this.#rules.decide(path, undefined));
     this.#content = new ContentCheck(
       new LinkCheck(this.#linkedSite(), this.#findings),
       this.#findings,
@@ -86,27 +85,12 @@ class SiteCheck {
     );
   }
 
-  #survey(): { files: readonly SourceFile[]; ignored: { count: number; unused: readonly string[] } } {
-    const patterns = this.#configuration.ignore.map(compilePattern);
-    const unused = new Set(patterns);
-    const { files, ignored, problems } = surveySource(this.#source, (path) => {
-      const pattern = patterns.find((each) => each.match(path));
-      if (pattern !== undefined) unused.delete(pattern);
-      return pattern !== undefined;
-    });
-    for (const problem of problems) {
-      const [path = '', reason] = problem.split(/: (.*)/s);
-      this.#refused.add(path);
-      this.#findings.add('refused', path, undefined, reason);
-    }
-    return { files, ignored: { count: ignored, unused: [...unused].map(({ text }) => text) } };
-  }
-
   #linkedSite() {
     const configuration = this.#configuration;
     const map = new SiteMap(settingsOf(configuration, this.#lookUp), (path) => this.#decisions.has(path));
     const isProtected = (path: string) => this.#lookUp(path) === 'protected';
-    const [source, refused] = [this.#source, this.#refused];
+    const source = this.#source;
+    const refused = new Set(this.#survey.refused.map(({ path }) => path));
     return { site: configuration.site, hosts: hostsOf(configuration), source, map, refused, isProtected };
   }
 
@@ -160,7 +144,7 @@ class SiteCheck {
     for (const from of shadowed) this.#findings.add('redirect-unused', from);
     for (const problem of problemOfNotFound(this.#configuration, this.#lookUp))
       this.#findings.add('refused', 'wispr.json', undefined, problem);
-    for (const text of [...this.#rules.unused(), ...this.#headers.unused(), ...this.#ignored.unused])
+    for (const text of [...this.#rules.unused(), ...this.#headers.unused(), ...this.#survey.unusedPatterns])
       this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
   }
@@ -172,7 +156,7 @@ class SiteCheck {
       documents: this.files.length,
       pages: this.#pages,
       bytes: this.files.reduce((sum, { size }) => sum + size, 0),
-      ignored: this.#ignored.count,
+      ignored: this.#survey.ignored,
       ...this.#sets.summary(),
       groups: this.#findings.groups(),
       milliseconds,
