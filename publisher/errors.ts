@@ -32,6 +32,10 @@ export type PublishErrorCode =
   | 'source-refused'
   /** Pages that name their set wrongly. */
   | 'page-refused'
+  /** Redirects that never end, or a page for what does not exist that nobody could be shown. */
+  | 'settings-refused'
+  /** The template for fallback pages is missing, or makes pages that could not be trusted. */
+  | 'template-refused'
   /** A file changed while it was being protected. */
   | 'source-changed'
   /** `publisher.index` is a database of another program. */

@@ -227,6 +227,14 @@ export class PublisherIndex implements Disposable {
     }
   }
 
+  /** What the site has at a path, once all tasks are done. */
+  planned(path: string): 'public' | 'protected' | undefined {
+    const sql =
+      'SELECT set_name FROM task WHERE path = ?1 UNION ALL SELECT set_name FROM document WHERE path = ?1 AND id NOT IN (SELECT id FROM gone) LIMIT 1';
+    const row = this.#statement(sql).get(path);
+    return row && (row.set_name === null ? 'public' : 'protected');
+  }
+
   /** How many tasks there are, and of how many bytes. */
   countTasks(): { count: number; bytes: number } {
     const row = this.#statement('SELECT count(*) AS count, coalesce(sum(size), 0) AS bytes FROM task').get();

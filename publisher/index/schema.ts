@@ -70,5 +70,6 @@ CREATE TEMP TABLE task (
   options TEXT NOT NULL,
   form TEXT NOT NULL
 );
+CREATE INDEX temp.task_path ON task (path);
 CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
 `;

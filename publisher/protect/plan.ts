@@ -19,6 +19,7 @@ import { compilePattern } from '../site/patterns.ts';
 import { type Decision, problemOfPageSet, SetRules } from '../site/sets.ts';
 import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
+import type { Appearance } from './appearance.ts';
 import type { InspectedOutput } from './output.ts';
 import { encodeTeaser } from './teaser.ts';
 
@@ -29,10 +30,7 @@ export interface PlanContext {
   readonly configuration: Configuration;
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
-  /** What shapes every object of this publisher: to be changed whenever an object would come out otherwise. */
-  readonly objectFacts: string;
-  /** Digest of what fallback pages are made with. */
-  readonly pageFacts: string;
+  readonly appearance: Appearance;
   /** The key id of a set; `undefined` if it has no key yet, or nobody knows. */
   readonly setIdOf: (name: string) => KeyId | undefined;
   /** Sets that get a new key. */
@@ -167,7 +165,7 @@ class Planner {
       sets: new Map([...this.#sets].sort(([a], [b]) => (a < b ? -1 : 1))),
       public: this.#public,
       ignored,
-      unusedPatterns: this.#rules.unused(),
+      unusedPatterns: [...this.#rules.unused(), ...this.#context.appearance.headers.unused()],
     };
   }
 
@@ -202,7 +200,7 @@ class Planner {
       this.#problems.add(`${printable(path)}: it is too large for "carrier": "html"`);
     }
     const { pageSet, teaser } = page;
-    const options = this.#optionsOf(mediaType, form);
+    const options = this.#optionsOf(path, mediaType, form);
     return { path, file, size, lastModified, identity, mediaType, pageSet, teaser, setName: set, options, form };
   }
 
@@ -213,9 +211,10 @@ class Planner {
   }
 
   /** A digest: it is short, and there are few of them. */
-  #optionsOf(mediaType: string, form: Form): string {
-    const { objectFacts, pageFacts } = this.#context;
-    const text = JSON.stringify([objectFacts, mediaType, form, form === 'carrier' ? pageFacts : '']);
+  #optionsOf(path: string, mediaType: string, form: Form): string {
+    const { objectFacts, pageFacts, headers } = this.#context.appearance;
+    const further = headers.headersOf(path) ?? {};
+    const text = JSON.stringify([objectFacts, mediaType, form, form === 'carrier' ? pageFacts : '', further]);
     const known = this.#optionDigests.get(text) ?? hash('sha256', text).slice(0, 32);
     this.#optionDigests.set(text, known);
     return known;

@@ -4,7 +4,7 @@ import { keyIdOf } from '../../core/keys/key-id.ts';
 import { publisherIdentity } from '../../core/object/writer.ts';
 import { startDocumentWriters } from '../../publisher/protect/writers/writers.ts';
 import { mediaTypeOf } from '../../publisher/site/media-type.ts';
-import { walkSource } from '../../publisher/site/walk.ts';
+import { surveySource } from '../../publisher/site/walk.ts';
 
 const [site = '', out = ''] = process.argv.slice(2);
 const key = randomBytes(32);
@@ -15,7 +15,7 @@ const writers = startDocumentWriters({
   publisher: await publisherIdentity(ed25519KeyPair(randomBytes(32))),
   sets: new Map([[set, key]]),
 });
-const tasks = walkSource(site, () => false).files.toReversed();
+const tasks = surveySource(site, () => false).files.toReversed();
 const calls = tasks.map((source) => {
   const { path } = source;
   const mediaType = mediaTypeOf(path);
