@@ -134,8 +134,8 @@ async function serve(
     keeper,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
-      await Promise.all([...listeners, hosts].map(({ close }) => close()));
-      await keeper.stop();
+      await Promise.all(listeners.map(({ close }) => close()));
+      await Promise.all([keeper.stop(), hosts.close()]);
       state.database.close();
       log.info('stopped');
     },
