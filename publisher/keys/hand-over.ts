@@ -3,18 +3,16 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { XWING_PUBLIC_KEY_LENGTH } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { concat, utf8 } from '../../core/encoding/bytes.ts';
 import { type BundledSet, encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor } from '../../core/keys/descriptor.ts';
 import { checkXwingPublicKey } from '../../core/keys/device.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../core/object/writer.ts';
-import { rootIdOf } from '../../core/publication/writer.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { Workspace } from '../workspace.ts';
-import type { KeyStoreContents } from './key-store.ts';
+import type { KeyStoreContents, OpenKeyStore } from './key-store.ts';
 
 /** A set key with its names. */
 export interface NamedSet {
@@ -56,17 +54,12 @@ export async function readRecipient(file: string): Promise<Uint8Array | undefine
   return key;
 }
 
-/** Stands in for the publication's first root until the key store holds one. */
-export function firstRootOf(publisher: PublisherIdentity): Uint8Array {
-  return concat(utf8('wispr/1 stand-in for a root\n'), publisher.publicKey);
-}
-
 /** The signed provider descriptor. */
-export async function makeDescriptor(
+export function makeDescriptor(
   configuration: Configuration,
-  publisher: PublisherIdentity,
+  { publisher, rootId }: Pick<OpenKeyStore, 'publisher' | 'rootId'>,
   now: number,
-): Promise<Uint8Array> {
+): Uint8Array {
   const { site, name = site, content, reading, keyServer } = configuration;
   const descriptor = {
     expires: now + DESCRIPTOR_VALIDITY,
@@ -74,15 +67,19 @@ export async function makeDescriptor(
     keyServer,
     name,
     publisherKey: toBase64url(publisher.publicKey),
-    root: await rootIdOf(firstRootOf(publisher)),
+    root: rootId,
     sites: [{ content: typeof content === 'string' ? [content] : content, reading, site }],
   };
   return encodeDescriptor(descriptor, publisher.secretKey);
 }
 
-/** The key bundle with the serial that `contents` says, sealed to `recipient`. */
+/**
+ * The key bundle with the serial that `contents` says, sealed to `recipient`. It has the timestamp key in it where the key server is to sign
+ * timestamps.
+ */
 export async function makeBundle(
-  { descriptor, sets, site }: { descriptor: Uint8Array; sets: readonly NamedSet[]; site: string },
+  { descriptor, sets }: { descriptor: Uint8Array; sets: readonly NamedSet[] },
+  { site, timestampBy }: Pick<Configuration, 'site' | 'timestampBy'>,
   contents: KeyStoreContents,
   publisher: PublisherIdentity,
   recipient: Uint8Array,
@@ -90,10 +87,12 @@ export async function makeBundle(
 ): Promise<Uint8Array> {
   const bundled: BundledSet[] = sets.map(({ id, key, name }) => ({ id, key: toBase64url(key), name, site }));
   const about = { issued: now, serial: contents.serial, workspace: toBase64url(contents.workspace) };
+  const [firstRoot = new Uint8Array(0)] = contents.roots;
   const payload = {
     descriptor: toBase64url(descriptor),
-    root: toBase64url(firstRootOf(publisher)),
+    root: toBase64url(firstRoot),
     sets: bundled,
+    ...(timestampBy === 'keyserver' && { timestampKey: toBase64url(contents.seeds.timestamp) }),
   };
   return encodeBundle(payload, about, recipient, publisher);
 }

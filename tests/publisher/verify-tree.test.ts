@@ -1,8 +1,6 @@
 import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { rootIdOf } from '../../core/publication/writer.ts';
-import { firstRootOf } from '../../publisher/keys/hand-over.ts';
 import type { VerifyReport } from '../../publisher/verify/report.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -53,7 +51,7 @@ describe('a protected tree', () => {
     const report = await verifyTree(workspace.out);
     expect(report).toMatchObject({
       site: 'news.example',
-      publisher: await rootIdOf(firstRootOf((await workspace.keyStore()).publisher)),
+      publisher: (await workspace.keyStore()).rootId,
       encrypted: 4,
       signed: 2,
       fallbackPages: ['/a/b c.html', '/index.html'],
@@ -174,10 +172,7 @@ describe('a protected tree', () => {
     await rm(place(provider));
     expect(findings(await verifyTree(workspace.out))).toEqual([`/${provider} file-missing`]);
     await writeFile(place(provider), good);
-    await writeFile(
-      place(proof),
-      `somebody else\nwispr/1 root=${await rootIdOf(firstRootOf((await workspace.keyStore()).publisher))}\n`,
-    );
+    await writeFile(place(proof), `somebody else\nwispr/1 root=${(await workspace.keyStore()).rootId}\n`);
     expect(findings(await verifyTree(workspace.out))).toEqual([]);
   });
 
