@@ -8,7 +8,7 @@ import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/si
  * The longest name of a source file, in bytes: common file systems take 255, and published files have 64 hexadecimal digits and a dot in front
  * of the name, and perhaps `.protected` behind it.
  */
-export const MAXIMUM_NAME_BYTES = 255 - 65 - OBJECT_SUFFIX.length;
+const MAXIMUM_NAME_BYTES = 255 - 65 - OBJECT_SUFFIX.length;
 
 /** The name that `bytes` spell, or how to show it where they are not valid UTF-8. */
 export function decodeName(bytes: Uint8Array): { name: string; valid: boolean } {
