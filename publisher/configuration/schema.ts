@@ -24,6 +24,9 @@ const setRule = z
   .strictObject({
     name: z.string().meta({ description: 'The set; {yyyy}, {mm} and {dd} are filled in from the path.' }),
     path: pattern.meta({ description: 'Which paths; {yyyy}, {mm} and {dd} stand for a year, a month and a day.' }),
+    rekeyDays: z.int().min(1).max(3650).optional().meta({
+      description: 'Days after which the set gets a new key by itself, and its documents are encrypted anew.',
+    }),
   })
   .superRefine(({ name, path }, context) => {
     const known = placeholdersIn(path);
@@ -118,6 +121,9 @@ export const configurationSchema = z
       .min(1)
       .default('keyserver.pub')
       .meta({ description: "The file with your key server's public key, relative to this file." }),
+    timestampBy: z.enum(['keyserver', 'publisher']).default('keyserver').meta({
+      description: '"publisher": the key server is not given the timestamp key, and you run "wispr timestamp" by cron.',
+    }),
   })
   .superRefine(({ site, reading, content }, context) => {
     const origins = typeof content === 'string' ? [content] : content;

@@ -75,7 +75,11 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   ${optional('keyServerTokenFile', 'keyserver.token')}
 
   // Your key server's public key: it prints where it lies when it starts for the first time. Put a copy here.
-  "recipient": ${value('recipient', 'keyserver.pub')}
+  "recipient": ${value('recipient', 'keyserver.pub')},
+
+  // Who confirms every hour that what readers see is current: "keyserver", which is given the timestamp key for it, or
+  // "publisher": you run "wispr timestamp" by cron.
+  "timestampBy": ${value('timestampBy', 'keyserver')}
 }
 `;
 }

@@ -1,7 +1,5 @@
 /** Which names of files can stand in a published site. */
 import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
-import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
-import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/site/path.ts';
 
 /**
@@ -9,6 +7,12 @@ import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/si
  * of the name, and perhaps `.protected` behind it.
  */
 const MAXIMUM_NAME_BYTES = 255 - 65 - OBJECT_SUFFIX.length;
+
+/** SHA-256 in hexadecimal and a dot: what stands in front of immutable names. */
+export const HASH_PREFIX = /^[0-9a-f]{64}\./;
+
+/** Where wispr puts files of its own. */
+const OWN_PLACES = /^\/\.well-known\/wispr(?:$|\/|-)/;
 
 /** The name that `bytes` spell, or how to show it where they are not valid UTF-8. */
 export function decodeName(bytes: Uint8Array): { name: string; valid: boolean } {
@@ -33,8 +37,7 @@ export function problemOfFile(path: string): string | undefined {
   if (utf8(name).length > MAXIMUM_NAME_BYTES) {
     return `its name is longer than ${MAXIMUM_NAME_BYTES} bytes, and published files have longer ones than their documents`;
   }
-  const ours = [HOST_PROOF_PATH, DESCRIPTOR_PATH, SETTINGS_PATH].includes(path) || path.startsWith(METADATA_PATH);
-  return ours ? 'wispr itself puts a file there' : problemOfDirectory(path);
+  return OWN_PLACES.test(path) ? 'wispr itself puts a file there' : problemOfDirectory(path);
 }
 
 /** Files that nobody means to publish: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */

@@ -50,6 +50,7 @@ describe('wispr.json', () => {
       freshness: { hours: 48, graceDays: 14 },
       padding: 'none',
       recipient: 'keyserver.pub',
+      timestampBy: 'keyserver',
     });
   });
 
