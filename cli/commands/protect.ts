@@ -1,15 +1,14 @@
-import { existsSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { resolveRoot } from '../../publisher/site/walk.ts';
-import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
+import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { showProgress } from '../progress.ts';
 import { describeProtection, hintsAfterProtection } from '../protection-summary.ts';
 import { untilSignal } from '../signals.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { print, say } from '../voice.ts';
 
 interface Options {
   config?: string;
@@ -53,17 +52,4 @@ async function protect(site: string | undefined, options: Options): Promise<void
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describeProtection(summary));
   if (!quiet) for (const hint of hintsAfterProtection(summary)) say(hint);
-}
-
-/** The configuration that SITE and `-c` name. */
-function locateConfiguration(site: string | undefined, config: string | undefined): string {
-  if (site !== undefined && config !== undefined) throw new UsageError('name either SITE or -c FILE, not both');
-  const named = config ?? site ?? '.';
-  if (!existsSync(named))
-    throw new UsageError(`there is no ${named}`, { hint: 'name the directory where wispr.json is' });
-  const file = statSync(named).isDirectory() ? join(named, CONFIGURATION_FILE) : named;
-  if (existsSync(file)) return file;
-  throw new UsageError(`there is no ${file}`, {
-    hint: 'run "wispr init URL" to make one, or name the directory where it is',
-  });
 }

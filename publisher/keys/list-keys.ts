@@ -1,4 +1,5 @@
 /** What `wispr keys list` shows: every role and set, where its key is, and when it ends. */
+import { CodedError } from '../../core/errors.ts';
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { readConfiguration } from '../configuration/read.ts';
@@ -32,14 +33,16 @@ export interface KeyListing {
   readonly rootId: KeyId;
   /** Of the last root. */
   readonly rootVersion: number;
-  /** Whether the last root is not published yet. */
-  readonly rootUnpublished: boolean;
+  /** The last root that is published; `undefined` before the first publication. */
+  readonly publishedRoot: number | undefined;
   readonly roles: readonly ListedRole[];
   /** Of the last root, and of what is published. */
   readonly expiries: readonly RoleExpiry[];
   /** Of the publication; `undefined` before the first. */
   readonly publication: number | undefined;
   readonly withdrawn: readonly number[];
+  /** Why nothing can be said about what is published. */
+  readonly problem: string | undefined;
   /** What only the key store knows; `undefined` without the passphrase. */
   readonly secret: SecretListing | undefined;
 }
@@ -61,13 +64,19 @@ export async function listKeys(
   rootKeysFile?: string,
 ): Promise<KeyListing> {
   const directory = await metadataDirectory(configurationFile);
-  if (passphrase === undefined) return listing(await readPublished(directory));
+  if (passphrase === undefined) return listing({ published: await readPublished(directory), problem: undefined });
   const workspace = workspaceOf(configurationFile);
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
-  const published = await readPublished(directory, keyStore.rootId).catch(orUnpublished);
+  const read = await readIfGood(directory, keyStore.rootId);
   const { timestampBy } = await readConfiguration(workspace.configuration);
   const rootKeys = await rootKeyIds(rootKeysFile ?? workspace.rootKeys, passphrase);
-  return listing(published, { keyStore, rootKeys, timestampAtKeyServer: timestampBy === 'keyserver' });
+  return listing(read, { keyStore, rootKeys, timestampAtKeyServer: timestampBy === 'keyserver' });
+}
+
+/** What could be read of what is published. */
+interface Read {
+  readonly published: Published | undefined;
+  readonly problem: string | undefined;
 }
 
 /** What is known here besides what is published. */
@@ -77,26 +86,25 @@ interface Known {
   readonly timestampAtKeyServer: boolean;
 }
 
-function listing(published: Published): KeyListing;
-function listing(published: Published | undefined, known: Known): Promise<KeyListing>;
-function listing(published: Published | undefined, known?: Known): KeyListing | Promise<KeyListing> {
+async function listing(read: Read, known?: Known): Promise<KeyListing> {
+  const { published } = read;
   const root = known ? verifyChain(known.keyStore.roots) : published?.root;
   if (root === undefined) throw new Error('either is known');
-  const publishedRoot = published?.root.version;
-  const base = {
+  const { version, expires } = root;
+  return {
     rootId: known?.keyStore.rootId ?? published?.rootId ?? '',
-    rootVersion: root.version,
-    rootUnpublished: publishedRoot !== root.version,
+    rootVersion: version,
+    publishedRoot: published?.root.version,
     roles: TOP_LEVEL_ROLES.map((role) => listRole(role, root, known)),
     expiries: [
-      { role: 'root', version: root.version, expires: root.expires },
+      { role: 'root', version, expires },
       ...(published?.expiries ?? []).filter(({ role }) => role !== 'root'),
     ],
     publication: published?.snapshot.version,
     withdrawn: published?.timestamp.withdrawn ?? [],
+    problem: read.problem,
+    secret: known && (await listSecrets(known.keyStore)),
   };
-  if (known === undefined) return { ...base, secret: undefined };
-  return listSecrets(known.keyStore).then((secret) => ({ ...base, secret }));
 }
 
 function listRole(role: TopLevelRole, root: RootMetadata, known: Known | undefined): ListedRole {
@@ -135,7 +143,14 @@ async function rootKeyIds(file: string, passphrase: string): Promise<string[]> {
   return keys?.signers.map(({ keyid }) => keyid) ?? [];
 }
 
-function orUnpublished(error: unknown): undefined {
-  if (error instanceof PublishError && error.code === 'publication-missing') return undefined;
-  throw error;
+/** What is published may be missing or damaged: the keys are listed all the same. */
+async function readIfGood(directory: string, rootId: KeyId): Promise<Read> {
+  try {
+    return { published: await readPublished(directory, rootId), problem: undefined };
+  } catch (error) {
+    if (error instanceof PublishError && error.code === 'publication-missing')
+      return { published: undefined, problem: undefined };
+    if (error instanceof CodedError) return { published: undefined, problem: error.message };
+    throw error;
+  }
 }
