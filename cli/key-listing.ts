@@ -1,11 +1,10 @@
 /** `wispr keys list` for people. */
-import { isoTime } from '../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { KeyListing, ListedKey, ListedRole } from '../publisher/keys/list-keys.ts';
 import { shortId } from '../publisher/keys/roots.ts';
 import type { RoleExpiry } from '../publisher/timestamp/published.ts';
 import { EXPIRY_WARNING } from '../publisher/timestamp/sign-timestamp.ts';
-import { isoDay } from './commands/describe.ts';
+import { isoDay, utcMinute } from './commands/describe.ts';
 import { say } from './voice.ts';
 
 const DAY = 86_400;
@@ -80,14 +79,15 @@ function untilOf(expiry: RoleExpiry | undefined): string {
   const { role, expires } = expiry;
   const left = expires - nowInSeconds();
   if (left < 0) return `${isoDay(expires)}  EXPIRED`;
-  if (role === 'timestamp') return isoTime(expires);
+  if (role === 'timestamp') return utcMinute(expires);
   return left < EXPIRY_WARNING ? `${isoDay(expires)}  in ${Math.floor(left / DAY)} days` : isoDay(expires);
 }
 
-/** Delegated roles, which have the keys of `targets`. */
+/** The roles below `targets`, which have its keys: the first of them to expire. */
 function others({ expiries, roles }: KeyListing): string[] {
   const delegated = expiries.filter(({ role }) => !roles.some((own) => own.role === role));
-  return delegated.map((expiry) => `${expiry.role} (signed by targets): good until ${untilOf(expiry)}`);
+  const [first] = delegated.sort((a, b) => a.expires - b.expires);
+  return first ? [`The lists of documents, signed by targets, are good until ${untilOf(first)}.`] : [];
 }
 
 function setsOf(sets: readonly { name: string; id: string; since: number }[]): string[] {

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
-import { isoTime } from '../../core/publication/verify-roles.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { print, say, UsageError } from '../voice.ts';
-import { isoDay } from './describe.ts';
+import { isoDay, utcMinute } from './describe.ts';
 
 export interface TimestampFlags {
   readonly config?: string;
@@ -42,7 +41,7 @@ async function timestamp(flags: TimestampFlags): Promise<void> {
   const passphrase = await readPassphrase(flags.passphraseFile);
   const signed = await runTimestamp({ from, passphrase, directory: flags.metadata });
   if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
-  else if (!flags.quiet) print(`Publication ${signed.publication} is confirmed until ${isoTime(signed.expires)}.`);
+  else if (!flags.quiet) print(`Publication ${signed.publication} is confirmed until ${utcMinute(signed.expires)}.`);
   warnAboutExpiry(signed);
 }
 

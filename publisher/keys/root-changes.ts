@@ -5,10 +5,15 @@ import { shortId, TOP_LEVEL_ROLES } from './roots.ts';
 
 /** One line for each change; the expiry is always one. */
 export function describeChanges(before: RootMetadata, after: RootMetadata): string[] {
+  const [old, now] = [dayOf(before), dayOf(after)];
   return [
     ...TOP_LEVEL_ROLES.flatMap((role) => changesOf(role, before, after)),
-    `all keys are good until ${isoTime(after.expires).slice(0, 10)} (before: ${isoTime(before.expires).slice(0, 10)})`,
+    `good until ${now}${old === now ? '' : ` (before: ${old})`}`,
   ];
+}
+
+function dayOf({ expires }: RootMetadata): string {
+  return isoTime(expires).slice(0, 10);
 }
 
 function changesOf(role: TopLevelRole, before: RootMetadata, after: RootMetadata): string[] {
