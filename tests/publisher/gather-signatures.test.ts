@@ -9,6 +9,7 @@ import { finishDraft, readDraft, signDraftFile } from '../../publisher/keys/gath
 import { describeChanges } from '../../publisher/keys/root-changes.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { createSigner, readSigner } from '../../publisher/keys/signer-file.ts';
+import { cheapenKeys } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 const SIGNER_PASSPHRASE = 'quite another passphrase';
@@ -16,6 +17,7 @@ const SIGNER_PASSPHRASE = 'quite another passphrase';
 let workspace: TestWorkspace;
 beforeEach(async () => {
   workspace = await createWorkspace();
+  await cheapenKeys(workspace.directory, PASSPHRASE);
 });
 afterEach(() => workspace.remove());
 
