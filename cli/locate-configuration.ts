@@ -1,10 +1,13 @@
-/** Finds the `wispr.json` that a command is about. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIGURATION_FILE } from '../publisher/workspace.ts';
 import { UsageError } from './voice.ts';
 
-/** The configuration that SITE and `-c` name. */
+/**
+ * The configuration that SITE and `-c` name.
+ *
+ * @throws UsageError if there is none, or both name one
+ */
 export function locateConfiguration(site: string | undefined, config: string | undefined): string {
   if (site !== undefined && config !== undefined) throw new UsageError('name either SITE or -c FILE, not both');
   const named = config ?? site ?? '.';

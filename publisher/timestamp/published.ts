@@ -65,7 +65,7 @@ export async function readPublished(directory: string, rootId?: KeyId): Promise<
 
 async function readSnapshot(directory: string, root: RootMetadata, expected: MetaFile): Promise<SnapshotMetadata> {
   const bytes = await read(directory, metadataFile('snapshot', expected.version));
-  return verifySnapshot(bytes, root, expected, undefined, READER_OPTIONS);
+  return verifySnapshot(bytes, root, expected, READER_OPTIONS);
 }
 
 async function expiriesOf(
