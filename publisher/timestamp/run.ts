@@ -8,7 +8,7 @@ import { PublishError } from '../errors.ts';
 import { openKeyStore } from '../keys/key-store.ts';
 import { readSigningKeys } from '../keys/signer-file.ts';
 import { openSigningKeys } from '../keys/signing-keys.ts';
-import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
+import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
 import { type SignedTimestamp, signTimestamp, type TimestampOptions, withdrawVersion } from './sign-timestamp.ts';
 
@@ -34,17 +34,22 @@ export function runTimestamp(run: TimestampRun): Promise<SignedTimestamp> {
 
 /** The directory of the metadata of a workspace's output. */
 export async function metadataDirectory(configurationFile: string): Promise<string> {
-  const workspace = workspaceOf(configurationFile);
-  const { out } = await readConfiguration(workspace.configuration);
-  return join(resolve(workspace.directory, out), METADATA_PATH);
+  const { out } = await readConfiguration(configurationFile);
+  return metadataBelow(workspaceOf(configurationFile), out);
+}
+
+function metadataBelow({ directory }: Workspace, out: string): string {
+  return join(resolve(directory, out), METADATA_PATH);
 }
 
 async function runInWorkspace(run: TimestampRun, configurationFile: string): Promise<SignedTimestamp> {
-  const directory = run.directory ?? (await metadataDirectory(configurationFile));
   const workspace = workspaceOf(configurationFile);
+  const { out, freshness } = await readConfiguration(workspace.configuration);
+  const directory = run.directory ?? metadataBelow(workspace, out);
   return withLock(workspace, async () => {
     const { signers, rootId } = await openKeyStore(await readKeyStore(workspace), run.passphrase);
-    return perform(run, { directory, signer: signers.timestamp, rootId, now: run.now ?? nowInSeconds() });
+    const freshFor = freshness.hours * 3600;
+    return perform(run, { directory, signer: signers.timestamp, rootId, freshFor, now: run.now ?? nowInSeconds() });
   });
 }
 

@@ -8,7 +8,6 @@ import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
 import {
   type FileFacts,
-  ROLE_VALIDITY,
   signMetadata,
   timestampMetadata,
   timestampVersion,
@@ -22,6 +21,8 @@ import { type Published, type RoleExpiry, readPublished } from './published.ts';
 /** Seconds before the end of a role's validity from which on people are warned. */
 export const EXPIRY_WARNING = 30 * 86_400;
 
+const HOUR = 3600;
+
 export interface TimestampOptions {
   /** The directory of the metadata. */
   readonly directory: string;
@@ -30,6 +31,8 @@ export interface TimestampOptions {
   readonly rootId: KeyId | undefined;
   /** What was signed last, where that is remembered apart from the directory. */
   readonly last?: LastSeen | undefined;
+  /** Seconds for which the timestamp is good; as long as the last one, if left out. */
+  readonly freshFor?: number | undefined;
   /** Seconds since 1970. */
   readonly now: number;
 }
@@ -48,7 +51,7 @@ export interface SignedTimestamp {
 }
 
 /**
- * Confirms the publication in a directory for another 48 hours.
+ * Confirms the publication in a directory.
  *
  * @throws PublicationError `publication-withdrawn`, `metadata-expired`, `clock-behind`, `metadata-rollback`, and those of verification;
  * PublishError `publication-missing`, `signer-unknown`, `output-failed`. Nothing was changed then.
@@ -63,6 +66,7 @@ export async function signTimestamp(options: TimestampOptions): Promise<SignedTi
     throw new PublicationError(
       'publication-withdrawn',
       `publication ${publication} is withdrawn, and is not confirmed any more`,
+      { hint: 'put right what was wrong, and publish a higher version' },
     );
   }
   return sign(published, withdrawn, options);
@@ -89,15 +93,20 @@ export async function withdrawVersion(version: number, options: TimestampOptions
 async function sign(
   published: Published,
   withdrawn: readonly number[],
-  { directory, signer, now }: TimestampOptions,
+  { directory, signer, now, freshFor = freshnessOf(published) }: TimestampOptions,
 ): Promise<SignedTimestamp> {
   const version = timestampVersion(now, published.timestamp.version);
-  const expires = now + ROLE_VALIDITY.timestamp;
+  const expires = now + freshFor;
   const { snapshot } = published.timestamp;
   const bytes = signMetadata(timestampMetadata({ version, expires }, snapshot as FileFacts, withdrawn), [signer]);
   await replaceFile(join(directory, TIMESTAMP_FILE), bytes, 0o644);
   const expiring = lasting(published).filter((role) => role.expires < now + EXPIRY_WARNING);
   return { bytes, version, expires, publication: snapshot.version, withdrawn, expiring };
+}
+
+/** For how long the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
+function freshnessOf({ timestamp: { expires, version } }: Published): number {
+  return Math.max(1, Math.round((expires - version) / HOUR)) * HOUR;
 }
 
 /** Everything but the timestamp, which is replaced. */
