@@ -70,6 +70,8 @@ export interface PublicationSummary {
   readonly version: number;
   /** Whether it differs from the one before. */
   readonly isNew: boolean;
+  /** Whether it is withdrawn: nothing changed since, and readers refuse it. */
+  readonly isWithdrawn: boolean;
   /** How many metadata files were signed, the timestamp among them. */
   readonly signed: number;
   /** When each role expires; of the bins, the first. */
@@ -99,15 +101,21 @@ interface Draft {
  * @throws PublishError `output-failed`
  */
 export async function publish(context: PublicationContext): Promise<PublicationSummary> {
-  await putRoots(context);
   await putTargets(context);
   const draft = await makeDraft(context);
   const { version, signed } = draft.snapshot
     ? await signPublication(context, draft)
     : { version: Number(context.index.fact('version')), signed: 0 };
-  const timestamp = await signTimestamp(context, draft.roles.get('snapshot'));
+  await putRoots(context); // a new one may end the trust in what the old timestamp names: nothing comes between the two
+  const { expires, withdrawn } = await signTimestamp(context, draft.roles.get('snapshot'));
   retireMetadata(context, draft.roles);
-  return { version, isNew: draft.snapshot, signed: signed + 1, expires: expiries(context, draft.roles, timestamp) };
+  return {
+    version,
+    isNew: draft.snapshot,
+    isWithdrawn: withdrawn.includes(version),
+    signed: signed + 1,
+    expires: expiries(context, draft.roles, expires),
+  };
 }
 
 /** Decides what has to be signed. */
@@ -224,16 +232,19 @@ async function putRoots(context: PublicationContext): Promise<void> {
   }
 }
 
-/** @returns when it expires */
-async function signTimestamp(context: PublicationContext, snapshot: RoleRow | undefined): Promise<number> {
+async function signTimestamp(
+  context: PublicationContext,
+  snapshot: RoleRow | undefined,
+): Promise<{ expires: number; withdrawn: readonly number[] }> {
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
   const place = metadataPlace(context, TIMESTAMP_FILE);
   const before = await readTimestamp(context.out);
   const expires = context.now + context.freshFor;
   const about = { version: timestampVersion(context.now, before?.version), expires };
-  const content = timestampMetadata(about, snapshot, before?.withdrawn);
+  const withdrawn = before?.withdrawn ?? [];
+  const content = timestampMetadata(about, snapshot, withdrawn);
   await replaceFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
-  return expires;
+  return { expires, withdrawn };
 }
 
 /** Metadata files that the last snapshot does not name any more. */
