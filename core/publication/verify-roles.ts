@@ -1,0 +1,171 @@
+/**
+ * The checks of each role's metadata, in the order of TUF specification section 5; step numbers stand at each. Bytes come from anybody: they
+ * are bounded by the caller, compared with the hash above them where there is one, and their signatures checked before their content is looked at.
+ */
+import { sha256 } from '#primitives';
+import { toHex } from '../encoding/hex.ts';
+import { checkSignatures, type Envelope, openEnvelope } from './envelope.ts';
+import { PublicationError } from './errors.ts';
+import type { RoleKeys, SignatureVerifier, TufKey } from './keys.ts';
+import { PUBLICATION_LIMITS } from './limits.ts';
+import {
+  type MetaFile,
+  parseRoot,
+  parseSnapshot,
+  parseTargets,
+  parseTimestamp,
+  type RootMetadata,
+  type SnapshotMetadata,
+  type TargetsMetadata,
+  type TimestampMetadata,
+} from './metadata.ts';
+
+/** What differs between a reader of a bound site and a client of any TUF repository. */
+export interface VerifyOptions {
+  readonly verify: SignatureVerifier;
+  /** Whether metadata have to name length and SHA-256 of those below them (P4), and consistent snapshots are demanded. */
+  readonly strict: boolean;
+}
+
+/**
+ * A root that is trusted for another reason than its signatures: it was given, or it is the one that a host proof names.
+ *
+ * @throws PublicationError
+ */
+export function verifyFirstRoot(bytes: Uint8Array, options: VerifyOptions): RootMetadata {
+  checkLength(bytes, PUBLICATION_LIMITS.rootLength, 'root');
+  const envelope = openEnvelope(bytes, 'root');
+  const root = parseRoot(envelope.signed());
+  checkRootSignatures(envelope, root, options);
+  return checkConsistent(root, options);
+}
+
+/** 5.3.4 and 5.3.5: the successor of a trusted root. */
+export function verifyNextRoot(bytes: Uint8Array, trusted: RootMetadata, options: VerifyOptions): RootMetadata {
+  checkLength(bytes, PUBLICATION_LIMITS.rootLength, 'root');
+  const envelope = openEnvelope(bytes, 'root');
+  checkRootSignatures(envelope, trusted, options);
+  const root = parseRoot(envelope.signed());
+  checkRootSignatures(envelope, root, options);
+  if (root.version !== trusted.version + 1)
+    throw rollback(`root has version ${root.version} where ${trusted.version + 1} has to be`);
+  return checkConsistent(root, options);
+}
+
+/** 5.4.2 and 5.4.3. `undefined`: it is not newer than `previous`, which stays. */
+export function verifyTimestamp(
+  bytes: Uint8Array,
+  root: RootMetadata,
+  previous: TimestampMetadata | undefined,
+  options: VerifyOptions,
+): TimestampMetadata | undefined {
+  checkLength(bytes, PUBLICATION_LIMITS.timestampLength, 'timestamp');
+  const envelope = openEnvelope(bytes, 'timestamp');
+  checkSignatures(envelope, 'timestamp', root.roles.timestamp, root.keys, options.verify);
+  const timestamp = parseTimestamp(envelope.signed());
+  if (options.strict) checkComplete(timestamp.snapshot, 'snapshot');
+  if (previous === undefined) return timestamp;
+  if (timestamp.version < previous.version)
+    throw rollback(`timestamp ${timestamp.version} is older than ${previous.version}, which was seen before`);
+  if (timestamp.snapshot.version < previous.snapshot.version)
+    throw rollback(
+      `the timestamp names publication ${timestamp.snapshot.version}, and ${previous.snapshot.version} was seen before`,
+    );
+  return timestamp.version === previous.version ? undefined : timestamp;
+}
+
+/** 5.5.2 to 5.5.5. */
+export async function verifySnapshot(
+  bytes: Uint8Array,
+  root: RootMetadata,
+  expected: MetaFile,
+  previous: SnapshotMetadata | undefined,
+  options: VerifyOptions,
+): Promise<SnapshotMetadata> {
+  await checkFile(bytes, expected, 'snapshot');
+  const snapshot = verifyOwnSnapshot(bytes, root, options);
+  if (snapshot.version !== expected.version) throw wrongVersion('snapshot', snapshot.version, expected.version);
+  for (const [role, { version }] of previous?.roles ?? []) {
+    const now = snapshot.roles.get(role);
+    if (now === undefined) throw rollback(`${role} has vanished from the snapshot`);
+    if (now.version < version)
+      throw rollback(`the snapshot names version ${now.version} of ${role}, and ${version} was seen before`);
+  }
+  return snapshot;
+}
+
+/** A snapshot that this reader kept: only its signatures are checked. */
+export function verifyOwnSnapshot(bytes: Uint8Array, root: RootMetadata, options: VerifyOptions): SnapshotMetadata {
+  checkLength(bytes, PUBLICATION_LIMITS.snapshotLength, 'snapshot');
+  const envelope = openEnvelope(bytes, 'snapshot');
+  checkSignatures(envelope, 'snapshot', root.roles.snapshot, root.keys, options.verify);
+  const snapshot = parseSnapshot(envelope.signed());
+  if (options.strict) for (const [role, file] of snapshot.roles) checkComplete(file, role);
+  return snapshot;
+}
+
+/** 5.6.2 to 5.6.4, for `targets` and every delegated role. */
+export async function verifyTargets(
+  bytes: Uint8Array,
+  role: string,
+  { roleKeys, keys }: { readonly roleKeys: RoleKeys; readonly keys: ReadonlyMap<string, TufKey> },
+  expected: MetaFile,
+  options: VerifyOptions,
+): Promise<TargetsMetadata> {
+  await checkFile(bytes, expected, role);
+  const envelope = openEnvelope(bytes, role);
+  checkSignatures(envelope, role, roleKeys, keys, options.verify);
+  const targets = parseTargets(envelope.signed(), role);
+  if (targets.version !== expected.version) throw wrongVersion(role, targets.version, expected.version);
+  return targets;
+}
+
+/** 5.3.10, 5.4.4, 5.5.6, 5.6.5. */
+export function checkExpiry(role: string, { expires }: { readonly expires: number }, now: number): void {
+  if (now <= expires) return;
+  throw new PublicationError(
+    'metadata-expired',
+    `${role} expired on ${isoTime(expires)}; this machine's clock says ${isoTime(now)}`,
+  );
+}
+
+export function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function checkRootSignatures(envelope: Envelope, { roles, keys }: RootMetadata, { verify }: VerifyOptions): void {
+  checkSignatures(envelope, 'root', roles.root, keys, verify);
+}
+
+function checkConsistent(root: RootMetadata, { strict }: VerifyOptions): RootMetadata {
+  if (root.consistentSnapshot || !strict) return root;
+  throw new PublicationError('metadata-malformed', 'the root does not promise consistent snapshots');
+}
+
+async function checkFile(bytes: Uint8Array, { length, sha256: hash }: MetaFile, role: string): Promise<void> {
+  const good =
+    (length === undefined || bytes.length === length) && (hash === undefined || toHex(await sha256(bytes)) === hash);
+  if (!good) throw new PublicationError('metadata-mismatch', `${role} is not the file that the metadata above it name`);
+}
+
+/** P4. */
+function checkComplete({ length, sha256: hash }: MetaFile, role: string): void {
+  if (length !== undefined && hash !== undefined) return;
+  throw new PublicationError('metadata-mismatch', `nothing says which length and hash ${role} has`);
+}
+
+function checkLength(bytes: Uint8Array, maximum: number, role: string): void {
+  if (bytes.length > maximum) throw tooLarge(role, maximum);
+}
+
+export function tooLarge(role: string, maximum: number): PublicationError {
+  return new PublicationError('metadata-too-large', `${role} is longer than ${maximum} bytes`);
+}
+
+function rollback(message: string): PublicationError {
+  return new PublicationError('metadata-rollback', message);
+}
+
+function wrongVersion(role: string, version: number, expected: number): PublicationError {
+  return new PublicationError('metadata-mismatch', `${role} has version ${version} where ${expected} has to be`);
+}
