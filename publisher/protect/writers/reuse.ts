@@ -1,6 +1,7 @@
 /**
  * Whether the object that was written for a document before is still exactly what would be written now. No digest of a plaintext is kept
- * anywhere: so the old object is verified and opened as a reader would, and compared with the source, byte by byte.
+ * anywhere: so the old object is verified and opened as a reader would, and compared with the source, byte by byte. The time of the source alone
+ * does not count.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { encodeHtmlCarrier, isHtmlCarrier, openCarrier } from '../../../core/obj
 import { DocumentReader } from '../../../core/object/document-reader.ts';
 import { ObjectError } from '../../../core/object/errors.ts';
 import { type Head, headBytes, readHead } from '../../../core/object/head.ts';
-import { isEncrypted } from '../../../core/object/header.ts';
+import { type Header, isEncrypted } from '../../../core/object/header.ts';
 import type { Metadata } from '../../../core/object/metadata.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import type { Content } from '../content.ts';
@@ -100,7 +101,8 @@ async function compare(
   const { site, publisher, sets } = context;
   const input = new ByteReader(object);
   const head = await readHead(input, { site, path: task.path, publisherKey: publisher.publicKey });
-  if ((await hexDigest(headBytes(head))) !== previous || !writer.describes(head.header)) throw new Unusable();
+  const header = withTimeOf(content.metadata, head.header);
+  if ((await hexDigest(headBytes(head))) !== previous || !writer.describes(header)) throw new Unusable();
   const encrypted = isEncrypted(head.header);
   if (!encrypted && !(await input.atEnd())) throw new Unusable();
   const findKey = async (id: string) => {
@@ -114,8 +116,16 @@ async function compare(
   return head;
 }
 
+/** A source that was only touched keeps its object, and the time in it: a generator may write the same file every day. */
+function withTimeOf({ lastModified }: Metadata, header: Header): Header {
+  if (isEncrypted(header) || lastModified === undefined) return header;
+  return { ...header, metadata: { ...header.metadata, lastModified } };
+}
+
 function sameMetadata(one: Metadata, other: Metadata): boolean {
-  const [first, second] = [one, other].map((each) => canonicalJson({ ...each } as unknown as JsonObject));
+  const [first, second] = [one, other].map((each) =>
+    canonicalJson({ ...each, lastModified: 0 } as unknown as JsonObject),
+  );
   return first !== undefined && second !== undefined && equalBytes(first, second);
 }
 
