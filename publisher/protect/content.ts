@@ -50,7 +50,7 @@ export async function readContent(options: ContentOptions): Promise<Content> {
 function smallContent(options: ContentOptions): Content {
   const bytes = readWhole(options.source, options.memory ?? new Uint8Array(0));
   const utf8 = isText(options.mediaType) && isUtf8Text(bytes);
-  const coded = triesGzip(options) ? gzipSync(bytes, { chunkSize: 4096 }) : undefined;
+  const coded = triesGzip(options) ? gzipSync(bytes) : undefined;
   return coded && coded.length <= bytes.length * WORTHWHILE
     ? inMemory(metadataOf(options, utf8, coded.length, 'gzip'), coded)
     : inMemory(metadataOf(options, utf8, bytes.length), bytes);
