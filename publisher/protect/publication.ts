@@ -8,9 +8,7 @@ import { toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
-import { parseSnapshot, parseTimestamp } from '../../core/publication/metadata.ts';
 import {
   contentTargetOf,
   DESCRIPTOR_TARGET,
@@ -34,7 +32,8 @@ import {
 } from '../../core/publication/writer.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { IndexedDocument, RoleRow } from '../index/rows.ts';
-import { readIfThere, replaceFile } from './replace-file.ts';
+import { bitsOf, newestOf, readTimestamp, recoverRoles } from './earlier-publication.ts';
+import { replaceFile } from './replace-file.ts';
 import type { PublicationRoles } from './roles.ts';
 
 /** What a publication is made of. */
@@ -123,7 +122,7 @@ export async function publish(context: PublicationContext): Promise<PublicationS
 async function makeDraft(context: PublicationContext): Promise<Draft> {
   const { index, metadata, now } = context;
   const roles = index.roles();
-  if (roles.size === 0) for (const row of await recoverRoles(context)) roles.set(row.name, row);
+  if (roles.size === 0) for (const row of await recoverRoles(context.out)) roles.set(row.name, row);
   const known = Math.max(Number(index.fact('bins') ?? 1), bitsOf(roles.keys()));
   const bits = binBitsFor(index.totals().targets, known);
   const isGood = (name: string) => {
@@ -239,53 +238,13 @@ async function signTimestamp(
 ): Promise<{ expires: number; withdrawn: readonly number[] }> {
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
   const place = metadataPlace(context, TIMESTAMP_FILE);
-  const before = await readTimestamp(context);
+  const before = await readTimestamp(context.out);
   const expires = context.now + context.freshFor;
   const about = { version: timestampVersion(context.now, before?.version), expires };
   const withdrawn = before?.withdrawn ?? [];
   const content = timestampMetadata(about, snapshot, withdrawn);
   await replaceFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
   return { expires, withdrawn };
-}
-
-async function readTimestamp(context: PublicationContext): Promise<ReturnType<typeof parseTimestamp> | undefined> {
-  const bytes = await readIfThere(metadataPlace(context, TIMESTAMP_FILE));
-  try {
-    return bytes && parseTimestamp(openEnvelope(bytes, 'timestamp').signed());
-  } catch {
-    return undefined; // damaged, and replaced now
-  }
-}
-
-/**
- * What the last snapshot in the output names, for an index that was lost: no file may leave a snapshot, and bins do not become fewer. All of it
- * is signed again, but for the bins of earlier numbers.
- */
-async function recoverRoles(context: PublicationContext): Promise<RoleRow[]> {
-  const named = (await readTimestamp(context))?.snapshot.version;
-  const bytes = named && (await readIfThere(metadataPlace(context, metadataFile('snapshot', named))));
-  try {
-    if (!bytes) return [];
-    const { roles } = parseSnapshot(openEnvelope(bytes, 'snapshot').signed());
-    return Array.from(roles, ([name, { version, length = 0, sha256: hash = '' }]) => {
-      return { name, version, length, sha256: hash, expires: 0 };
-    });
-  } catch {
-    return [];
-  }
-}
-
-/** The most bits that the number of bins ever had, by their names. */
-function bitsOf(names: Iterable<string>): number {
-  const largest = [...names].map((name) => {
-    return name.startsWith(`${DOCUMENTS_ROLE}-`) ? Number.parseInt(name.slice(DOCUMENTS_ROLE.length + 1), 16) : 0;
-  });
-  return Math.ceil(Math.log2(largest.reduce((most, number) => Math.max(most, number), 1) + 1));
-}
-
-/** The highest version of a snapshot among the files that are there. */
-function newestOf(files: ReadonlySet<string>): number {
-  return [...files].reduce((most, name) => Math.max(most, Number(/^(\d+)\.snapshot\.json$/.exec(name)?.[1] ?? 0)), 0);
 }
 
 /** Metadata files that the last snapshot does not name any more. */
