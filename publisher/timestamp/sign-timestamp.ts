@@ -6,12 +6,7 @@ import type { RoleSigner } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
-import {
-  type FileFacts,
-  signMetadata,
-  timestampMetadata,
-  timestampVersion,
-} from '../../core/publication/writer.ts';
+import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { shortId } from '../keys/roots.ts';
