@@ -2,15 +2,20 @@
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
 import { createApiApp } from './api/app.ts';
-import type { KeyServerConfig } from './config.ts';
+import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkDoor, type Listener, listenFor } from './http/listen.ts';
 import type { Origins } from './import-bundle.ts';
+import { metricsDoor } from './metrics/door.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { ProviderReader, siteReadAt } from './provider.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
+import { ReadPublications } from './reading-site/publications.ts';
 import { type KeyServerState, openState } from './state.ts';
+import { TimestampKeeper } from './timestamp/keeper.ts';
+import { PushTarget } from './timestamp/push-target.ts';
 
 /** What the apps work with. */
 export interface KeyServerDependencies {
@@ -18,6 +23,9 @@ export interface KeyServerDependencies {
   readonly origins: Origins;
   readonly log: Logger;
   readonly hosts: ContentHosts;
+  readonly publications: ReadPublications;
+  readonly keeper: TimestampKeeper;
+  readonly metrics: Metrics;
   readonly limits?: Partial<RequestLimits>;
 }
 
@@ -40,9 +48,15 @@ export interface RunningKeyServer {
   /** Origin of the reading site. */
   readonly readingUrl: string;
   readonly origins: Origins;
+  /** Where metrics are read, if they are. */
+  readonly metricsUrl: string | undefined;
   /** The ports listened on. */
   readonly ports: { readonly keyServer: number; readonly reading: number };
   readonly state: KeyServerState;
+  /** Keeps the publication fresh. */
+  readonly keeper: TimestampKeeper;
+  /** What the reading site reads. */
+  readonly publications: ReadPublications;
   /** Reads renewed certificates. */
   readonly reload: () => void;
   /** Lets running requests end, then closes sockets and database. */
@@ -51,7 +65,7 @@ export interface RunningKeyServer {
 
 /** The two apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, log, hosts } = dependencies;
+  const { state, origins, log, hosts, publications, keeper, metrics } = dependencies;
   const common = {
     state,
     log,
@@ -60,9 +74,12 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
     dev: config.dev === true,
     behindProxy: config.behindProxy === true,
   };
+  const doorOf = (door: string) => ({
+    count: (route: string, status: number) => metrics.count(door, route, status),
+  });
   return {
-    api: createApiApp({ ...common, origin: origins.keyServer }),
-    reading: createReadingSite({ ...common, origin: origins.reading, hosts }),
+    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
+    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, hosts, publications }),
   };
 }
 
@@ -83,6 +100,7 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
   try {
     listeners.push(await listenFor(config, 'listen'));
     listeners.push(await listenFor(config.reading, 'reading.listen'));
+    if (config.metrics) listeners.push(await listenFor(config.metrics, 'metrics.listen'));
     return await serve(config, state, listeners, options);
   } catch (error) {
     await Promise.all(listeners.map(({ close }) => close()));
@@ -97,25 +115,36 @@ async function serve(
   listeners: readonly Listener[],
   { log = createLog(), limits = {} }: StartOptions,
 ): Promise<RunningKeyServer> {
-  const [api, reading] = listeners as [Listener, Listener];
+  const [api, reading, metricsListener] = listeners as [Listener, Listener, Listener?];
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
-  const apps = createKeyServer(config, { state, origins, log, hosts, limits });
+  const publications = new ReadPublications(state, hosts);
+  const publication = config.publication ?? DEFAULT_PUBLICATION;
+  const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
+  const keeper = new TimestampKeeper({ state, log, targets, ...publication });
+  const metrics = createMetrics(state, targets);
+  const apps = createKeyServer(config, { state, origins, log, hosts, publications, keeper, metrics, limits });
   await warnOfDescriptor(state, origins, log);
   if (config.dev) rememberDevOrigins(state.database, origins);
   else forgetDevOrigins(state.database);
   api.serve(apps.api);
   reading.serve(apps.reading);
+  metricsListener?.serve(metricsDoor(metrics, metricsListener.origin));
+  keeper.start();
   log.info({ ...origins, dev: config.dev === true }, 'started');
   return {
     url: origins.keyServer,
     readingUrl: origins.reading,
     origins,
+    metricsUrl: metricsListener && `${metricsListener.origin}/metrics`,
     ports: { keyServer: api.port, reading: reading.port },
     state,
+    keeper,
+    publications,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
+      await keeper.stop();
       await hosts.close();
       state.database.close();
       log.info('stopped');

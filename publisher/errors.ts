@@ -20,6 +20,8 @@ export type PublishErrorCode =
   | 'key-store-missing'
   /** The key store was altered or cut. */
   | 'key-store-damaged'
+  /** The key store was made by a version that had no roots. */
+  | 'key-store-outdated'
   /** The key store asks for more work or memory than any that wispr makes: refused uncomputed. */
   | 'key-store-parameters'
   /** The key server's public key is not one. */
@@ -30,12 +32,24 @@ export type PublishErrorCode =
   | 'source-refused'
   /** Pages that name their set wrongly. */
   | 'page-refused'
+  /** Redirects that never end, or a page for what does not exist that nobody could be shown. */
+  | 'settings-refused'
+  /** The template for fallback pages is missing, or makes pages that could not be trusted. */
+  | 'template-refused'
   /** A file changed while it was being protected. */
   | 'source-changed'
+  /** `publisher.index` is a database of another program. */
+  | 'index-foreign'
+  /** `publisher.index` was made by a newer wispr. */
+  | 'index-newer'
+  /** A set was to have a new key, and no document is in it. */
+  | 'set-unknown'
   /** The output directory holds what wispr did not make. */
   | 'output-foreign'
   /** The output could not be written. */
   | 'output-failed'
+  /** A thread that writes documents ended by itself. */
+  | 'writer-failed'
   /** The run was told to stop before anything took its place. */
   | 'stopped'
   /** What was to be verified or inspected is not there, or cannot be read. */

@@ -4,12 +4,14 @@ import { dirname, join, resolve } from 'node:path';
 import { createFile } from '../node-support/create-file.ts';
 import { describeUnreadable, systemCode, systemReason } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
-import { MAXIMUM_KEY_STORE_LENGTH } from './keys/key-store.ts';
+import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/sealed-file.ts';
 
 /** The names of a workspace's files. */
 export const CONFIGURATION_FILE = 'wispr.json';
 const KEY_STORE_FILE = 'publisher.keys';
+const ROOT_KEYS_FILE = 'root.keys';
 const BUNDLE_FILE = 'keys.bundle';
+const INDEX_FILE = 'publisher.index';
 
 /** The locks that this process holds: another process with our id, long dead, may have left one. */
 const held = new Set<string>();
@@ -20,15 +22,27 @@ export interface Workspace {
   readonly configuration: string;
   /** Encrypted under the passphrase; stays offline. */
   readonly keyStore: string;
+  /** The root key, encrypted likewise; may be kept elsewhere. */
+  readonly rootKeys: string;
   /** Sealed to the key server; handed to it, and never published. */
   readonly bundle: string;
+  /** What earlier runs have written; may be lost. */
+  readonly index: string;
 }
 
 /** The workspace whose configuration is `configurationFile`. */
 export function workspaceOf(configurationFile: string): Workspace {
   const configuration = resolve(configurationFile);
   const directory = dirname(configuration);
-  return { directory, configuration, keyStore: join(directory, KEY_STORE_FILE), bundle: join(directory, BUNDLE_FILE) };
+  const file = (name: string) => join(directory, name);
+  return {
+    directory,
+    configuration,
+    keyStore: file(KEY_STORE_FILE),
+    rootKeys: file(ROOT_KEYS_FILE),
+    bundle: file(BUNDLE_FILE),
+    index: file(INDEX_FILE),
+  };
 }
 
 /**
@@ -39,7 +53,7 @@ export function workspaceOf(configurationFile: string): Workspace {
 export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array> {
   try {
     const bytes = await readFile(keyStore);
-    return bytes.subarray(0, MAXIMUM_KEY_STORE_LENGTH + 1);
+    return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
   } catch (error) {
     throw new PublishError('key-store-missing', describeUnreadable(keyStore, error), {
       cause: error,

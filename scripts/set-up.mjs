@@ -18,6 +18,7 @@ const DEBIAN = {
     ['chromium', '/usr/bin/chromium'],
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],
+    ['rsync', '/usr/bin/rsync'],
     ['python3.11-doc', '/usr/share/doc/python3.11/html/index.html'],
     ['debian-handbook', '/usr/share/doc/debian-handbook/html/en-US/index.html'],
   ],
@@ -105,18 +106,22 @@ function apt(packages) {
     say('services that came along do not run now, but will when the machine starts');
 }
 
-/** The second implementation of the formats (tests/second-implementation) is Python, with its own libraries. */
-function installPythonPackages() {
-  const requirements = 'tests/second-implementation/requirements.txt';
+/** What of the tests is Python, each in an environment of its own with its own libraries. */
+const PYTHON = [
+  ['the second implementation', 'tests/second-implementation/requirements.txt', '.cache/python'],
+  ['the S3 server of the tests', 'tests/support/s3-server/requirements.txt', '.cache/s3-server'],
+];
+
+function installPythonPackages([what, requirements, folder]) {
   if (!existsSync(join(ROOT, requirements))) return;
-  once('.cache/python', 'bin/python3', requirements, () => {
-    say('installing the Python packages of the second implementation');
+  once(folder, 'bin/python3', requirements, () => {
+    say(`installing the Python packages of ${what}`);
     if (findPython() === undefined) apt(['python3-venv']);
     const python = findPython();
     if (python === undefined) fail('no python3 here can make virtual environments: install python3-venv');
-    if (!run(python, ['-m', 'venv', '--clear', '.cache/python'])) fail('python3 -m venv failed: see above');
+    if (!run(python, ['-m', 'venv', '--clear', folder])) fail('python3 -m venv failed: see above');
     const pip = ['-m', 'pip', 'install', '--quiet', '--require-hashes', '--requirement', requirements];
-    if (!run(join(ROOT, '.cache/python/bin/python3'), pip)) fail('pip install failed: see above; is PyPI reachable?');
+    if (!run(join(ROOT, folder, 'bin/python3'), pip)) fail('pip install failed: see above; is PyPI reachable?');
   });
 }
 
@@ -130,4 +135,4 @@ function findPython() {
 if (Number(process.versions.node.split('.')[0]) < 20) fail(`needs Node.js 20 or newer, this is ${process.version}`);
 installNpmPackages();
 for (const [flag, packages] of Object.entries(DEBIAN)) if (wants.has(flag)) installDebianPackages(packages);
-if (wants.has('--tests')) installPythonPackages();
+if (wants.has('--tests')) for (const environment of PYTHON) installPythonPackages(environment);

@@ -10,19 +10,27 @@ import { withState } from '../../keyserver/state.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { print, say } from '../voice.ts';
-import { describeGrant, isoDay } from './describe.ts';
+import { addTokenCommand, describeToken } from './admin-token.ts';
+import { describeGrant, describePublication, isoDay } from './describe.ts';
 
 interface Options {
   readonly config: string;
   readonly json?: boolean;
 }
 
+interface ImportCommand extends Options {
+  readonly newPublisherKey?: string;
+}
+
 /** `wispr admin`: what the operator does beside the running key server. */
 export function addAdminCommand(program: Command): void {
   const admin = program.command('admin').description("look after a key server's publisher, sets and subscribers");
-  addSubcommand(admin, 'import <file>', "import the publisher's sealed key bundle").action(runImport);
-  addSubcommand(admin, 'list', 'show sets, subscribers, devices and accounts').action(runList);
+  addSubcommand(admin, 'import <file>', "import the publisher's sealed key bundle")
+    .option('--new-publisher-key <id>', 'take this publisher key in place of the one that is known')
+    .action(runImport);
+  addSubcommand(admin, 'list', 'show publication, sets, subscribers, devices and accounts').action(runList);
   addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end').action(runRevoke);
+  addTokenCommand(addSubcommand(admin, 'token', 'make a token with which the publisher hands over from afar'));
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {
@@ -33,15 +41,17 @@ function addSubcommand(admin: Command, nameAndArguments: string, description: st
     .option('--json', 'print JSON');
 }
 
-async function runImport(file: string, { config: configFile, json }: Options): Promise<void> {
+async function runImport(file: string, { config: configFile, json, newPublisherKey }: ImportCommand): Promise<void> {
   const config = readConfig(configFile);
   const bytes = readBundle(file);
-  const result = await withState(config, (state) => importBundle(state, bytes, knownOrigins(state.database, config)));
+  const result = await withState(config, (state) =>
+    importBundle(state, bytes, knownOrigins(state.database, config), { newPublisherKey }),
+  );
   if (json) print(JSON.stringify(result));
   else sayImport(result);
 }
 
-function sayImport({ outcome, publisher, name, sites, serial, sets, newSets }: ImportResult): void {
+function sayImport({ outcome, publisher, publisherKey, name, sites, serial, sets, newSets }: ImportResult): void {
   if (outcome === 'unchanged') {
     say(`this bundle (serial ${serial}) is here already; nothing was changed`);
     return;
@@ -49,6 +59,7 @@ function sayImport({ outcome, publisher, name, sites, serial, sets, newSets }: I
   if (outcome === 'pinned') {
     say(`this key server now serves "${name}", and no other publisher: ${sites.join(', ')}`);
     say(`compare the publisher's fingerprint with what the publisher tells you: ${publisher}`);
+    say(`and its publisher key: ${publisherKey}`);
   }
   say(`imported serial ${serial}: ${count(sets, 'set')}, ${newSets} new`);
 }
@@ -67,11 +78,16 @@ async function runRevoke(name: string, { config: configFile, json }: Options): P
   say('keys that a device holds already stay good until they expire, after 30 days at the latest');
 }
 
-function describeOverview({ publisher, sets, subscribers }: Overview): string {
+function describeOverview({ publisher, publication, tokens, sets, subscribers }: Overview): string {
   const lines = [
     publisher
-      ? `Publisher ${publisher.id}, bundle serial ${publisher.serial}`
+      ? `Publisher ${publisher.id ?? '(waits for a bundle with a root)'}, key ${publisher.key}, bundle serial ${publisher.serial}`
       : 'No publisher yet: wispr admin import FILE',
+    '',
+    ...describePublication(publication),
+    '',
+    `Publishing tokens (${tokens.length})`,
+    ...tokens.map(describeToken),
     '',
     `Sets (${sets.length})`,
     ...sets.map(({ site, name, id, imported }) => `  ${site}  ${name}  ${id.slice(0, 8)}…  since ${isoDay(imported)}`),

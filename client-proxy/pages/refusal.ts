@@ -1,6 +1,7 @@
 /** Turns whatever kept a request from being answered into a page: plain words, a short code, and a way on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
+import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
@@ -14,10 +15,15 @@ export interface RefusedRequest {
   readonly address?: string | undefined;
   /** The signed reading site, for documents of a connected site. */
   readonly readingUrl?: string | undefined;
+  /** When its publication was last confirmed, for the header field. */
+  readonly confirmed?: string | undefined;
 }
 
 /** Answers with a page; where bytes are out already, ends the transfer visibly incomplete. */
-export function refuse(error: unknown, { request, response, address, readingUrl }: RefusedRequest): CodedError {
+export function refuse(
+  error: unknown,
+  { request, response, address, readingUrl, confirmed }: RefusedRequest,
+): CodedError {
   const known = error instanceof CodedError ? error : unforeseen(error);
   if (response.headersSent || response.destroyed) {
     response.destroy();
@@ -30,6 +36,7 @@ export function refuse(error: unknown, { request, response, address, readingUrl 
     'content-length': String(Buffer.byteLength(html)),
     'wispr-refusal': known.code,
     via: VIA,
+    ...(confirmed !== undefined && { [CONFIRMED_HEADER]: confirmed }),
     ...(status === 405 && { allow: 'GET, HEAD' }),
   });
   response.end(request.method === 'HEAD' ? undefined : html);

@@ -1,5 +1,5 @@
 /** The primitives on node:crypto. */
-import { createCipheriv, createDecipheriv, createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import {
   type ChunkKeys,
   chunkNonce,
@@ -15,7 +15,7 @@ export * from './sodium.ts';
 const CIPHER = 'aes-256-gcm';
 const NO_DATA = new Uint8Array(0);
 
-export const sha256: Primitives['sha256'] = async (data) => createHash('sha256').update(data).digest();
+export const sha256: Primitives['sha256'] = async (data) => hash('sha256', data, 'buffer');
 
 export const hmacSha256: Primitives['hmacSha256'] = async (key, data) =>
   createHmac('sha256', key).update(data).digest();
@@ -34,9 +34,9 @@ export const aes256GcmOpen: Primitives['aes256GcmOpen'] = async (key, nonce, cip
   return open(createSecretKey(key), nonce, ciphertext, additionalData);
 };
 
-export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last) => {
+export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last, target) => {
   const lengths = plainChunkLengths(plaintext.length, last);
-  const sealed = Buffer.allocUnsafe(plaintext.length + lengths.length * TAG_LENGTH);
+  const sealed = target ?? Buffer.allocUnsafe(plaintext.length + lengths.length * TAG_LENGTH);
   const key = createSecretKey(keys.key);
   let from = 0;
   let to = 0;
@@ -71,7 +71,7 @@ function openRun(keys: ChunkKeys, firstChunk: number, ciphertext: Uint8Array, le
 }
 
 function sealInto(
-  target: Buffer,
+  target: Uint8Array,
   offset: number,
   key: KeyObject,
   nonce: Uint8Array,

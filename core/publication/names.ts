@@ -8,6 +8,9 @@ export const METADATA_PATH = '/.well-known/wispr/';
 /** The one metadata file whose name stays. */
 export const TIMESTAMP_FILE = 'timestamp.json';
 
+/** The root that a publisher's id is the hash of. */
+export const FIRST_ROOT_FILE = '1.root.json';
+
 /** Document paths that publications keep for themselves. */
 export const SETTINGS_PATH = '/.well-known/wispr-settings';
 

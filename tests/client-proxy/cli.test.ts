@@ -120,17 +120,18 @@ describe('wispr bind and wispr proxy', () => {
       '_wispr.news.example',
       '--trust-site news.example',
     ];
-    for (const words of [...whereToPut, hostProofLine(publisher.identity.id)]) expect(hint).toContain(words);
+    for (const words of [...whereToPut, hostProofLine(publisher.root.id)]) expect(hint).toContain(words);
     expectWords(unproved.stderr);
-    dns.records.set('_wispr.news.example', [hostProofLine(publisher.identity.id)]);
+    dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
     expect((await run(args, { env })).code).toBe(0);
   });
 
   it('log refusals without queries, and nothing when told to be quiet', async () => {
+    await publisher.sign(host.files);
     await bind('--yes');
     const running = await startProxyCommand();
     await send(running.port, 'http://news.example/missing.html?secret=1');
-    await expect.poll(running.stderr).toContain('refused news.example/missing.html: object-missing');
+    await expect.poll(running.stderr).toContain('refused news.example/missing.html: no-such-document');
     expect(running.stderr()).not.toContain('secret');
   });
 });

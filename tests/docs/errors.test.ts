@@ -9,6 +9,7 @@ const sources = globSync([
   'keyserver/errors.ts',
   'client-proxy/errors.ts',
   'cache-config/errors.ts',
+  'node-support/*/errors.ts',
 ]);
 const inCode = sources.flatMap((file) => {
   const [, union = ''] = /ErrorCode =([^;]+);/.exec(readFileSync(file, 'utf8')) ?? [];

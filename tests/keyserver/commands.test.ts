@@ -41,12 +41,12 @@ describe('beside the running key server', () => {
     );
     const { reader } = JSON.parse(early.stdout);
     const { keyserver = '' } = server.ready;
-    const binding = () => bind({ keyServer: keyserver, publisher: publisher.identity.id }, reader.code);
+    const binding = () => bind({ keyServer: keyserver, publisher: publisher.root.id }, reader.code);
     await expect(binding()).rejects.toThrow();
     await writeBundle('one.bundle', 1);
     const first = await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder });
     expect(first).toMatchObject({ code: 0, stdout: '' });
-    expect(first.stderr).toContain(`fingerprint with what the publisher tells you: ${publisher.identity.id}`);
+    expect(first.stderr).toContain(`fingerprint with what the publisher tells you: ${publisher.root.id}`);
     expect(first.stderr).toContain('imported serial 1: 2 sets, 2 new');
     expect(await askForKeys(await binding(), [setOf(publisher, 'day-1').id])).toMatchObject({
       keys: [{}],
@@ -82,7 +82,7 @@ describe('beside the running key server', () => {
     );
     expect(plain.stderr).toContain('anna is a new subscriber: sets day-1 until 2099-06-30');
     const [deviceCode = '', accountCode = ''] = [...plain.stdout.matchAll(/#(\S+)/g)].map(([, text]) => text);
-    const device = await bind({ keyServer: keyserver, publisher: publisher.identity.id }, deviceCode);
+    const device = await bind({ keyServer: keyserver, publisher: publisher.root.id }, deviceCode);
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id, setOf(publisher, 'day-2').id]);
     expect(answer).toMatchObject({ keys: [{}], refused: [{ reason: 'not-entitled' }] });
     const browser = createVisitor(reading);
@@ -131,11 +131,29 @@ describe('beside the running key server', () => {
   it('revoking is felt at once', async () => {
     const invited = JSON.parse((await runWispr(['invite', 'bert', '--json'], { cwd: folder })).stdout);
     const { keyserver = '' } = server.ready;
-    const device = await bind({ keyServer: keyserver, publisher: publisher.identity.id }, invited.reader.code);
+    const device = await bind({ keyServer: keyserver, publisher: publisher.root.id }, invited.reader.code);
     const { code, stderr } = await runWispr(['admin', 'revoke', 'bert'], { cwd: folder });
     expect([code, stderr]).toEqual([0, expect.stringContaining('bert is revoked: 1 device refused, 0 sessions ended')]);
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id]);
     expect(answer.refused).toMatchObject([{ reason: 'revoked' }]);
+  });
+
+  it('a publishing token is shown once, listed without what it is, and revoked', async () => {
+    const made = await runWispr(['admin', 'token', '--name', 'ci', '--days', '30'], { cwd: folder });
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^wispr-publish-[\w-]{43}\n$/)]);
+    const { keyserver = '' } = server.ready;
+    const authorization = `Bearer ${made.stdout.trim()}`;
+    const put = () => fetch(`${keyserver}/v1/publication`, { method: 'PUT', headers: { authorization } });
+    expect((await put()).status).toBe(400);
+    const again = await runWispr(['admin', 'token', '--name', 'ci'], { cwd: folder });
+    expect([again.code, again.stdout]).toEqual([2, '']);
+    const list = await runWispr(['admin', 'token', '--list'], { cwd: folder });
+    expect(list.stdout).toMatch(/ci: made .*, good until .*, last used/);
+    expect(list.stdout).not.toContain(made.stdout.trim().slice(-43));
+    expect((await runWispr(['admin', 'list'], { cwd: folder })).stdout).toContain('Publishing tokens (1)');
+    expect((await runWispr(['admin', 'token', '--revoke', 'ci'], { cwd: folder })).code).toBe(0);
+    expect((await put()).status).toBe(401);
+    expect((await runWispr(['admin', 'token', '--revoke', 'ci'], { cwd: folder })).stderr).toContain('token-unknown');
   });
 
   it('ten processes at once lose nothing', async () => {
@@ -162,6 +180,8 @@ describe('wrong arguments', () => {
     [['admin', 'revoke', 'nobody'], 1, /there is no subscriber "nobody"/],
     [['admin', 'import', 'none.bundle'], 2, /there is no none\.bundle/],
     [['admin', 'frobnicate'], 2, /unknown command/],
+    [['admin', 'token', '--days', 'soon'], 2, /1 to 3650 whole days/],
+    [['admin', 'token', '--name', 'a b'], 2, /cannot be the name of a token/],
     [['invite', 'anna', '-c', 'none.json'], 2, /there is no none\.json/],
     [['keyserver', '--frobnicate'], 2, /unknown option/],
   ] as [string[], number, RegExp][])('%j: exit code %i', async (args, status, words) => {

@@ -45,12 +45,12 @@ export function configIn(folder: string): KeyServerConfig {
 }
 
 export async function startRig(
-  options: { limits?: Partial<RequestLimits>; sets?: readonly string[] } = {},
+  options: { limits?: Partial<RequestLimits>; sets?: readonly string[]; config?: Partial<KeyServerConfig> } = {},
 ): Promise<Rig> {
   const folder = temporaryFolder();
   const host = await startContentHost();
   const publisher = await createPublisher(options.sets);
-  const config = { ...configIn(folder), fetchFrom: { [SITE]: host.origin } };
+  const config = { ...configIn(folder), fetchFrom: { [SITE]: host.origin }, ...options.config };
   const lines: string[] = [];
   let shift = 0;
   const server = await startKeyServer(config, {
@@ -61,13 +61,14 @@ export async function startRig(
   const origins = { keyServer: server.url, reading: server.readingUrl };
   const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...origins, content: host.origin });
   await importBundle(server.state, bundle, server.origins);
+  publisher.afterPublishing = () => server.publications.check();
   return {
     folder,
     config,
     server,
     publisher,
     host,
-    provider: { keyServer: server.url, publisher: publisher.identity.id },
+    provider: { keyServer: server.url, publisher: publisher.root.id },
     log: () => lines.join(''),
     invite: (request) => inviteSubscriber(server.state, request),
     passTime: (seconds) => {
@@ -91,4 +92,7 @@ const GENEROUS: RequestLimits = {
   joinsPerAddress: 1000,
   joinsTotal: 1000,
   documentsPerAddress: 10_000,
+  publishingRefusals: 1000,
+  publishingPerAddress: 1000,
+  metadataPerAddress: 10_000,
 };

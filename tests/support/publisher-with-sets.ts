@@ -8,13 +8,21 @@ import { keyIdOf } from '../../core/keys/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { encodeObject, type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
-import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import { headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
+import { urlPathOf } from '../../core/site/path.ts';
 import type { ContentHost } from './content-host.ts';
+import type { FirstRoot } from './first-root.ts';
+import { createPublication, headLengthOf, signOnto } from './signed-publication.ts';
+import type { TestPublication } from './test-publication.ts';
 
 export const SITE = 'news.example';
 
 export interface PublisherWithSets {
   readonly identity: PublisherIdentity;
+  readonly root: FirstRoot;
+  readonly publication: TestPublication;
+  /** Called after every publication: the reading site looks for a newer one. */
+  afterPublishing: () => Promise<unknown>;
   readonly workspace: string;
   readonly sets: ReadonlyMap<string, NamedKey>;
 }
@@ -24,6 +32,8 @@ export async function createPublisher(setNames: readonly string[] = ['day-1', 'd
   for (const name of setNames) sets.set(name, await createSetKey());
   return {
     identity: await publisherIdentity(ed25519KeyPair(randomBytes(32))),
+    ...(await createPublication()),
+    afterPublishing: async () => undefined,
     workspace: toBase64url(randomBytes(16)),
     sets,
   };
@@ -70,8 +80,21 @@ export async function publish(publisher: PublisherWithSets, host: ContentHost, d
     metadata,
     ...(set && { set: setOf(publisher, set) }),
   };
-  host.files.set(objectUrlPathOf(path), await encodeObject(options, content));
+  const object = await encodeObject(options, content);
+  const { publication } = publisher;
+  if (set) await publication.addEncrypted(path, setOf(publisher, set).id, object, await headLengthOf(object));
+  else await publication.addPublic(path, object, content);
   host.files.set(urlPathOf(path), set ? Buffer.from('<!doctype html><title>Teaser</title>') : content);
+  await signOnto(publication, host.files);
+  await publisher.afterPublishing();
+}
+
+/** URL path of the file with a document's head, as the publication names it. */
+export function fileOf({ publication }: PublisherWithSets, path: string): string {
+  const target = headTargetOf(path);
+  const entry = publication.targetsFor(target).get(target) as { hashes: { sha256: string } } | undefined;
+  if (entry === undefined) throw new Error(`the publication does not name ${path}`);
+  return targetUrlPath(target, entry.hashes.sha256);
 }
 
 export interface BundleOptions {
@@ -81,6 +104,7 @@ export interface BundleOptions {
   readonly serial?: number;
   readonly expires?: number;
   readonly name?: string;
+  readonly withoutTimestampKey?: boolean;
   /** What the bundle holds instead of the publisher's sets. */
   readonly bundle?: Partial<KeyBundle>;
 }
@@ -94,6 +118,7 @@ export function describe(publisher: PublisherWithSets, options: BundleOptions): 
     keyServer: options.keyServer,
     name: options.name ?? 'The Harbour News',
     publisherKey: toBase64url(publisher.identity.publicKey),
+    root: publisher.root.id,
     sites: [{ content: [options.content], reading: options.reading, site: SITE }],
   };
   return encodeDescriptor(descriptor, publisher.identity.secretKey);
@@ -105,9 +130,11 @@ export function sealBundle(
   recipient: Uint8Array,
   options: BundleOptions,
 ): Promise<Uint8Array> {
-  const { identity, workspace, sets } = publisher;
+  const { identity, root, workspace, sets } = publisher;
   const bundle: KeyBundle = {
     descriptor: toBase64url(describe(publisher, options)),
+    root: toBase64url(root.bytes),
+    ...(!options.withoutTimestampKey && { timestampKey: toBase64url(root.timestampSeed) }),
     sets: [...sets].map(([name, { id, key }]) => ({ id, key: toBase64url(key), name, site: SITE })),
     ...options.bundle,
   };

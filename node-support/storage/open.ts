@@ -1,0 +1,56 @@
+/** Finds the target that a text names. */
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DirectoryTarget } from './directory.ts';
+import { StorageError } from './errors.ts';
+import { isTargetPath, type Target } from './target.ts';
+
+export interface TargetOptions {
+  /** Relative directories are taken from here; the working directory, if left out. */
+  readonly base?: string;
+}
+
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+/**
+ * Opens a target. Nothing is asked of it yet.
+ *
+ * @param text - a directory, a `file:` URL, or `s3://bucket/prefix`
+ * @throws StorageError `target-invalid`
+ */
+export async function openTarget(text: string, { base = '.' }: TargetOptions = {}): Promise<Target> {
+  if (text.startsWith('s3://')) {
+    const { bucket, prefix } = parseBucket(text);
+    const { S3Target } = await import('./s3.ts'); // the SDK takes a while to load, and is not needed for directories
+    return new S3Target(bucket, prefix);
+  }
+  return new DirectoryTarget(resolve(base, directoryOf(text)));
+}
+
+function parseBucket(text: string): { bucket: string; prefix: string } {
+  const [bucket = '', ...rest] = text.slice('s3://'.length).split('/');
+  const prefix = rest.join('/').replace(/\/$/, '');
+  // Not repeated: somebody may have written credentials into it.
+  if (!BUCKET.test(bucket) || (prefix !== '' && !isTargetPath(`/${prefix}`)))
+    throw invalid('what begins with s3:// has to be like s3://bucket or s3://bucket/prefix');
+  return { bucket, prefix };
+}
+
+function directoryOf(text: string): string {
+  if (/^file:/i.test(text)) {
+    try {
+      return fileURLToPath(text);
+    } catch (error) {
+      throw invalid('this file: URL names no directory of this machine', error);
+    }
+  }
+  if (text === '' || text.includes('\0') || /^[^/]*:/.test(text))
+    throw invalid('a target is a directory or s3://bucket/prefix');
+  return text;
+}
+
+function invalid(message: string, cause?: unknown): StorageError {
+  const hint =
+    'for a directory with a colon in its name, write ./ before it; for other hosts, see "rsync" in docs/publishing.md';
+  return new StorageError('target-invalid', message, { hint, typed: true, cause });
+}

@@ -1,0 +1,247 @@
+/**
+ * A bucket as a target, by the official client. Endpoint, region and credentials come from where that client looks for them: the environment,
+ * `~/.aws`, the machine's role. Never from arguments or wispr.json.
+ */
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+  paginateListObjectsV2,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { reasonOf } from '../../core/errors.ts';
+import { forEachInFlight } from '../in-flight.ts';
+import { systemCode, systemReason } from '../system-error.ts';
+import { StorageError, type StorageErrorCode } from './errors.ts';
+import {
+  changed,
+  checkTargetPath,
+  type PutOptions,
+  type Source,
+  type StoredFile,
+  type Target,
+  tooLong,
+} from './target.ts';
+
+/** Files longer than this are sent in parts; at most {@link PARTS_IN_FLIGHT} of them are in memory. */
+const PART_LENGTH = 8 * 1024 * 1024;
+const PARTS_IN_FLIGHT = 3;
+/** The protocol allows 10,000 parts. */
+const MAXIMUM_PARTS = 9000;
+/** Bytes of the longest key. */
+const MAXIMUM_KEY = 1024;
+const REMOVALS_IN_FLIGHT = 16;
+const CONNECTIONS = 64;
+
+export class S3Target implements Target {
+  readonly name: string;
+  readonly #bucket: string;
+  readonly #prefix: string;
+  readonly #client: S3Client;
+
+  /** @param prefix - of all keys, without a slash at its end; may be empty */
+  constructor(bucket: string, prefix: string) {
+    this.#bucket = bucket;
+    this.#prefix = prefix === '' ? '' : `${prefix}/`;
+    this.name = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`;
+    this.#client = new S3Client(clientConfiguration(process.env));
+  }
+
+  async *list(prefix: string): AsyncGenerator<StoredFile> {
+    // Encoded, because names may have characters that XML cannot hold.
+    const input = { Bucket: this.#bucket, Prefix: this.#prefix + prefix.slice(1), EncodingType: 'url' } as const;
+    try {
+      for await (const page of paginateListObjectsV2({ client: this.#client }, input)) {
+        for (const { Key = '', Size = 0, LastModified, ETag = '' } of page.Contents ?? []) {
+          const key = decodeURIComponent(Key.replaceAll('+', ' '));
+          const path = `/${key.slice(this.#prefix.length)}`;
+          if (!path.endsWith('/')) yield stored(path, Size, LastModified, ETag); // some tools mark directories so
+        }
+      }
+    } catch (error) {
+      throw this.#error('list', prefix, error);
+    }
+  }
+
+  async head(path: string): Promise<StoredFile | undefined> {
+    return this.#find('look at', path, async (place) => {
+      const { ContentLength = 0, LastModified, ETag = '' } = await this.#client.send(new HeadObjectCommand(place));
+      return stored(path, ContentLength, LastModified, ETag);
+    });
+  }
+
+  async get(path: string, maximum: number): Promise<Uint8Array | undefined> {
+    return this.#find('read', path, async (place) => {
+      const { Body } = await this.#client.send(new GetObjectCommand(place));
+      const parts: Uint8Array[] = [];
+      let length = 0;
+      for await (const part of Body as AsyncIterable<Uint8Array>) {
+        length += part.length;
+        if (length > maximum) throw tooLong(this.name, path, maximum);
+        parts.push(part);
+      }
+      return Buffer.concat(parts);
+    });
+  }
+
+  async put(path: string, source: Source, options: PutOptions): Promise<void> {
+    const input = { ...this.#place(path), ContentType: options.contentType, CacheControl: options.cacheControl };
+    try {
+      await this.#send(input, source, options.replacing);
+    } catch (error) {
+      if (isStatus(error, 412, 409)) throw changed(this.name, path, error);
+      throw this.#error('write', path, error);
+    }
+  }
+
+  async remove(paths: Iterable<string>): Promise<void> {
+    const remove = (path: string) =>
+      this.#find('remove', path, (place) => this.#client.send(new DeleteObjectCommand(place)));
+    await forEachInFlight(paths, REMOVALS_IN_FLIGHT, async (path) => {
+      await remove(path);
+    });
+  }
+
+  /** Uploads in parts that were never completed: nobody sees them, and they cost. */
+  async removeLeftovers(before: number): Promise<void> {
+    const place = { Bucket: this.#bucket, Prefix: this.#prefix };
+    try {
+      const { Uploads = [] } = await this.#client.send(new ListMultipartUploadsCommand(place));
+      for (const { Key, UploadId, Initiated } of Uploads) {
+        if (Initiated === undefined || Initiated.getTime() / 1000 >= before) continue;
+        await this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId }));
+      }
+    } catch (error) {
+      // Somebody who may put need not be allowed to look for these; and not every server knows them.
+      if (isStatus(error, 403, 404, 501)) return;
+      throw this.#error('list uploads of', '/', error);
+    }
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  async #send(input: PutObjectCommandInput, source: Source, replacing: string | null | undefined): Promise<void> {
+    const length = source instanceof Uint8Array ? source.length : (await stat(source.file)).size;
+    if (!(source instanceof Uint8Array) && length > PART_LENGTH) return this.#sendParts(input, source.file, length);
+    const Body = source instanceof Uint8Array ? source : await readFile(source.file);
+    try {
+      await this.#client.send(new PutObjectCommand({ ...input, Body, ...conditionOf(replacing) }));
+    } catch (error) {
+      // A server that knows no conditions: the look just before has to do.
+      if (replacing === undefined || !isStatus(error, 501)) throw error;
+      await this.#client.send(new PutObjectCommand({ ...input, Body }));
+    }
+  }
+
+  async #sendParts(input: PutObjectCommandInput, file: string, length: number): Promise<void> {
+    const partSize = Math.max(PART_LENGTH, Math.ceil(length / MAXIMUM_PARTS));
+    const params = { ...input, Body: createReadStream(file, { highWaterMark: 1024 * 1024 }) };
+    await new Upload({ client: this.#client, params, partSize, queueSize: PARTS_IN_FLIGHT }).done();
+  }
+
+  #place(path: string): { Bucket: string; Key: string } {
+    checkTargetPath(path);
+    const Key = this.#prefix + path.slice(1);
+    if (Buffer.byteLength(Key) > MAXIMUM_KEY)
+      throw new StorageError('target-path', `${path} is too long for a bucket: at most ${MAXIMUM_KEY} bytes`);
+    return { Bucket: this.#bucket, Key };
+  }
+
+  async #find<Found>(
+    doing: string,
+    path: string,
+    work: (place: { Bucket: string; Key: string }) => Promise<Found>,
+  ): Promise<Found | undefined> {
+    try {
+      return await work(this.#place(path));
+    } catch (error) {
+      if (isStatus(error, 404) && nameOf(error) !== 'NoSuchBucket') return undefined;
+      throw this.#error(doing, path, error);
+    }
+  }
+
+  #error(doing: string, path: string, error: unknown): StorageError {
+    if (error instanceof StorageError) return error;
+    const message = `cannot ${doing} ${path} in ${this.name}: ${describe(error)}`;
+    return new StorageError(codeOf(error), message, { cause: error, ...hintOf(error) });
+  }
+}
+
+/** Servers other than Amazon's are reached by path, and are asked for no more checksums than the protocol demands. */
+function clientConfiguration(environment: NodeJS.ProcessEnv): S3ClientConfig {
+  const endpoint = environment.AWS_ENDPOINT_URL_S3 ?? environment.AWS_ENDPOINT_URL;
+  const foreign = endpoint !== undefined && !/\.amazonaws\.com(?:\.cn)?(?::\d+)?\/?$/.test(endpoint);
+  const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
+  return {
+    maxAttempts: 5,
+    requestHandler: {
+      connectionTimeout: 10_000,
+      requestTimeout: 120_000,
+      httpAgent: { maxSockets: CONNECTIONS },
+      httpsAgent: { maxSockets: CONNECTIONS },
+    },
+    ...(region !== undefined && { region }),
+    ...(foreign && {
+      forcePathStyle: true,
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      ...(region === undefined && { region: 'us-east-1' }),
+    }),
+  };
+}
+
+function stored(path: string, length: number, modified: Date | undefined, etag: string): StoredFile {
+  const md5 = /^"?([0-9a-f]{32})"?$/.exec(etag)?.[1];
+  return { path, length, modified: (modified?.getTime() ?? 0) / 1000, tag: etag, md5 };
+}
+
+function conditionOf(replacing: string | null | undefined): Partial<PutObjectCommandInput> {
+  if (replacing === undefined) return {};
+  return replacing === null ? { IfNoneMatch: '*' } : { IfMatch: replacing };
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : '';
+}
+
+function statusOf(error: unknown): number | undefined {
+  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
+  return $metadata?.httpStatusCode;
+}
+
+function isStatus(error: unknown, ...statuses: number[]): boolean {
+  return error instanceof Error && statuses.includes(statusOf(error) ?? 0);
+}
+
+function codeOf(error: unknown): StorageErrorCode {
+  if (nameOf(error) === 'CredentialsProviderError' || isStatus(error, 401, 403)) return 'target-denied';
+  if (nameOf(error) === 'NoSuchBucket' || statusOf(error) === undefined) return 'target-unreachable';
+  return 'target-failed';
+}
+
+function hintOf(error: unknown): { hint?: string } {
+  if (nameOf(error) === 'CredentialsProviderError')
+    return { hint: 'give credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials' };
+  if (nameOf(error) === 'NoSuchBucket') return { hint: 'make the bucket first; wispr makes none' };
+  return {};
+}
+
+/** In few words: the server's own, or the system's. Nothing of the request, which was signed. */
+function describe(error: unknown): string {
+  if (systemCode(error) !== undefined && statusOf(error) === undefined) return systemReason(error);
+  const status = statusOf(error);
+  const text = reasonOf(error)
+    .replace(/[\p{Cc}\p{Cf}]/gu, ' ')
+    .slice(0, 200);
+  return status === undefined ? text : `${nameOf(error)} (${status}): ${text}`;
+}

@@ -1,0 +1,83 @@
+/**
+ * Where published files are put for a content host to serve: a directory, or a bucket that speaks S3. Both keep one contract, and one
+ * suite of tests runs on both. Paths begin with `/` and are names as they are, never percent-encoded.
+ */
+import { StorageError } from './errors.ts';
+
+/** Bytes of the longest path. Buckets hold less. */
+const MAXIMUM_PATH = 4096;
+
+/** A file at a target. */
+export interface StoredFile {
+  /** Such as `/2026/today.html`. */
+  readonly path: string;
+  /** Bytes. */
+  readonly length: number;
+  /** When it was put there, seconds since 1970, by the target's clock. */
+  readonly modified: number;
+  /** Changes when the file does. */
+  readonly tag: string;
+  /** MD5 of the content, hexadecimal, where the target says so without being read. */
+  readonly md5: string | undefined;
+}
+
+/** Bytes, or the path of a file that has them. */
+export type Source = Uint8Array | { readonly file: string };
+
+export interface PutOptions {
+  readonly contentType: string;
+  readonly cacheControl: string;
+  /**
+   * Puts it only in place of the file with this tag; `null`: only where there is none. A bucket decides in one step, where it can;
+   * a directory looks just before.
+   */
+  readonly replacing?: string | null;
+}
+
+export interface Target {
+  /** How messages name it; holds no secret. */
+  readonly name: string;
+  /** All files whose path begins with `prefix`, in no order. A target that is not there yet is empty. */
+  list(prefix: string): AsyncIterable<StoredFile>;
+  /** `undefined` if there is none. */
+  head(path: string): Promise<StoredFile | undefined>;
+  /**
+   * A file's content.
+   *
+   * @returns `undefined` if there is none
+   * @throws StorageError `target-failed` where it is longer than `maximum`
+   */
+  get(path: string, maximum: number): Promise<Uint8Array | undefined>;
+  /** Whole or not at all, in place of what was there. The answer comes when it is there to stay. */
+  put(path: string, source: Source, options: PutOptions): Promise<void>;
+  /** Files that are not there are passed over. */
+  remove(paths: Iterable<string>): Promise<void>;
+  /** Removes what interrupted puts left before that time, seconds since 1970. */
+  removeLeftovers(before: number): Promise<void>;
+  /** Ends connections. */
+  close(): void;
+}
+
+/** Whether a path stays inside a target and can stand in every kind of it. */
+export function isTargetPath(path: string): boolean {
+  const [first, ...segments] = path.split('/');
+  if (first !== '' || path.includes('\0') || !path.isWellFormed() || Buffer.byteLength(path) > MAXIMUM_PATH)
+    return false;
+  return segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+}
+
+/** @throws StorageError `target-path` */
+export function checkTargetPath(path: string): void {
+  if (isTargetPath(path)) return;
+  throw new StorageError('target-path', `no file can be put at ${JSON.stringify(path)}`);
+}
+
+/** Said where a file is longer than it may be. */
+export function tooLong(name: string, path: string, maximum: number): StorageError {
+  return new StorageError('target-failed', `${path} in ${name} is longer than ${maximum} bytes`);
+}
+
+/** Said where {@link PutOptions.replacing} does not hold. */
+export function changed(name: string, path: string, cause?: unknown): StorageError {
+  return new StorageError('target-changed', `somebody else has changed ${path} in ${name}`, { cause });
+}
