@@ -58,7 +58,7 @@ export interface TimestampWish {
   readonly signers?: readonly RoleSigner[];
 }
 
-const TEST_SETTINGS: SiteSettings = { cleanUrls: false, grace: 7 * 86_400, redirects: [] };
+export const TEST_SETTINGS: SiteSettings = { cleanUrls: false, grace: 7 * 86_400, redirects: [] };
 
 export async function keyRing(count = 1, threshold = 1): Promise<RoleKeyRing> {
   const signers = Array.from({ length: count }, () => roleSigner(ed25519KeyPair(randomBytes(32))));
