@@ -61,7 +61,13 @@ export interface Target {
 /** Whether a path stays inside a target and can stand in every kind of it. */
 export function isTargetPath(path: string): boolean {
   const [first, ...segments] = path.split('/');
-  if (first !== '' || path.includes('\0') || !path.isWellFormed() || Buffer.byteLength(path) > MAXIMUM_PATH)
+  if (
+    first !== '' ||
+    segments.length === 0 ||
+    path.includes('\0') ||
+    !path.isWellFormed() ||
+    Buffer.byteLength(path) > MAXIMUM_PATH
+  )
     return false;
   return segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
 }
