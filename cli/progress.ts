@@ -2,38 +2,60 @@
 import { Presets, SingleBar } from 'cli-progress';
 import { say } from './voice.ts';
 
+/** How far something is. */
+export interface ProgressState {
+  readonly done: number;
+  /** `undefined` while nobody knows. */
+  readonly total: number | undefined;
+  /** What is being done, if it is not what the whole is called. */
+  readonly doing?: string;
+}
+
 export interface ShownProgress {
-  update: (progress: { readonly done: number; readonly total: number }) => void;
+  update: (progress: ProgressState) => void;
   end: () => void;
 }
 
 /** Where no bar can be drawn, a line is written no more often than this. */
 const MILLISECONDS_BETWEEN_LINES = 10_000;
 
-/** Shows `protecting [====    ] 1200/3000 documents`. */
+/** Shows `protecting [====    ] 1200/3000 documents, 450/s, 4s left`. */
 export function showProgress(doing: string, what: string): ShownProgress {
   return process.stderr.isTTY ? showBar(doing, what) : showLines(doing, what);
 }
 
 function showBar(doing: string, what: string): ShownProgress {
-  const format = `wispr: ${doing} {bar} {value}/{total} ${what}, {eta_formatted} left`;
-  const bar = new SingleBar({ format, stream: process.stderr, clearOnComplete: true, hideCursor: true }, Presets.rect);
+  const counting = `wispr: {doing}: {value} ${what}`;
+  const whole = `wispr: {doing} {bar} {value}/{total} ${what}, {rate}/s, {eta_formatted} left`;
+  const options = { stream: process.stderr, clearOnComplete: true, hideCursor: true, etaBuffer: 100 };
+  let bar: { bar: SingleBar; state: ProgressState; started: number } | undefined;
+  const begin = (state: ProgressState) => {
+    bar?.bar.stop();
+    const format = state.total === undefined ? counting : whole;
+    const shown = new SingleBar({ ...options, format }, Presets.rect);
+    shown.start(state.total ?? 0, 0, { doing: state.doing ?? doing, rate: 0 });
+    bar = { bar: shown, state, started: performance.now() };
+    return bar;
+  };
   return {
-    update: ({ done, total }) => {
-      if (!bar.isActive) bar.start(total, 0);
-      bar.update(done);
+    update: (state) => {
+      const same = bar && bar.state.doing === state.doing && bar.state.total === state.total;
+      const current = same && bar ? bar : begin(state);
+      const seconds = (performance.now() - current.started) / 1000;
+      const rate = seconds > 0 ? Math.round(state.done / seconds) : 0;
+      current.bar.update(state.done, { rate });
     },
-    end: () => bar.stop(),
+    end: () => bar?.bar.stop(),
   };
 }
 
 function showLines(doing: string, what: string): ShownProgress {
   let last = performance.now();
   return {
-    update: ({ done, total }) => {
+    update: ({ done, total, doing: now = doing }) => {
       if (performance.now() - last < MILLISECONDS_BETWEEN_LINES) return;
       last = performance.now();
-      say(`${doing}: ${done} of ${total} ${what}`);
+      say(`${now}: ${done}${total === undefined ? '' : ` of ${total}`} ${what}`);
     },
     end: () => undefined,
   };

@@ -1,9 +1,23 @@
 /** What `wispr protect` did, for people. */
 import { relative } from 'node:path';
-import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import type { ChangeCounts, DryRunSummary, ProtectSummary, PublicSummary } from '../publisher/protect/summary.ts';
 import { count, printable, someOf } from '../publisher/text.ts';
 
 const SHOWN_SETS = 12;
+const DAY = 86_400;
+
+/** Roles that expire sooner than this are warned about. */
+const WARN_BEFORE = 30 * DAY;
+
+/** How what happened to documents is said, in this order. */
+const CHANGES = [
+  ['added', 'added'],
+  ['changed', 'changed'],
+  ['moved', 'moved to another set'],
+  ['rekeyed', 'encrypted anew under a new key'],
+  ['removed', 'removed'],
+  ['unchanged', 'unchanged'],
+] as const satisfies readonly (readonly [keyof ChangeCounts, string])[];
 
 /** The summary that is printed. */
 export function describeProtection(summary: ProtectSummary): string {
@@ -11,19 +25,49 @@ export function describeProtection(summary: ProtectSummary): string {
   const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
   return [
     `Protected ${site}: ${count(documents, 'document')} in ${(milliseconds / 1000).toFixed(1)} s${left}`,
+    `  ${describeChanges(summary.changes)}`,
     '',
-    ...describeSets(summary),
-    ...describePublic(summary),
+    ...describeSets(summary.sets),
+    ...describePublic(summary.public),
     '',
     `  ${size(bytesIn)} of site became ${size(bytesOut)} in ${place(out)}: put that directory on your web host, whole`,
+    ...describePublication(summary),
     ...describeBundle(summary),
-    `  publisher key ${summary.publisher}`,
+    `  publisher ${summary.root}`,
   ].join('\n');
 }
 
+/** What `--dry-run` prints. */
+export function describeDryRun(summary: DryRunSummary): string {
+  const { site, documents, changes, paths, ignored } = summary;
+  const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
+  const lists = CHANGES.flatMap(([kind, words]) =>
+    kind === 'unchanged' ? [] : describePaths(words, changes[kind], paths[kind]),
+  );
+  return [
+    `${site}: ${count(documents, 'document')}${left}; nothing was written`,
+    `  ${describeChanges(changes)}`,
+    ...(lists.length > 0 ? ['', ...lists] : []),
+    '',
+    ...describeSets(summary.sets.map((set) => ({ ...set, isNew: false }))),
+    ...describePublic(summary.public),
+  ].join('\n');
+}
+
+/** What a new key means, for those who gave a set one. */
+export function describeRekey({ sets, changes }: ProtectSummary): string[] {
+  if (changes.rekeyed === 0) return [];
+  const names = someOf(sets.filter(({ isNew }) => isNew).map(({ name }) => name));
+  return [
+    `new key for ${names}: ${count(changes.rekeyed, 'document is', 'documents are')} encrypted anew`,
+    'whoever had the old key keeps what was encrypted under it, and can read nothing that is published from now on without the new one',
+  ];
+}
+
 /** What the publisher may want to do something about. */
-export function hintsAfterProtection({ bundle, recipient, unusedPatterns, recovered }: ProtectSummary): string[] {
-  const hints = [...recovered];
+export function hintsAfterProtection(summary: ProtectSummary, now = Date.now() / 1000): string[] {
+  const { bundle, recipient, unusedPatterns, recovered } = summary;
+  const hints = [...recovered, ...warningsAboutExpiry(summary, now)];
   if (unusedPatterns.length > 0) {
     hints.push(`no document fits ${someOf(unusedPatterns.map((text) => JSON.stringify(text)))} in the configuration`);
   }
@@ -36,29 +80,72 @@ export function hintsAfterProtection({ bundle, recipient, unusedPatterns, recove
   return hints;
 }
 
-function describeSets({ sets }: ProtectSummary): string[] {
-  const width = Math.max(0, ...sets.slice(0, SHOWN_SETS).map(({ name }) => name.length));
-  const lines = sets.slice(0, SHOWN_SETS).map(({ name, documents, isNew }) => {
+function warningsAboutExpiry({ publication }: ProtectSummary, now: number): string[] {
+  return publication.expires
+    .filter(({ role, expires }) => role !== 'timestamp' && expires - now < WARN_BEFORE)
+    .map(({ role, expires }) => `the role ${role} expires on ${day(expires)}: sign it again before that day`);
+}
+
+function describeChanges(changes: ChangeCounts): string {
+  const parts = CHANGES.filter(([kind]) => changes[kind] > 0).map(
+    ([kind, words]) => `${changes[kind].toLocaleString('en')} ${words}`,
+  );
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
+}
+
+function describePaths(words: string, total: number, paths: readonly string[]): string[] {
+  if (total === 0) return [];
+  const more = total - paths.length;
+  const lines = paths.map((path) => `    ${printable(path)}`);
+  return [`  ${words}:`, ...lines, ...(more > 0 ? [`    and ${more.toLocaleString('en')} more`] : [])];
+}
+
+function describeSets(sets: readonly { name: string; documents: number; isNew: boolean }[]): string[] {
+  const shown = sets.slice(0, SHOWN_SETS);
+  const width = Math.max(0, ...shown.map(({ name }) => name.length));
+  const lines = shown.map(({ name, documents, isNew }) => {
     return `  set ${name.padEnd(width)}  ${count(documents, 'document')}${isNew ? ', new key' : ''}`;
   });
   const more = sets.length - lines.length;
   return more > 0 ? [...lines, `  and ${count(more, 'more set', 'more sets')}`] : lines;
 }
 
-function describePublic(summary: ProtectSummary): string[] {
-  const total = summary.public.reduce((sum, { documents }) => sum + documents, 0);
+function describePublic(groups: readonly PublicSummary[]): string[] {
+  const total = groups.reduce((sum, { documents }) => sum + documents, 0);
   if (total === 0) return ['  public: none'];
-  const reasons = summary.public.map(({ reason, documents, paths }) => {
+  const reasons = groups.map(({ reason, documents, paths }) => {
     const names = someOf(paths.map((path) => printable(path.slice(1))).slice(0, 3));
     return `    ${names}${documents > 3 ? ` and ${documents - 3} more` : ''} (${reason})`;
   });
   return [`  public, signed but not encrypted: ${count(total, 'document')}`, ...reasons];
 }
 
-function describeBundle({ bundle }: ProtectSummary): string[] {
-  return bundle === undefined
-    ? []
-    : [`  ${place(bundle)} is for your key server only: wispr admin import ${place(bundle)}`];
+function describePublication({ publication, pruned, waiting }: ProtectSummary): string[] {
+  const { version, isNew, expires } = publication;
+  const fresh = expires.find(({ role }) => role === 'timestamp')?.expires ?? 0;
+  const first = expires.filter(({ role }) => role !== 'timestamp').sort((a, b) => a.expires - b.expires)[0];
+  const lines = [
+    `  publication ${version}${isNew ? '' : ', as before'}: fresh until ${minute(fresh)}${first ? `; ${first.role} expires first, on ${day(first.expires)}` : ''}`,
+  ];
+  if (pruned > 0) lines.push(`  ${count(pruned, 'old file')} removed`);
+  if (waiting > 0)
+    lines.push(`  ${count(waiting, 'old file')} kept until no reader can hold the publication that names them`);
+  return lines;
+}
+
+function describeBundle({ bundle, bundleIsNew }: ProtectSummary): string[] {
+  if (bundle === undefined) return [];
+  return bundleIsNew
+    ? [`  ${place(bundle)} is for your key server only: wispr admin import ${place(bundle)}`]
+    : [`  ${place(bundle)} is as before`];
+}
+
+function minute(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+function day(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
 function place(path: string): string {

@@ -32,10 +32,18 @@ export type PublishErrorCode =
   | 'page-refused'
   /** A file changed while it was being protected. */
   | 'source-changed'
+  /** `publisher.index` is a database of another program. */
+  | 'index-foreign'
+  /** `publisher.index` was made by a newer wispr. */
+  | 'index-newer'
+  /** A set was to have a new key, and no document is in it. */
+  | 'set-unknown'
   /** The output directory holds what wispr did not make. */
   | 'output-foreign'
   /** The output could not be written. */
   | 'output-failed'
+  /** A thread that writes documents ended by itself. */
+  | 'writer-failed'
   /** The run was told to stop before anything took its place. */
   | 'stopped'
   /** What was to be verified or inspected is not there, or cannot be read. */

@@ -9,10 +9,15 @@ export function printable(text: string): string {
 
 const SHOWN = 5;
 
-/** A few items of a list, and how many more there are. */
-export function someOf(items: readonly string[], separator = ', '): string {
-  const shown = items.slice(0, SHOWN).join(separator);
-  return items.length > SHOWN ? `${shown}${separator}and ${items.length - SHOWN} more` : shown;
+/**
+ * A few items of a list, and how many more there are.
+ *
+ * @param total - how many there are in all, if `items` are only the first of them
+ */
+export function someOf(items: readonly string[], separator = ', ', total = items.length): string {
+  const shown = items.slice(0, SHOWN);
+  const more = total - shown.length;
+  return more > 0 ? `${shown.join(separator)}${separator}and ${more} more` : shown.join(separator);
 }
 
 /** `1 file`, `2 files`. */

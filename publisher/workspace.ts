@@ -10,6 +10,7 @@ import { MAXIMUM_KEY_STORE_LENGTH } from './keys/key-store.ts';
 export const CONFIGURATION_FILE = 'wispr.json';
 const KEY_STORE_FILE = 'publisher.keys';
 const BUNDLE_FILE = 'keys.bundle';
+const INDEX_FILE = 'publisher.index';
 
 /** The locks that this process holds: another process with our id, long dead, may have left one. */
 const held = new Set<string>();
@@ -22,13 +23,22 @@ export interface Workspace {
   readonly keyStore: string;
   /** Sealed to the key server; handed to it, and never published. */
   readonly bundle: string;
+  /** What earlier runs have written; may be lost. */
+  readonly index: string;
 }
 
 /** The workspace whose configuration is `configurationFile`. */
 export function workspaceOf(configurationFile: string): Workspace {
   const configuration = resolve(configurationFile);
   const directory = dirname(configuration);
-  return { directory, configuration, keyStore: join(directory, KEY_STORE_FILE), bundle: join(directory, BUNDLE_FILE) };
+  const file = (name: string) => join(directory, name);
+  return {
+    directory,
+    configuration,
+    keyStore: file(KEY_STORE_FILE),
+    bundle: file(BUNDLE_FILE),
+    index: file(INDEX_FILE),
+  };
 }
 
 /**

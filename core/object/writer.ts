@@ -2,24 +2,19 @@
  * Makes protected objects. The length of the head is known before the first block is made, so a writer can put the payload at its
  * place in a file while it streams, and the head in front of it afterwards.
  */
-import { CHUNK_LENGTH, type KeyPair, sealChunks, sha256 } from '#primitives';
+import { type KeyPair, sha256 } from '#primitives';
 import { toBase64url } from '../encoding/base64url.ts';
-import { ByteReader, collect, streamOf } from '../encoding/byte-reader.ts';
-import { concat, concatAll } from '../encoding/bytes.ts';
+import { ByteReader } from '../encoding/byte-reader.ts';
+import { concatAll, equalBytes } from '../encoding/bytes.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
-import { beginMessage, type MessageKeys } from './chunked-encryption.ts';
-import {
-  blockCount,
-  blockMessageLength,
-  chooseBlockChunks,
-  encryptedPayloadLength,
-  messageLength,
-  type PayloadShape,
-} from './geometry.ts';
+import { beginMessage } from './chunked-encryption.ts';
+import { blockCount, chooseBlockChunks, encryptedPayloadLength, type PayloadShape } from './geometry.ts';
 import { encodeHead, headLength } from './head.ts';
-import { type Header, payloadShape } from './header.ts';
+import { encodeHeader, type Header, payloadShape } from './header.ts';
 import { encodeMessageFront, payloadContext } from './message.ts';
 import type { Metadata } from './metadata.ts';
+import { padmeLength } from './padding.ts';
+import { contentOfBlock, type SealingPlan, sealBlock } from './sealing.ts';
 
 export interface ObjectOptions {
   readonly site: string;
@@ -28,8 +23,8 @@ export interface ObjectOptions {
   readonly metadata: Metadata;
   /** The set key; without it the document is signed only. */
   readonly set?: { readonly id: KeyId; readonly key: Uint8Array };
-  /** Zero bytes after the content, which hide its length; encrypted documents only. */
-  readonly paddingLength?: number;
+  /** Zero bytes after the content, which hide its length: so many, or as many as Padmé wants. Encrypted documents only. */
+  readonly paddingLength?: number | 'padme';
   /** Chunks in a block; this project's choice if left out. */
   readonly blockChunks?: number;
   /** For test vectors only: a salt that is not random repeats keys and nonces. */
@@ -45,9 +40,10 @@ export async function publisherIdentity(pair: KeyPair): Promise<PublisherIdentit
   return { ...pair, id: await keyIdOf('publisher', pair.publicKey) };
 }
 
-const ANY_DIGEST = toBase64url(new Uint8Array(32));
+const DIGEST_LENGTH = 32;
+const ANY_DIGEST = toBase64url(new Uint8Array(DIGEST_LENGTH));
 
-/** Makes one object: take {@link blocks} to the end, then {@link head}. */
+/** Makes one object: first the payload, by {@link blocks}, {@link blocksOf} or {@link plan}, then {@link head}. */
 export class ObjectWriter {
   /** Bytes of the head: where the payload begins in the object. */
   readonly headLength: number;
@@ -63,8 +59,9 @@ export class ObjectWriter {
     const { set, metadata, paddingLength = 0 } = options;
     this.#options = options;
     this.#front = set ? encodeMessageFront(metadata) : new Uint8Array(0);
-    const length = this.#front.length + metadata.contentLength + (set ? paddingLength : 0);
-    this.payloadLength = set ? encryptedPayloadLength(length) : length;
+    const length = this.#front.length + metadata.contentLength;
+    const padded = paddingLength === 'padme' ? padmeLength(length) : length + paddingLength;
+    this.payloadLength = set ? encryptedPayloadLength(padded) : length;
     this.#header = {
       blockChunks: options.blockChunks ?? chooseBlockChunks(this.payloadLength),
       digestListDigest: ANY_DIGEST,
@@ -78,65 +75,73 @@ export class ObjectWriter {
     this.headLength = headLength(this.#header);
   }
 
+  /** Whether an object with this header was made by a writer with the same options, as far as the header tells. */
+  describes(header: Header): boolean {
+    return equalBytes(encodeHeader({ ...header, digestListDigest: ANY_DIGEST }), encodeHeader(this.#header));
+  }
+
+  /** Draws the salt of the payload, and derives its keys. Every plan is for one payload, to be made once. */
+  async plan(): Promise<SealingPlan> {
+    const { set, metadata, saltForVectors } = this.#options;
+    const message =
+      set && (await beginMessage(set.key, payloadContext({ ...this.#options, set: set.id }), saltForVectors));
+    return { shape: this.#shape, contentLength: metadata.contentLength, front: this.#front, message };
+  }
+
   /**
-   * The payload, block by block.
+   * The payload, block by block; then {@link head} needs no digests.
    *
    * @param content - exactly `metadata.contentLength` bytes
    * @throws RangeError if the content is shorter or longer: the file changed while it was read
    */
   async *blocks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const { set, saltForVectors } = this.#options;
-    const message = new ByteReader(set ? this.#message(content) : content);
-    const sealing =
-      set && (await beginMessage(set.key, payloadContext({ ...this.#options, set: set.id }), saltForVectors));
-    const count = blockCount(this.#shape);
-    for (let index = 0; index < count; index++) {
-      const plain = await this.#readBlock(message, index === count - 1);
-      const block = sealing ? await this.#seal(sealing, index, plain, index === count - 1) : plain;
+    const input = new ByteReader(content);
+    const plan = await this.plan();
+    for (let index = 0; index < blockCount(this.#shape); index++) {
+      const { start, end } = contentOfBlock(plan, index);
+      const plain = await input.read(end - start);
+      if (plain === undefined) throw new RangeError('the content is shorter than it was said to be');
+      const block = await sealBlock(plan, index, plain);
       this.#digests.push(await sha256(block));
       yield block;
     }
-    if (!(await message.atEnd())) throw new RangeError('the content is longer than it was said to be');
+    if (!(await input.atEnd())) throw new RangeError('the content is longer than it was said to be');
   }
 
-  /** The head, once all blocks are made. */
-  async head(): Promise<Uint8Array> {
-    if (this.#digests.length !== blockCount(this.#shape)) throw new Error('the head comes after the blocks');
-    const digests = concatAll(this.#digests);
+  /**
+   * The payload of content that is in memory, as {@link blocks} gives it.
+   *
+   * @throws RangeError if the content has another length than it was said to have
+   */
+  async blocksOf(content: Uint8Array): Promise<Uint8Array[]> {
+    if (content.length !== this.#options.metadata.contentLength) throw new RangeError('the content has another length');
+    const plan = await this.plan();
+    const blocks: Uint8Array[] = [];
+    for (let index = 0; index < blockCount(this.#shape); index++) {
+      const { start, end } = contentOfBlock(plan, index);
+      const block = await sealBlock(plan, index, content.subarray(start, end));
+      this.#digests.push(await sha256(block));
+      blocks.push(block);
+    }
+    return blocks;
+  }
+
+  /**
+   * The head, once all blocks are made.
+   *
+   * @param digests - SHA-256 of each block, where they were not made by this writer itself
+   */
+  async head(digests: Uint8Array = concatAll(this.#digests)): Promise<Uint8Array> {
+    if (digests.length !== DIGEST_LENGTH * blockCount(this.#shape)) throw new Error('the head comes after the blocks');
     const header = { ...this.#header, digestListDigest: toBase64url(await sha256(digests)) };
     return encodeHead(header, digests, this.#options.publisher.secretKey);
-  }
-
-  async *#message(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    yield this.#front;
-    yield* content;
-    let padding = this.#options.paddingLength ?? 0;
-    for (; padding > 0; padding -= Math.min(padding, CHUNK_LENGTH))
-      yield new Uint8Array(Math.min(padding, CHUNK_LENGTH));
-  }
-
-  async #readBlock(message: ByteReader, last: boolean): Promise<Uint8Array> {
-    const full = blockMessageLength(this.#shape);
-    const plain = await message.read(last ? messageLength(this.#shape) - this.#digests.length * full : full);
-    if (plain === undefined) throw new RangeError('the content is shorter than it was said to be');
-    return plain;
-  }
-
-  async #seal(
-    { keys, prefix }: { keys: MessageKeys; prefix: Uint8Array },
-    index: number,
-    plain: Uint8Array,
-    last: boolean,
-  ): Promise<Uint8Array> {
-    const sealed = await sealChunks(keys, index * this.#shape.blockChunks, plain, last);
-    return index === 0 ? concat(prefix, sealed) : sealed;
   }
 }
 
 /** Makes a whole object in memory: head and payload, or, without a set key, the head alone. */
 export async function encodeObject(options: ObjectOptions, content: Uint8Array): Promise<Uint8Array> {
   const writer = new ObjectWriter(options);
-  const payload = await collect(writer.blocks(streamOf(content)));
+  const payload = await writer.blocksOf(content);
   const head = await writer.head();
-  return options.set ? concat(head, payload) : head;
+  return options.set ? concatAll([head, ...payload]) : head;
 }

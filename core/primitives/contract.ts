@@ -3,7 +3,7 @@
  * (package.json): `node.ts` on node:crypto, and `webcrypto.ts` on WebCrypto for browsers. The operations are coarse, so that
  * one awaited call a block costs nothing and an implementation may hand the work to another thread.
  *
- * All byte arrays are read only; results are fresh arrays of the caller's own.
+ * All byte arrays but a `target` are read only; results are fresh arrays of the caller's own, or the target.
  */
 export interface Primitives {
   /** SHA-256, FIPS 180-4. */
@@ -35,8 +35,16 @@ export interface Primitives {
    * Encrypts a run of chunks of C2SP chunked-encryption: `plaintext` is cut into chunks of 16,384 bytes, numbered from `firstChunk`.
    * With `last`, the run ends the message: a final chunk shorter than 16,384 bytes, perhaps empty, is written. Without, the
    * length of `plaintext` must be a multiple of 16,384.
+   *
+   * @param target - memory for the result, exactly as long as it; fresh memory if left out
    */
-  sealChunks(keys: ChunkKeys, firstChunk: number, plaintext: Uint8Array, last: boolean): Promise<Uint8Array>;
+  sealChunks(
+    keys: ChunkKeys,
+    firstChunk: number,
+    plaintext: Uint8Array,
+    last: boolean,
+    target?: Uint8Array,
+  ): Promise<Uint8Array>;
 
   /** Undoes {@link sealChunks}; `undefined` if any tag is wrong, or if the lengths are not those of such a run. */
   openChunks(

@@ -34,9 +34,9 @@ export const aes256GcmOpen: Primitives['aes256GcmOpen'] = async (key, nonce, cip
   return open(createSecretKey(key), nonce, ciphertext, additionalData);
 };
 
-export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last) => {
+export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last, target) => {
   const lengths = plainChunkLengths(plaintext.length, last);
-  const sealed = Buffer.allocUnsafe(plaintext.length + lengths.length * TAG_LENGTH);
+  const sealed = target ?? Buffer.allocUnsafe(plaintext.length + lengths.length * TAG_LENGTH);
   const key = createSecretKey(keys.key);
   let from = 0;
   let to = 0;
@@ -71,7 +71,7 @@ function openRun(keys: ChunkKeys, firstChunk: number, ciphertext: Uint8Array, le
 }
 
 function sealInto(
-  target: Buffer,
+  target: Uint8Array,
   offset: number,
   key: KeyObject,
   nonce: Uint8Array,

@@ -31,13 +31,16 @@ export const aes256GcmSeal: Primitives['aes256GcmSeal'] = async (key, nonce, pla
 export const aes256GcmOpen: Primitives['aes256GcmOpen'] = async (key, nonce, ciphertext, additionalData) =>
   open(await importKey(key), nonce, ciphertext, additionalData);
 
-export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last) => {
+export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last, target) => {
   const key = await importKey(keys.key);
   const pieces = cut(plaintext, plainChunkLengths(plaintext.length, last));
   const sealed = pieces.map((piece, index) =>
     seal(key, chunkNonce(keys.baseNonce, firstChunk + index), piece, NO_DATA),
   );
-  return concatAll(await Promise.all(sealed));
+  const result = concatAll(await Promise.all(sealed));
+  if (target === undefined) return result;
+  target.set(result);
+  return target;
 };
 
 export const openChunks: Primitives['openChunks'] = async (keys, firstChunk, ciphertext, last) => {

@@ -29,6 +29,9 @@ const setRule = z
   .strictObject({
     name: z.string().meta({ description: 'The set; {yyyy}, {mm} and {dd} are filled in from the path.' }),
     path: pattern.meta({ description: 'Which paths; {yyyy}, {mm} and {dd} stand for a year, a month and a day.' }),
+    rekeyDays: z.int().min(1).max(3650).optional().meta({
+      description: 'Days after which the set gets a new key by itself, and its documents are encrypted anew.',
+    }),
   })
   .superRefine(({ name, path }, context) => {
     const known = placeholdersIn(path);

@@ -41,6 +41,8 @@ const WORKSPACE_LENGTH = 16;
 
 /** What a key store holds. */
 export interface KeyStoreContents {
+  /** Version of the last publication whose metadata may have been written; 0 before the first. */
+  readonly publication: number;
   /** Seed of the publisher's Ed25519 key. */
   readonly publisherSeed: Uint8Array;
   /** Serial of the last key bundle. */
@@ -77,7 +79,13 @@ export async function createKeyStore(passphrase: string): Promise<{ bytes: Uint8
   }
   const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   const publisherSeed = randomBytes(KEY_LENGTH);
-  const contents = { publisherSeed, serial: 0, sets: new Map(), workspace: randomBytes(WORKSPACE_LENGTH) };
+  const contents = {
+    publication: 0,
+    publisherSeed,
+    serial: 0,
+    sets: new Map(),
+    workspace: randomBytes(WORKSPACE_LENGTH),
+  };
   const bytes = await seal(contents, await keyFromPassphrase(passphrase, parameters), parameters);
   return { bytes, publisher: await publisherIdentity(ed25519KeyPair(publisherSeed)) };
 }
@@ -99,6 +107,7 @@ export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promi
 
 async function seal(contents: KeyStoreContents, key: Uint8Array, argon2id: Argon2idParameters): Promise<Uint8Array> {
   const message = canonicalJson({
+    publication: contents.publication,
     publisherSeed: toBase64url(contents.publisherSeed),
     serial: contents.serial,
     sets: Array.from(contents.sets, ([name, setKey]) => ({ key: toBase64url(setKey), name })),
@@ -122,12 +131,20 @@ async function parseKeyStore(bytes: Uint8Array): Promise<{ parameters: Argon2idP
 }
 
 function parseContents(value: Json | undefined): KeyStoreContents {
-  if (!isJsonObject(value) || !hasMembers(value, ['publisherSeed', 'serial', 'sets', 'workspace'])) throw damaged();
+  if (!isJsonObject(value) || !hasMembers(value, ['publisherSeed', 'serial', 'sets', 'workspace'], ['publication']))
+    throw damaged();
   const publisherSeed = fromBase64url(value.publisherSeed, KEY_LENGTH);
   const workspace = fromBase64url(value.workspace, WORKSPACE_LENGTH);
-  const { serial, sets } = value;
-  if (!publisherSeed || !workspace || typeof serial !== 'number' || !Array.isArray(sets)) throw damaged();
-  return { publisherSeed, serial, sets: new Map(sets.map(parseSet)), workspace };
+  const { publication = 0, serial, sets } = value;
+  if (
+    !publisherSeed ||
+    !workspace ||
+    typeof serial !== 'number' ||
+    typeof publication !== 'number' ||
+    !Array.isArray(sets)
+  )
+    throw damaged();
+  return { publication, publisherSeed, serial, sets: new Map(sets.map(parseSet)), workspace };
 }
 
 function parseSet(value: Json): [string, Uint8Array] {

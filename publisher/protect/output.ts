@@ -1,41 +1,58 @@
 /**
- * The output directory. A new one is written beside the old one, and takes its place by two renames:
- *
- *   OUT.new-XXXXXXXX   being written
- *   OUT.old-XXXXXXXX   the previous output, between the renames and until it is removed
- *
- * Whatever an interrupted run left is put right by the next one: if OUT is missing, the previous output goes back to its place.
+ * The output directory, which is changed in place. What is there is looked at before anything is written: files that the index believes in
+ * and that are missing are written again, and what wispr did not make is refused and never touched.
  */
-import { randomBytes } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
-import { lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine, isHostProof } from '../../core/keys/descriptor.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  type Dirent,
+  existsSync,
+  opendirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { DESCRIPTOR_PATH, HOST_PROOF_PATH, isHostProof } from '../../core/keys/descriptor.ts';
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
+import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { listFiles } from '../list-files.ts';
+import { IdSet } from '../index/id-set.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import { Problems } from '../problems.ts';
+import { HASH_PREFIX } from '../site/names.ts';
 import { isInside } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
 import type { Workspace } from '../workspace.ts';
-import { toOutput } from './document.ts';
+import { parseImmutableName } from './files.ts';
+import { isLeftoverName } from './writers/files.ts';
 
-/** A new output that is being written. */
-export interface Staging {
-  /** Where it is written. */
-  readonly directory: string;
-  /** Puts it into the place of the old one, which comes back if that fails. */
-  swap(): Promise<void>;
-  /** Removes the old output, once nothing can fail any more. */
-  finish(): Promise<void>;
-  /** Removes what was written, and undoes the swap. */
-  discard(): Promise<void>;
+/** What the output holds of what the index knows: ids of documents. */
+export interface InspectedOutput {
+  /** Their objects are there. */
+  readonly heads: IdSet;
+  /** Their contents are there. */
+  readonly contents: IdSet;
+  /** Something lies at their own names. */
+  readonly placed: IdSet;
+  /** Pages that carry their objects wait to be placed. */
+  readonly staged: IdSet;
+  /** Names of the files in the directory of the metadata. */
+  readonly metadata: ReadonlySet<string>;
+  /** Files that an interrupted run had begun, as paths in the output. */
+  readonly unfinished: readonly string[];
 }
 
 /** What desktops put into directories by themselves; nobody misses it. */
 const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
+
+const CARRIER_SUFFIX = '.carrier';
+const MAGIC = 'wispr/1\n';
+const STEP = 2000;
 
 /**
  * Where the output goes, with links resolved, once it is sure that nothing of the publisher's own lies in its way.
@@ -49,120 +66,238 @@ export function resolveOutput(out: string, source: string, workspace: Workspace)
     new PublishError('workspace-overlap', message, { hint: 'change "out" or "source" in wispr.json' });
   if (isInside(target, realSource))
     throw refuse(`the output ${target} lies inside the source, and would be published again`);
-  if (isInside(realSource, target))
-    throw refuse(`the source lies inside the output ${target}, which is replaced as a whole`);
-  for (const file of [workspace.keyStore, workspace.configuration]) {
+  if (isInside(realSource, target)) throw refuse(`the source lies inside the output ${target}, and would be published`);
+  for (const file of [workspace.keyStore, workspace.configuration, workspace.index]) {
     const real = resolveMissing(file);
-    if (isInside(real, target)) throw refuse(`${file} lies inside the output ${target}, which is replaced as a whole`);
+    if (isInside(real, target)) throw refuse(`${file} lies inside the output ${target}, and would be published`);
     if (isInside(real, realSource)) throw refuse(`${file} lies inside the source, and would be published`);
   }
   return target;
 }
 
 /**
- * Puts right what an interrupted run of the same publisher left. A link is none of it, wherever it leads.
+ * Looks at the output. Own files that the index does not know, because it was lost or a run was interrupted, are retired there.
  *
- * @returns what was done, in plain words
- */
-export async function recoverOutput(out: string, publisher: KeyId): Promise<string[]> {
-  const done: string[] = [];
-  const prefix = `${basename(out)}.`;
-  const names = await readdir(dirname(out)).catch(() => []);
-  for (const name of names) {
-    if (!name.startsWith(prefix) || !/^(?:new|old)-[0-9a-f]{8}$/.test(name.slice(prefix.length))) continue;
-    const left = join(dirname(out), name);
-    if (!(await isOwnOrEmpty(left, publisher))) continue;
-    if (name.includes('.old-') && !existsSync(out)) {
-      await toOutput(out, rename(left, out));
-      done.push('an earlier run was interrupted: the output before it was put back');
-    } else {
-      await toOutput(left, removeOutput(left));
-      done.push(`what an interrupted run had left in ${name} was removed`);
-    }
-  }
-  return done;
-}
-
-/**
- * Makes sure that replacing `out` destroys nothing that wispr did not make.
- *
+ * @param publishers - the ids by which the host proof may name this publisher
+ * @param readOnly - nothing is noted in the index
  * @throws PublishError `output-foreign`
  */
-export async function checkReplaceable(out: string, publisher: KeyId): Promise<void> {
+export async function inspectOutput(
+  out: string,
+  index: PublisherIndex,
+  publishers: readonly string[],
+  { readOnly, checkNotStopped }: { readonly readOnly: boolean; readonly checkNotStopped: () => void },
+): Promise<InspectedOutput> {
+  const inspection = new Inspection(out, index, readOnly);
+  await index.listing(async () => {
+    let looked = 0;
+    for (const file of filesIn(out)) {
+      inspection.look(file);
+      if (++looked % STEP !== 0) continue;
+      await setImmediate();
+      checkNotStopped();
+    }
+    checkOwn(out, inspection, publishers); // inside: what is refused is not noted either
+  });
+  return inspection;
+}
+
+function checkOwn(out: string, { any, foreign }: Inspection, publishers: readonly string[]): void {
   const hint = 'move what is there away, or choose another "out" in wispr.json';
-  if (!existsSync(out)) return;
-  const files = (await toOutput(out, listFiles(out))).filter((entry) => !LITTER.has(entry.name));
-  if (files.length === 0) return;
-  if (!isHostProof(await readHostProof(out), publisher)) {
-    throw new PublishError('output-foreign', `${out} is not an output of this workspace, and was not touched`, {
-      hint,
-    });
+  const proof = readProof(out);
+  if (any && !publishers.some((publisher) => isHostProof(proof, publisher))) {
+    const message = `${out} is not an output of this workspace, and was not touched`;
+    throw new PublishError('output-foreign', message, { hint });
   }
-  const paths = new Set(files.map((entry) => join(entry.parentPath, entry.name)));
-  const foreign: string[] = [];
-  for (const entry of files) {
-    const path = join(entry.parentPath, entry.name);
-    if (!entry.isFile() || !(await isOwnFile(path, paths, out))) foreign.push(printable(relative(out, path)));
-  }
-  if (foreign.length === 0) return;
-  const message = `${out} holds ${count(foreign.length, 'file')} that wispr did not make, and was not touched: ${someOf(foreign)}`;
+  if (foreign.count === 0) return;
+  const message = `${out} holds ${count(foreign.count, 'file')} that wispr did not make, and was not touched: ${someOf(foreign.first, ', ', foreign.count)}`;
   throw new PublishError('output-foreign', message, { hint });
 }
 
-/** Begins a new output beside the old one. */
-export async function beginOutput(out: string, publisher: KeyId): Promise<Staging> {
-  const suffix = randomBytes(4).toString('hex');
-  const directory = `${out}.new-${suffix}`;
-  const old = `${out}.old-${suffix}`;
-  let hasOld = false;
-  let swapped = false;
-  await toOutput(directory, mkdir(join(directory, dirname(HOST_PROOF_PATH)), { recursive: true }));
-  // The first file: it tells that the directory is ours, should this run be interrupted.
-  await toOutput(directory, writeFile(join(directory, HOST_PROOF_PATH), `${hostProofLine(publisher)}\n`));
-  const putBack = async () => {
-    if (swapped) await rename(out, directory);
-    if (hasOld) await rename(old, out);
-    [swapped, hasOld] = [false, false];
-  };
-  return {
-    directory,
-    swap: async () => {
-      hasOld = await toOutput(out, renameIfThere(out, old));
-      await toOutput(out, rename(directory, out));
-      swapped = true;
-      await syncDirectory(dirname(out));
-    },
-    // What cannot be removed now is removed by the next run.
-    finish: () => removeOutput(old).catch(() => undefined),
-    discard: async () => {
-      await putBack();
-      await removeOutput(directory);
-    },
-  };
+/** One file of the output. */
+interface Found {
+  /** Its path in the output, with a leading slash. */
+  readonly path: string;
+  readonly name: string;
+  readonly isFile: boolean;
 }
 
-/** Removes an output; last of all the file by which the next run knows what it is, should this one be interrupted. */
-async function removeOutput(directory: string): Promise<void> {
-  const proof = HOST_PROOF_PATH.split('/')[1];
-  for (const name of await readdir(directory).catch(() => [])) {
-    if (name !== proof) await rm(join(directory, name), { recursive: true, force: true });
+class Inspection implements InspectedOutput {
+  readonly heads: IdSet;
+  readonly contents: IdSet;
+  readonly placed: IdSet;
+  readonly staged: IdSet;
+  readonly metadata = new Set<string>();
+  readonly unfinished: string[] = [];
+  readonly foreign = new Problems();
+  /** Whether there is anything but litter. */
+  any = false;
+  readonly #out: string;
+  readonly #index: PublisherIndex;
+  readonly #readOnly: boolean;
+
+  constructor(out: string, index: PublisherIndex, readOnly: boolean) {
+    this.#out = out;
+    this.#index = index;
+    this.#readOnly = readOnly;
+    const largest = index.largestId();
+    [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
+    [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
   }
-  await rm(directory, { recursive: true, force: true });
-}
 
-async function renameIfThere(from: string, to: string): Promise<boolean> {
-  try {
-    await rename(from, to);
+  look({ path, name, isFile }: Found): void {
+    if (LITTER.has(name)) return;
+    this.any = true;
+    if (!isFile) this.#refuse(path);
+    else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
+    else if (isLeftoverName(name) && !this.#index.find(path)) this.#lookAtLeftover(path);
+    else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
+  }
+
+  #lookAtMetadata(name: string, path: string): void {
+    if (isLeftoverName(name)) this.unfinished.push(path);
+    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.metadata.add(name);
+    else this.#refuse(path);
+  }
+
+  /** A page that carries its object is whole, and may wait for its document; anything else goes. */
+  #lookAtLeftover(path: string): void {
+    const name = path.endsWith(CARRIER_SUFFIX) ? parseImmutableName(path.slice(0, -CARRIER_SUFFIX.length)) : undefined;
+    const row = name && this.#index.find(name.path);
+    if (row?.form === 'carrier' && row.head === name?.hash && row.placed === undefined) this.staged.add(row.id);
+    else this.unfinished.push(path);
+  }
+
+  /** Whether a file is one that the index says is there. */
+  #isKnown(path: string): boolean {
+    const name = parseImmutableName(path);
+    const row = name && this.#index.find(name.path);
+    if (row && name.isObject && row.head === name.hash) this.heads.add(row.id);
+    else if (row && !name.isObject && row.content === name.hash) this.contents.add(row.id);
+    else return this.#isPlace(path);
     return true;
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false;
-    throw error;
+  }
+
+  #isPlace(path: string): boolean {
+    const row = this.#index.find(path);
+    if (row === undefined || row.form === 'none') return [HOST_PROOF_PATH, DESCRIPTOR_PATH].includes(path);
+    this.placed.add(row.id);
+    return true;
+  }
+
+  /** A file that the index does not know: ours by what it is, or somebody else's. */
+  #adopt(path: string): void {
+    const kind = this.#kindOf(path);
+    if (kind === 'foreign') this.#refuse(path);
+    else if (!this.#readOnly) this.#index.retire(path, kind === 'plain');
+  }
+
+  /** `plain`: nothing that a publication names. */
+  #kindOf(path: string): 'immutable' | 'plain' | 'foreign' {
+    const file = join(this.#out, path);
+    if (path.endsWith(OBJECT_SUFFIX)) {
+      if (startOf(file).toString('latin1', 0, MAGIC.length) !== MAGIC) return 'foreign';
+      return parseImmutableName(path) ? 'immutable' : 'plain'; // without a hash in its name: as wispr 0.1 made them
+    }
+    if (isWellKnownTarget(path)) return 'immutable';
+    if (this.#hasObject(path)) return 'plain';
+    const name = parseImmutableName(path);
+    if (name && (this.#hasObject(name.path) || digestOf(file) === name.hash)) return 'immutable';
+    return isHtmlCarrier(startOf(file)) ? 'immutable' : 'foreign';
+  }
+
+  /** Whether an object lies beside the file of a document, under its immutable name or as wispr 0.1 put it. */
+  #hasObject(path: string): boolean {
+    return this.#objectsIn(dirname(path)).has(basename(path));
+  }
+
+  #objects: { directory: string; names: Set<string> } | undefined;
+
+  /** The documents that have objects in a directory; the last directory is remembered, since files come directory by directory. */
+  #objectsIn(directory: string): Set<string> {
+    if (this.#objects?.directory === directory) return this.#objects.names;
+    const names = new Set<string>();
+    for (const { name } of entriesOf(join(this.#out, directory))) {
+      if (name.endsWith(OBJECT_SUFFIX)) names.add(name.slice(0, -OBJECT_SUFFIX.length).replace(HASH_PREFIX, ''));
+    }
+    this.#objects = { directory, names };
+    return names;
+  }
+
+  #refuse(path: string): void {
+    this.foreign.add(printable(path.slice(1)));
   }
 }
 
-async function syncDirectory(directory: string): Promise<void> {
-  await using handle = await open(directory);
-  await handle.sync();
+/** The descriptor and the settings, as the targets that they are. */
+function isWellKnownTarget(path: string): boolean {
+  const target = parseImmutableName(path)?.path;
+  return target === DESCRIPTOR_PATH || target === SETTINGS_PATH;
+}
+
+/** Everything in a directory that is no directory, at whatever depth. Links are listed, and never followed. */
+function* filesIn(out: string): Generator<Found> {
+  const waiting = [''];
+  for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
+    for (const entry of entriesOf(join(out, prefix))) {
+      const path = `${prefix}/${entry.name}`;
+      if (entry.isDirectory()) waiting.push(path);
+      else yield { path, name: entry.name, isFile: entry.isFile() };
+    }
+  }
+}
+
+/** Nothing, where there is no such directory. */
+function* entriesOf(directory: string): Generator<Dirent> {
+  if (!existsSync(directory)) return;
+  using opened = reading(directory, () => opendirSync(directory, { bufferSize: 512 }));
+  for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
+}
+
+function startOf(file: string): Buffer {
+  return reading(file, () => {
+    const descriptor = openSync(file, 'r');
+    try {
+      const start = Buffer.alloc(32);
+      readSync(descriptor, start, 0, start.length, 0);
+      return start;
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+function digestOf(file: string): string {
+  return reading(file, () => {
+    const descriptor = openSync(file, 'r');
+    try {
+      const digest = createHash('sha256');
+      const piece = Buffer.allocUnsafe(1024 * 1024);
+      for (let read = -1; read !== 0; ) {
+        read = readSync(descriptor, piece);
+        digest.update(piece.subarray(0, read));
+      }
+      return digest.digest('hex');
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+function reading<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw new PublishError('output-failed', `cannot read ${printable(file)}: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+function readProof(out: string): string {
+  try {
+    return readFileSync(join(out, HOST_PROOF_PATH), 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** The real path of something that need not exist yet. */
@@ -175,26 +310,4 @@ function resolveMissing(path: string): string {
     }
     return join(resolveMissing(dirname(path)), basename(path));
   }
-}
-
-async function isOwnOrEmpty(directory: string, publisher: KeyId): Promise<boolean> {
-  const found = await lstat(directory).catch(() => undefined);
-  if (!found?.isDirectory()) return false;
-  const names = await readdir(directory).catch(() => undefined);
-  if (names === undefined) return false;
-  return names.length === 0 || isHostProof(await readHostProof(directory), publisher);
-}
-
-async function readHostProof(directory: string): Promise<string> {
-  return readFile(join(directory, HOST_PROOF_PATH), 'utf8').catch(() => '');
-}
-
-async function isOwnFile(file: string, files: ReadonlySet<string>, out: string): Promise<boolean> {
-  if (file.endsWith(OBJECT_SUFFIX) || files.has(file + OBJECT_SUFFIX)) return true;
-  const path = file.slice(out.length).replaceAll(sep, '/');
-  if (path === HOST_PROOF_PATH || path === DESCRIPTOR_PATH) return true;
-  await using handle = await open(file);
-  const start = Buffer.alloc(32);
-  await handle.read(start, 0, start.length, 0);
-  return isHtmlCarrier(start);
 }

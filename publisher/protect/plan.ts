@@ -1,33 +1,62 @@
-/** What `wispr protect` is going to do: every document with its set. Everything that can be refused is refused here. */
-import { open } from 'node:fs/promises';
-import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
-import { OBJECT_SUFFIX } from '../../core/site/path.ts';
+/**
+ * What `wispr protect` is going to do: every document with its set, and whether it has to be written. Everything that can be refused is
+ * refused here. A page is read only if it is not what it was, and nothing but what is to be done is kept.
+ */
+import { hash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import type { KeyId } from '../../core/keys/key-id.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
+import { IdSet } from '../index/id-set.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { Change, Form, IndexedDocument, Task } from '../index/rows.ts';
+import { Problems } from '../problems.ts';
 import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
-import { readPage, type Teaser } from '../site/page.ts';
+import { readPage } from '../site/page.ts';
 import { compilePattern } from '../site/patterns.ts';
-import { problemOfPageSet, SetRules } from '../site/sets.ts';
-import { refused, type SourceFile, type SourceTree, walkSource } from '../site/walk.ts';
+import { type Decision, problemOfPageSet, SetRules } from '../site/sets.ts';
+import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
+import type { InspectedOutput } from './output.ts';
+import { encodeTeaser } from './teaser.ts';
 
-/** One document, and what becomes of it. */
-export interface PlannedDocument {
-  readonly source: SourceFile;
-  /** Without parameters. */
-  readonly mediaType: string;
-  /** The name of its set; `undefined` if it is public. */
-  readonly set: string | undefined;
-  /** Why it belongs there. */
-  readonly reason: string;
-  /** What its fallback page shows; pages in HTML only. */
-  readonly teaser: Teaser | undefined;
+/** What is known before the source is looked at. */
+export interface PlanContext {
+  /** The directory, absolute. */
+  readonly source: string;
+  readonly configuration: Configuration;
+  readonly index: PublisherIndex;
+  readonly output: InspectedOutput;
+  /** What shapes every object of this publisher: to be changed whenever an object would come out otherwise. */
+  readonly objectFacts: string;
+  /** Digest of what fallback pages are made with. */
+  readonly pageFacts: string;
+  /** The key id of a set; `undefined` if it has no key yet, or nobody knows. */
+  readonly setIdOf: (name: string) => KeyId | undefined;
+  /** Sets that get a new key. */
+  readonly rekey: ReadonlySet<string>;
+  /** Whether the index may be written to. */
+  readonly readOnly: boolean;
+  /** Throws if the run is to stop. */
+  readonly checkNotStopped: () => void;
+  /** Called now and then with the number of documents that were looked at. */
+  readonly onFound?: (found: number) => void;
 }
 
 export interface Plan {
-  readonly documents: readonly PlannedDocument[];
-  readonly directories: ReadonlySet<string>;
+  readonly documents: number;
+  /** Bytes of their sources. */
+  readonly bytes: number;
+  /** How many documents are to be written, by the reason. */
+  readonly changes: Readonly<Record<Change, number>>;
+  /** How many documents are gone. */
+  readonly removed: number;
+  /** How many documents each set has. */
+  readonly sets: ReadonlyMap<string, number>;
+  /** Public documents by the reason for it. */
+  readonly public: ReadonlyMap<string, { readonly documents: number; readonly paths: readonly string[] }>;
   /** Files that are left out. */
   readonly ignored: number;
   /** Patterns that fit no document. */
@@ -40,84 +69,198 @@ const PAGE_LENGTH = 8 * 1024 * 1024;
 /** Largest page that can be carried inside itself: this is done in memory. */
 const HTML_CARRIER_LENGTH = 256 * 1024 * 1024;
 
+/** Paths that are kept for the summary, of each reason to be public. */
+const PATHS_KEPT = 100;
+
+/** Files between two looks at the clock, the signal and the event loop. */
+const STEP = 500;
+
 /**
- * Looks at the whole source, and decides.
+ * Looks at the whole source, decides, and puts what is to be done into the index's lists of tasks and of what is gone.
  *
- * @param source - the directory, absolute
- * @throws PublishError `source-unreadable`, `source-refused`, `page-refused`
+ * @throws PublishError `source-unreadable`, `source-refused`, `page-refused`, `stopped`
  */
-export async function makePlan(source: string, configuration: Configuration): Promise<Plan> {
-  const ignore = configuration.ignore.map(compilePattern);
-  const tree = walkSource(source, (path) => ignore.some((pattern) => pattern.match(path)));
-  if (tree.files.length === 0) {
-    throw new PublishError('source-refused', `${source} holds no documents`, {
-      hint: 'put your site there, or change "source" in wispr.json',
-    });
-  }
-  const rules = new SetRules(configuration);
-  const documents: PlannedDocument[] = [];
-  const problems: string[] = [];
-  for (const file of tree.files) {
-    const { document, problem } = await planDocument(file, rules);
-    documents.push(document);
-    if (problem) problems.push(`${printable(file.path)}: ${printable(problem)}`);
-  }
-  if (problems.length > 0) throw pagesRefused(problems);
-  checkCollisions(tree, documents, configuration);
-  return { documents, directories: tree.directories, ignored: tree.ignored, unusedPatterns: rules.unused() };
-}
-
-async function planDocument(
-  source: SourceFile,
-  rules: SetRules,
-): Promise<{ document: PlannedDocument; problem: string | undefined }> {
-  const mediaType = mediaTypeOf(source.path);
-  const page = canNameSet(mediaType)
-    ? readPage(await readStart(source), { xml: isXmlPage(mediaType), cut: source.size > PAGE_LENGTH })
-    : undefined;
-  const decision = rules.decide(source.path, page?.set);
-  const document = { source, mediaType, ...decision, teaser: isPage(mediaType) ? page?.teaser : undefined };
-  return { document, problem: page?.problem ?? problemOfPageSet(page?.set) };
-}
-
-async function readStart({ file, path, size }: SourceFile): Promise<Buffer> {
-  try {
-    await using handle = await open(file);
-    const buffer = Buffer.allocUnsafe(Math.min(size, PAGE_LENGTH));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-    return buffer.subarray(0, bytesRead);
-  } catch (error) {
-    throw new PublishError('source-unreadable', describeUnreadable(printable(path), error), {
-      cause: error,
-    });
-  }
-}
-
-/** Two things that would have to lie at one place in the output. */
-function checkCollisions(
-  { directories }: SourceTree,
-  documents: readonly PlannedDocument[],
-  { carrier }: Configuration,
-): void {
-  const problems = documents.flatMap(({ source, teaser, set }) => {
-    const problem =
-      problemOfPlace(source.path, directories) ??
-      (carrier === 'html' && set !== undefined && teaser && source.size > HTML_CARRIER_LENGTH
-        ? 'it is too large for "carrier": "html"'
-        : undefined);
-    return problem === undefined ? [] : [`${printable(source.path)}: ${problem}`];
+export async function makePlan(context: PlanContext): Promise<Plan> {
+  const { index } = context;
+  const ignore = context.configuration.ignore.map(compilePattern);
+  const walk = new SourceWalk(context.source, (path) => ignore.some((pattern) => pattern.match(path)));
+  const planner = new Planner(context);
+  await index.listing(async () => {
+    let found = 0;
+    for (const file of walk.files()) {
+      planner.add(file);
+      if (++found % STEP === 0) {
+        context.onFound?.(found);
+        await setImmediate();
+        context.checkNotStopped();
+      }
+    }
+    planner.noteGone();
   });
-  if (problems.length > 0) throw refused(problems);
+  if (walk.problems.count > 0) throw refused(walk.problems);
+  return planner.finish(walk.ignored);
 }
 
-function problemOfPlace(path: string, directories: ReadonlySet<string>): string | undefined {
-  if (path === HOST_PROOF_PATH || path === DESCRIPTOR_PATH) return 'wispr itself puts a file there';
-  if (!directories.has(path + OBJECT_SUFFIX)) return undefined;
-  return `its protected object and the directory ${printable(path + OBJECT_SUFFIX)} would collide`;
+class Planner {
+  readonly #context: PlanContext;
+  readonly #rules: SetRules;
+  readonly #seen: IdSet;
+  readonly #pageProblems = new Problems();
+  readonly #problems = new Problems();
+  readonly #sets = new Map<string, number>();
+  readonly #public = new Map<string, { documents: number; paths: string[] }>();
+  readonly #changes = { added: 0, changed: 0, moved: 0, rekeyed: 0, remade: 0, restored: 0 };
+  readonly #optionDigests = new Map<string, string>();
+  #documents = 0;
+  #bytes = 0;
+  #removed = 0;
+
+  constructor(context: PlanContext) {
+    this.#context = context;
+    this.#rules = new SetRules(context.configuration);
+    this.#seen = new IdSet(context.index.largestId());
+  }
+
+  /** Decides about one file. */
+  add(source: SourceFile): void {
+    const { index, output } = this.#context;
+    const row = index.find(source.path);
+    if (row) this.#seen.add(row.id);
+    const page = row?.identity === source.identity ? row : this.#read(source);
+    const decision = this.#rules.decide(source.path, page.pageSet);
+    this.#count(source, decision);
+    const task = this.#taskFor(source, page, decision);
+    const change = row ? this.#changeOf(row, task) : 'added';
+    if (change) {
+      this.#changes[change]++;
+      index.addTask({ ...task, change });
+    } else if (row && row.form !== 'none' && row.placed !== undefined && !output.placed.has(row.id)) {
+      if (!this.#context.readOnly) index.setPlaced(row.id, undefined);
+    }
+  }
+
+  /** Whatever the index has and the source has not. */
+  noteGone(): void {
+    for (const { id, path } of this.#context.index.paths()) {
+      if (this.#seen.has(id)) continue;
+      this.#context.index.addGone(id, path);
+      this.#removed++;
+    }
+  }
+
+  /** @throws PublishError `source-refused`, `page-refused` */
+  finish(ignored: number): Plan {
+    if (this.#pageProblems.count > 0) throw pagesRefused(this.#pageProblems);
+    if (this.#problems.count > 0) throw refused(this.#problems);
+    if (this.#documents === 0) {
+      throw new PublishError('source-refused', `${this.#context.source} holds no documents`, {
+        hint: 'put your site there, or change "source" in wispr.json',
+      });
+    }
+    for (const group of this.#public.values()) group.paths.sort();
+    return {
+      documents: this.#documents,
+      bytes: this.#bytes,
+      changes: this.#changes,
+      removed: this.#removed,
+      sets: new Map([...this.#sets].sort(([a], [b]) => (a < b ? -1 : 1))),
+      public: this.#public,
+      ignored,
+      unusedPatterns: this.#rules.unused(),
+    };
+  }
+
+  /** What a page says about itself; nothing, where it is none. */
+  #read(source: SourceFile): Pick<Task, 'pageSet' | 'teaser'> {
+    const mediaType = mediaTypeOf(source.path);
+    if (!canNameSet(mediaType)) return { pageSet: undefined, teaser: undefined };
+    const page = readPage(readStart(source), { xml: isXmlPage(mediaType), cut: source.size > PAGE_LENGTH });
+    const problem = page.problem ?? problemOfPageSet(page.set);
+    if (problem) this.#pageProblems.add(`${printable(source.path)}: ${printable(problem)}`);
+    return { pageSet: page.set, teaser: isPage(mediaType) ? encodeTeaser(page.teaser) : undefined };
+  }
+
+  #count({ path, size }: SourceFile, { set, reason }: Decision): void {
+    this.#documents++;
+    this.#bytes += size;
+    if (set !== undefined) {
+      this.#sets.set(set, (this.#sets.get(set) ?? 0) + 1);
+      return;
+    }
+    const group = this.#public.get(reason) ?? { documents: 0, paths: [] };
+    group.documents++;
+    if (group.paths.length < PATHS_KEPT) group.paths.push(path);
+    this.#public.set(reason, group);
+  }
+
+  #taskFor(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>, { set }: Decision): Omit<Task, 'change'> {
+    const { path, file, size, lastModified, identity } = source;
+    const mediaType = mediaTypeOf(path);
+    const form = this.#formOf(mediaType, set);
+    if (form === 'carrier' && size > HTML_CARRIER_LENGTH) {
+      this.#problems.add(`${printable(path)}: it is too large for "carrier": "html"`);
+    }
+    const { pageSet, teaser } = page;
+    const options = this.#optionsOf(mediaType, form);
+    return { path, file, size, lastModified, identity, mediaType, pageSet, teaser, setName: set, options, form };
+  }
+
+  #formOf(mediaType: string, set: string | undefined): Form {
+    if (set === undefined) return 'copy';
+    if (!isPage(mediaType)) return 'none';
+    return this.#context.configuration.carrier === 'html' ? 'carrier' : 'page';
+  }
+
+  /** A digest: it is short, and there are few of them. */
+  #optionsOf(mediaType: string, form: Form): string {
+    const { objectFacts, pageFacts } = this.#context;
+    const text = JSON.stringify([objectFacts, mediaType, form, form === 'carrier' ? pageFacts : '']);
+    const known = this.#optionDigests.get(text) ?? hash('sha256', text).slice(0, 32);
+    this.#optionDigests.set(text, known);
+    return known;
+  }
+
+  #changeOf(row: IndexedDocument, task: Omit<Task, 'change'>): Change | undefined {
+    const { output, rekey, setIdOf } = this.#context;
+    const { setName } = task;
+    if (row.setName !== setName) return 'moved';
+    if (setName !== undefined && (rekey.has(setName) || (setIdOf(setName) ?? row.setId) !== row.setId))
+      return 'rekeyed';
+    if (row.identity !== task.identity) return 'changed';
+    if (row.options !== task.options) return 'remade';
+    return isThere(row, output) ? undefined : 'restored';
+  }
 }
 
-function pagesRefused(problems: readonly string[]): PublishError {
-  const message = `${count(problems.length, 'page')} cannot be assigned to a set, and nothing was written: ${someOf(problems, '; ')}`;
+/** Whether the files that make up a document are there. */
+export function isThere(row: IndexedDocument, output: InspectedOutput): boolean {
+  if (row.form === 'carrier') {
+    return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
+  }
+  return output.heads.has(row.id) && (row.content === undefined || output.contents.has(row.id));
+}
+
+/** In place: handing small reads to another thread costs more than they take. */
+function readStart({ file, path, size }: SourceFile): Buffer {
+  try {
+    const descriptor = openSync(file, 'r');
+    try {
+      const buffer = Buffer.allocUnsafe(Math.min(size, PAGE_LENGTH));
+      let filled = 0;
+      for (let read = -1; read !== 0 && filled < buffer.length; filled += read) {
+        read = readSync(descriptor, buffer, filled, buffer.length - filled, filled);
+      }
+      return buffer.subarray(0, filled);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw new PublishError('source-unreadable', describeUnreadable(printable(path), error), { cause: error });
+  }
+}
+
+function pagesRefused(problems: Problems): PublishError {
+  const message = `${count(problems.count, 'page')} cannot be assigned to a set, and nothing was written: ${someOf(problems.first, '; ', problems.count)}`;
   return new PublishError('page-refused', message, {
     hint: 'a page names its set once, in its head: <meta name="wispr-set" content="…">',
   });

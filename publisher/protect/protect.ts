@@ -1,222 +1,307 @@
-/** `wispr protect`: makes the protected form of a whole site. All or nothing: a failure leaves output and keys as they were. */
-import { writeFile } from 'node:fs/promises';
+/**
+ * `wispr protect`: makes the protected form of a site, or brings it up to date: docs/spec/publication.md, section 8. The output is changed in
+ * place, in an order that leaves the publication before readable until the very last step; whatever interrupts it, the next run goes on.
+ */
+import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { randomBytes } from '#primitives';
-import { reasonOf } from '../../core/errors.ts';
-import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
-import { KEY_LENGTH, keyIdOf } from '../../core/keys/key-id.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
+import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { systemReason } from '../../node-support/system-error.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import { forEachInFlight } from '../in-flight.ts';
-import { type FileUpdate, prepareFile, removeLeftovers } from '../keys/file-update.ts';
-import { makeBundle, makeDescriptor, type NamedSet, readRecipient, recipientFileOf } from '../keys/hand-over.ts';
-import { type KeyStoreContents, type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
+import type { FallbackSettings } from '../fallback-page.ts';
+import { asPublishError, openIndex } from '../index/open.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
+import { openKeyStore } from '../keys/key-store.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
-import { makeDirectories, toOutput, type WritingContext, writeDocument } from './document.ts';
-import { beginOutput, checkReplaceable, recoverOutput, resolveOutput, type Staging } from './output.ts';
+import { checkRekey, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
+import { type InspectedOutput, inspectOutput, resolveOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
-import { countSets, type ProtectSummary, publicByReason } from './summary.ts';
+import { pruneOutput, removeUnfinished } from './prune.ts';
+import { type PublicationSummary, publish } from './publication.ts';
+import { readIfThere, replaceFile } from './replace-file.ts';
+import { type PublicationRoles, rolesOf } from './roles.ts';
+import { settingsOf } from './settings.ts';
+import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
+import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
+import { startDocumentWriters } from './writers/writers.ts';
 
-export interface ProtectOptions {
+export interface DryRunOptions {
   /** Path of `wispr.json`. */
   readonly configurationFile: string;
-  readonly passphrase: string;
   /** Takes the place of `out` in the configuration; relative to it. */
   readonly out?: string;
-  /** Called as documents are done. */
+  /** Names of sets that get a new key. */
+  readonly rekey?: readonly string[];
+  /** Called as the work goes on. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Stops the run, as long as nothing has taken its place yet; what was written is removed then. */
+  /** Stops the run; the publication before stays as it is. */
   readonly signal?: AbortSignal;
   /** Seconds since 1970; the clock if left out. */
   readonly now?: number;
 }
 
-export interface Progress {
-  readonly done: number;
-  readonly total: number;
+export interface ProtectOptions extends DryRunOptions {
+  readonly passphrase: string;
 }
 
-/** Files that are open at a time: enough to keep disk and threads busy, and memory bounded. */
-const IN_FLIGHT = 8;
+export interface Progress {
+  /** `looking`: at the site, whose size is not known yet. `writing`: documents. */
+  readonly stage: 'looking' | 'writing';
+  /** Documents. */
+  readonly done: number;
+  /** `undefined` while nobody knows. */
+  readonly total: number | undefined;
+}
+
+/** Seconds beyond freshness and grace for which files are kept that no publication names: clocks differ, and uploads take time. */
+const MARGIN = 86_400;
 
 /**
  * Protects a site.
  *
- * @throws PublishError; nothing was changed then
+ * @throws PublishError; the publication that was visible before is then as it was
  */
 export async function protectSite(options: ProtectOptions): Promise<ProtectSummary> {
   const started = performance.now();
-  const workspace = workspaceOf(options.configurationFile);
-  const configuration = await readConfiguration(workspace.configuration);
-  return withLock(workspace, async () => {
-    const run = await prepare(workspace, configuration, options);
-    const bytesOut = await writeAndSwap(run, options);
-    return summarise(run, bytesOut, performance.now() - started);
+  const place = await locate(options);
+  return withLock(place.workspace, async () => {
+    const store = await openKeyStore(await readKeyStore(place.workspace), options.passphrase);
+    const keys = await RunKeys.of(store, place.workspace);
+    const { index, notes } = openIndex(place.workspace.index);
+    using _closing = index;
+    try {
+      const run = await prepare(place, keys, index, options);
+      const done = await carryOut(run, options);
+      return summarise(run, done, notes, performance.now() - started);
+    } catch (error) {
+      throw asPublishError(error, place.workspace.index);
+    }
   });
-}
-
-/** A run, once everything that could be refused is known to be good. */
-interface Run {
-  readonly workspace: Workspace;
-  readonly configuration: Configuration;
-  readonly keyStore: OpenKeyStore;
-  readonly plan: Plan;
-  /** The output directory, with links resolved. */
-  readonly out: string;
-  readonly recovered: readonly string[];
-  readonly recipient: Uint8Array | undefined;
-  /** All sets that have a key, those of earlier runs as well. */
-  readonly sets: readonly NamedSet[];
-  readonly now: number;
-}
-
-async function prepare(workspace: Workspace, configuration: Configuration, options: ProtectOptions): Promise<Run> {
-  const source = resolve(workspace.directory, configuration.source);
-  const out = resolveOutput(options.out ?? configuration.out, source, workspace);
-  const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
-  const plan = await makePlan(source, configuration);
-  const recovered = await recoverOutput(out, keyStore.publisher.id);
-  await checkReplaceable(out, keyStore.publisher.id);
-  for (const file of [workspace.keyStore, workspace.bundle]) await toOutput(file, removeLeftovers(file));
-  const recipient = await readRecipient(recipientFileOf(workspace, configuration));
-  const sets = await nameSets(keyStore.contents, countSets(plan).keys());
-  const now = options.now ?? nowInSeconds();
-  return { workspace, configuration, keyStore, plan, out, recovered, recipient, sets, now };
-}
-
-/** The keys of the workspace, and a fresh one for each set that has none. */
-async function nameSets({ sets }: KeyStoreContents, used: Iterable<string>): Promise<NamedSet[]> {
-  const keys = new Map(sets);
-  for (const name of used) if (!keys.has(name)) keys.set(name, randomBytes(KEY_LENGTH));
-  return Promise.all(Array.from(keys, async ([name, key]) => ({ name, key, id: await keyIdOf('set', key) })));
 }
 
 /**
- * Writes everything beside what is there, then lets it take its place: the keys first, so that nothing is ever published whose key could
- * be lost.
+ * Says what {@link protectSite} would do, and changes nothing. It needs no passphrase, so it cannot see a key store that was changed.
+ *
+ * @param limit - how many paths of each kind are named; all, if left out
  */
-async function writeAndSwap(run: Run, { onProgress, signal }: ProtectOptions): Promise<number> {
-  checkNotStopped(signal);
-  const staging = await beginOutput(run.out, run.keyStore.publisher.id);
-  const updates: FileUpdate[] = [];
+export async function planSite(options: DryRunOptions, limit?: number): Promise<DryRunSummary> {
+  const { workspace, configuration, source, out, now } = await locate(options);
+  const { index } = openIndex(workspace.index, { readOnly: true });
+  using _closing = index;
+  const checkNotStopped = stopper(options.signal);
+  const publisher = index.fact('publisher') ?? '';
+  const output = await inspectOutput(out, index, publishersOf(index), { readOnly: true, checkNotStopped });
+  const due = dueForRekey(configuration, index, () => undefined, now, options.rekey);
+  const context = { source, configuration, index, output, rekey: due, checkNotStopped, readOnly: true };
+  const plan = await makePlan({ ...context, ...factsFor(configuration, publisher), setIdOf: () => undefined });
+  checkRekey(options.rekey ?? [], plan.sets);
+  return {
+    site: configuration.site,
+    out,
+    documents: plan.documents,
+    changes: countChanges(plan),
+    paths: changedPaths(index, limit ?? -1),
+    sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
+    public: publicByReason(plan),
+    ignored: plan.ignored,
+    unusedPatterns: plan.unusedPatterns,
+  };
+}
+
+/** Where a run works. */
+interface Place {
+  readonly workspace: Workspace;
+  readonly configuration: Configuration;
+  readonly source: string;
+  /** The output directory, with links resolved. */
+  readonly out: string;
+  readonly now: number;
+}
+
+async function locate({ configurationFile, out: named, now = nowInSeconds() }: DryRunOptions): Promise<Place> {
+  const workspace = workspaceOf(configurationFile);
+  const configuration = await readConfiguration(workspace.configuration);
+  const source = resolve(workspace.directory, configuration.source);
+  const out = resolveOutput(named ?? configuration.out, source, workspace);
+  return { workspace, configuration, source, out, now };
+}
+
+/** A run, once everything that could be refused is known to be good. */
+interface Run extends Place {
+  readonly keys: RunKeys;
+  readonly roles: PublicationRoles;
+  readonly index: PublisherIndex;
+  readonly output: InspectedOutput;
+  readonly plan: Plan;
+  readonly rekey: ReadonlySet<string>;
+  readonly recipient: Uint8Array | undefined;
+}
+
+async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, options: ProtectOptions): Promise<Run> {
+  const { workspace, configuration, source, out, now } = place;
+  const checkNotStopped = stopper(options.signal);
+  const publisher = keys.store.publisher.id;
+  const roles = await rolesOf(keys.store);
+  const recipient = await readRecipient(recipientFileOf(workspace, configuration));
+  const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
+  const rekey = dueForRekey(configuration, index, (name) => keys.idOf(name), now, options.rekey);
+  const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
+  const context = { source, configuration, index, output, rekey, checkNotStopped, onFound, readOnly: false };
+  const setIdOf = (name: string) => keys.idOf(name);
+  const plan = await makePlan({ ...context, ...factsFor(configuration, publisher), setIdOf });
+  checkRekey(options.rekey ?? [], plan.sets);
+  return { ...place, keys, roles, index, output, plan, rekey, recipient };
+}
+
+/** What a run came to. */
+interface Done {
+  readonly secured: SecuredKeys;
+  readonly tasks: TasksDone;
+  readonly publication: PublicationSummary;
+  readonly pruned: number;
+}
+
+/** The order of docs/spec/publication.md, section 8. */
+async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
+  const { index, keys, out, plan, roles, now, output } = run;
+  await begin(run);
+  const secured = await secureKeys({ ...run, sets: plan.sets.keys() });
+  const tasks = await writeAndPlace(run, options);
+  await putPlainFiles(run, secured.descriptor);
+  const settings = settingsOf(run.configuration);
+  const publication = await publish({
+    ...{ out, index, roles, now, descriptor: secured.descriptor, settings: settings.bytes },
+    metadata: output.metadata,
+    lastVersion: keys.contents.publication,
+    raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
+  });
+  index.startWaiting(now);
+  const keepFor = ROLE_VALIDITY.timestamp + settings.grace + MARGIN;
+  return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
+}
+
+/** The host proof first: it tells the next run whose the directory is, should this one be interrupted. */
+async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
+  await putIfDifferent(join(out, HOST_PROOF_PATH), utf8(`${hostProofLine(roles.rootId)}\n`));
+  await removeUnfinished(out, output.unfinished);
+  index.setFact('publisher', keys.store.publisher.id);
+  index.setFact('root', roles.rootId);
+}
+
+async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): Promise<TasksDone> {
+  const { configuration, index, keys, output, out, plan } = run;
+  const total = index.countTasks().count;
+  const writers = startDocumentWriters({
+    out,
+    site: configuration.site,
+    publisher: keys.store.publisher,
+    sets: new Map(keys.sets().map(({ id, key }) => [id, key])),
+    ...(signal && { signal }),
+  });
+  const context: TaskContext = {
+    ...{ index, output, writers },
+    ...factsFor(configuration, keys.store.publisher.id),
+    setIdOf: (name) => keys.idOf(name) ?? missingKey(name),
+    padding: false,
+    onDone: (done) => onProgress?.({ stage: 'writing', done, total }),
+  };
   try {
-    const bytesOut = await writeDocuments(run, staging, { onProgress, signal });
-    await prepareKeyFiles(run, staging, updates);
-    checkNotStopped(signal); // for the last time: what follows is not to be interrupted
-    for (const update of updates) await toOutput(run.workspace.keyStore, update.commit());
-    await staging.swap();
-    await staging.finish();
-    return bytesOut;
-  } catch (error) {
-    await undoAll([() => staging.discard(), ...updates.map((update) => () => update.undo())], error);
-    throw error;
+    const done = await writeDocuments(context);
+    stopper(signal)();
+    if (plan.documents > 0) await placeDocuments(context);
+    return done;
+  } finally {
+    await writers.close();
   }
 }
 
-async function writeDocuments(
-  run: Run,
-  staging: Staging,
-  { onProgress, signal }: { [Option in 'onProgress' | 'signal']: ProtectOptions[Option] | undefined },
-): Promise<number> {
-  const { documents, directories } = run.plan;
-  const context = writingContext(run, staging, signal);
-  await makeDirectories(staging.directory, directories);
-  let bytesOut = 0;
-  let done = 0;
-  await forEachInFlight(documents, IN_FLIGHT, async (document) => {
-    const written = await writeDocument(document, context);
-    bytesOut += written; // after the wait: others have added theirs meanwhile
-    done++;
-    onProgress?.({ done, total: documents.length });
-  });
-  return bytesOut;
+/** What browsers and other programs look for at names that stay. */
+async function putPlainFiles({ out }: Run, descriptor: Uint8Array): Promise<void> {
+  await putIfDifferent(join(out, DESCRIPTOR_PATH), descriptor);
 }
 
-function writingContext(
-  { configuration, keyStore, sets }: Run,
-  { directory }: Staging,
-  signal: AbortSignal | undefined,
-): WritingContext {
-  const { site, name, content, reading, carrier, fallback } = configuration;
-  const byName = new Map(sets.map((set) => [set.name, set]));
+/** What has not changed keeps its time stamp. */
+async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
+  if (!(await readIfThere(file))?.equals(bytes)) await replaceFile(file, bytes);
+}
+
+/** Raised whenever this program would make other objects or pages out of the same sources. */
+const OBJECT_VERSION = 1;
+const PAGE_VERSION = 1;
+
+/** What shapes all objects, and all fallback pages, of a site. */
+function factsFor(
+  { site, name, content, reading, fallback }: Configuration,
+  publisher: string,
+): { objectFacts: string; pageFacts: string; fallback: FallbackSettings } {
   const origin = (typeof content === 'string' ? content : content[0]) ?? `https://${site}`;
+  const settings = { publisher: name ?? site, content: origin, reading, redirectAfter: fallback.redirectAfter };
   return {
-    out: directory,
-    checkNotStopped: () => checkNotStopped(signal),
-    site,
-    publisher: keyStore.publisher,
-    carrier,
-    fallback: { publisher: name ?? site, content: origin, reading, redirectAfter: fallback.redirectAfter },
-    keyOf: (set) => {
-      const found = byName.get(set);
-      if (found === undefined) throw new Error('every set of the plan has a key');
-      return found;
-    },
+    objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher]),
+    pageFacts: hash('sha256', JSON.stringify([PAGE_VERSION, settings])).slice(0, 32),
+    fallback: settings,
   };
+}
+
+/** Sets that get a new key: those that were named, and those whose time has come. */
+function dueForRekey(
+  configuration: Configuration,
+  index: PublisherIndex,
+  idOf: (name: string) => string | undefined,
+  now: number,
+  named: readonly string[] = [],
+): Set<string> {
+  const known = index.setIds();
+  const since = (name: string) => index.knownKeySince(idOf(name) ?? known.get(name) ?? '');
+  return new Set([...named, ...setsDueForRekey(configuration, known.keys(), since, now)]);
+}
+
+/** The ids by which a host proof may name the publisher of this index. */
+function publishersOf(index: PublisherIndex): string[] {
+  return [index.fact('root'), index.fact('publisher')].filter((id) => id !== undefined);
 }
 
 /** @throws PublishError `stopped` */
-function checkNotStopped(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new PublishError('stopped', 'stopped; nothing was changed');
-}
-
-/** The descriptor; the key store, if it changed; and the bundle, if there is somebody to seal it to. Key store first. */
-async function prepareKeyFiles(run: Run, staging: Staging, updates: FileUpdate[]): Promise<void> {
-  const { workspace, configuration, keyStore, recipient, sets, now } = run;
-  const descriptor = makeDescriptor(configuration, keyStore.publisher, now);
-  await toOutput(run.out, writeFile(join(staging.directory, DESCRIPTOR_PATH), descriptor));
-  const { contents } = keyStore;
-  if (recipient === undefined && sets.length === contents.sets.size) return;
-  const changed: KeyStoreContents = {
-    ...contents,
-    serial: contents.serial + (recipient === undefined ? 0 : 1),
-    sets: new Map(sets.map(({ name, key }) => [name, key])),
+function stopper(signal: AbortSignal | undefined): () => void {
+  return () => {
+    if (!signal?.aborted) return;
+    throw new PublishError('stopped', 'stopped; readers find the publication before', {
+      hint: 'run "wispr protect" again: it goes on where this run ended',
+    });
   };
-  const stage = async (file: string, bytes: Uint8Array) => {
-    updates.push(await toOutput(file, prepareFile(file, bytes)));
-  };
-  await stage(workspace.keyStore, await keyStore.seal(changed));
-  if (recipient === undefined) return;
-  const bundle = { descriptor, sets, site: configuration.site };
-  await stage(workspace.bundle, await makeBundle(bundle, changed, keyStore.publisher, recipient, now));
 }
 
-/** Undoes every step, also after one of them failed; says so then, since something was left. */
-async function undoAll(steps: readonly (() => Promise<void>)[], cause: unknown): Promise<void> {
-  const results = await Promise.allSettled(steps.map((step) => step()));
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed === undefined) return;
-  throw new PublishError(
-    'output-failed',
-    `${reasonOf(cause)}; and not everything could be put back: ${systemReason(failed.reason)}`,
-    {
-      cause,
-      hint: 'run "wispr protect" again: it puts right what was left',
-    },
-  );
+function missingKey(set: string): never {
+  throw new Error(`the set ${set} of the plan has no key`);
 }
 
-function summarise(run: Run, bytesOut: number, milliseconds: number): ProtectSummary {
-  const { configuration, keyStore, plan, out, recipient, recovered, sets, workspace } = run;
-  const counts = countSets(plan);
+function summarise(run: Run, done: Done, recovered: readonly string[], milliseconds: number): ProtectSummary {
+  const { configuration, index, keys, plan, out, recipient, roles, workspace } = run;
+  const { bytesIn, bytesOut } = index.totals();
   return {
     site: configuration.site,
-    publisher: keyStore.publisher.id,
+    publisher: keys.store.publisher.id,
+    root: roles.rootId,
     out,
-    documents: plan.documents.length,
-    sets: sets.flatMap(({ name, id }) => {
-      const documents = counts.get(name);
-      return documents === undefined ? [] : [{ name, id, documents, isNew: !keyStore.contents.sets.has(name) }];
+    documents: plan.documents,
+    changes: countChanges(plan, done.tasks.unchanged),
+    sets: Array.from(plan.sets, ([name, documents]) => {
+      return { name, id: keys.idOf(name) ?? missingKey(name), documents, isNew: done.secured.made.has(name) };
     }),
     public: publicByReason(plan),
     ignored: plan.ignored,
-    bytesIn: plan.documents.reduce((sum, { source }) => sum + source.size, 0),
+    bytesIn,
     bytesOut,
     milliseconds: Math.round(milliseconds),
+    publication: done.publication,
+    pruned: done.pruned,
+    waiting: index.countRetired(),
     bundle: recipient && workspace.bundle,
+    bundleIsNew: done.secured.bundleIsNew,
     recipient: recipientFileOf(workspace, configuration),
     unusedPatterns: plan.unusedPatterns,
     recovered,

@@ -1,14 +1,21 @@
-/** What a run of `wispr protect` did. */
+/** What a run of `wispr protect` did, or would do. */
 import type { KeyId } from '../../core/keys/key-id.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { Change } from '../index/rows.ts';
 import type { Plan } from './plan.ts';
+import type { PublicationSummary } from './publication.ts';
 
 export interface ProtectSummary {
   readonly site: string;
   /** Key id of the publisher's key. */
   readonly publisher: KeyId;
+  /** The publisher's identity: what host proofs name. */
+  readonly root: string;
   /** The output directory, absolute. */
   readonly out: string;
   readonly documents: number;
+  /** What became of the documents in this run. */
+  readonly changes: ChangeCounts;
   /** Sets that have documents in this run, by name. */
   readonly sets: readonly SetSummary[];
   /** Why documents are public, and which. */
@@ -16,16 +23,36 @@ export interface ProtectSummary {
   /** Hidden and ignored files. */
   readonly ignored: number;
   readonly bytesIn: number;
+  /** Bytes of all files that documents have in the output. */
   readonly bytesOut: number;
   readonly milliseconds: number;
-  /** The key bundle that was written; `undefined` if the key server's public key is not there. */
+  readonly publication: PublicationSummary;
+  /** Files that no publication needs any more, and that were removed; and those that wait for it. */
+  readonly pruned: number;
+  readonly waiting: number;
+  /** The key bundle for the key server; `undefined` if the key server's public key is not there. */
   readonly bundle: string | undefined;
+  /** Whether that bundle was made in this run. */
+  readonly bundleIsNew: boolean;
   /** Where that public key was looked for. */
   readonly recipient: string;
   /** Patterns in the configuration that fit no document. */
   readonly unusedPatterns: readonly string[];
-  /** What an interrupted run had left, and what became of it. */
+  /** What an interrupted run had left, or an index that was damaged, and what became of it. */
   readonly recovered: readonly string[];
+}
+
+/** Numbers of documents. */
+export interface ChangeCounts {
+  readonly added: number;
+  /** Another content, or published in another way. */
+  readonly changed: number;
+  /** Now in another set. */
+  readonly moved: number;
+  /** Encrypted anew under a new key. */
+  readonly rekeyed: number;
+  readonly removed: number;
+  readonly unchanged: number;
 }
 
 export interface SetSummary {
@@ -39,25 +66,59 @@ export interface SetSummary {
 export interface PublicSummary {
   readonly reason: string;
   readonly documents: number;
-  /** Paths of the documents. */
+  /** Paths of the first documents. */
   readonly paths: readonly string[];
 }
 
-/** Counts the documents of each set. */
-export function countSets({ documents }: Plan): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { set } of documents) if (set !== undefined) counts.set(set, (counts.get(set) ?? 0) + 1);
-  return counts;
+/** What `wispr protect --dry-run` found. */
+export interface DryRunSummary {
+  readonly site: string;
+  readonly out: string;
+  readonly documents: number;
+  readonly changes: ChangeCounts;
+  /** Paths, in their order. */
+  readonly paths: Readonly<Record<Exclude<keyof ChangeCounts, 'unchanged'>, readonly string[]>>;
+  readonly sets: readonly { readonly name: string; readonly documents: number }[];
+  readonly public: readonly PublicSummary[];
+  readonly ignored: number;
+  readonly unusedPatterns: readonly string[];
 }
 
-/** Groups the public documents by the reason. */
-export function publicByReason({ documents }: Plan): PublicSummary[] {
-  const paths = new Map<string, string[]>();
-  for (const { set, reason, source } of documents) {
-    if (set !== undefined) continue;
-    const group = paths.get(reason);
-    if (group) group.push(source.path);
-    else paths.set(reason, [source.path]);
-  }
-  return Array.from(paths, ([reason, group]) => ({ reason, documents: group.length, paths: group }));
+/** Which kinds of work count as what. */
+const KINDS: Readonly<Record<'added' | 'changed' | 'moved' | 'rekeyed', readonly Change[]>> = {
+  added: ['added'],
+  changed: ['changed', 'remade', 'restored'],
+  moved: ['moved'],
+  rekeyed: ['rekeyed'],
+};
+
+/** @param untouched - documents that were in the plan, and turned out to be what they were */
+export function countChanges({ changes, documents, removed }: Plan, untouched = 0): ChangeCounts {
+  const sum = (kind: keyof typeof KINDS) => KINDS[kind].reduce((total, change) => total + changes[change], 0);
+  const counts = {
+    added: sum('added'),
+    changed: sum('changed') - untouched,
+    moved: sum('moved'),
+    rekeyed: sum('rekeyed'),
+  };
+  const written = counts.added + counts.changed + counts.moved + counts.rekeyed;
+  return { ...counts, removed, unchanged: documents - written };
+}
+
+export function publicByReason(plan: Plan): PublicSummary[] {
+  return Array.from(plan.public, ([reason, { documents, paths }]) => ({ reason, documents, paths })).sort((a, b) =>
+    (a.paths[0] ?? '') < (b.paths[0] ?? '') ? -1 : 1,
+  );
+}
+
+/** The paths behind the counts. @param limit - how many of each */
+export function changedPaths(index: PublisherIndex, limit: number): DryRunSummary['paths'] {
+  const of = (kind: keyof typeof KINDS) => KINDS[kind].flatMap((change) => [...index.pathsOf(change, limit)]).sort();
+  return {
+    added: of('added'),
+    changed: of('changed'),
+    moved: of('moved'),
+    rekeyed: of('rekeyed'),
+    removed: [...index.gone(limit)],
+  };
 }

@@ -5,6 +5,13 @@ import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/si
 /** The longest file name of common file systems, in bytes. */
 const MAXIMUM_NAME_BYTES = 255;
 
+/** SHA-256 in hexadecimal and a dot: what stands in front of immutable names. */
+export const HASH_PREFIX = /^[0-9a-f]{64}\./;
+const HASH_PREFIX_LENGTH = 65;
+
+/** Where wispr puts files of its own. */
+const OWN_PLACES = /^\/\.well-known\/wispr(?:$|\/|-)/;
+
 /** The name that `bytes` spell, or how to show it where they are not valid UTF-8. */
 export function decodeName(bytes: Uint8Array): { name: string; valid: boolean } {
   const name = fromUtf8(bytes);
@@ -25,8 +32,9 @@ export function problemOfDirectory(path: string): string | undefined {
 export function problemOfFile(path: string): string | undefined {
   if (path.endsWith(OBJECT_SUFFIX)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
   const name = path.slice(path.lastIndexOf('/') + 1);
-  if (utf8(name).length + OBJECT_SUFFIX.length > MAXIMUM_NAME_BYTES) {
-    return `its name leaves no room for ${OBJECT_SUFFIX} (${MAXIMUM_NAME_BYTES} bytes together)`;
+  if (OWN_PLACES.test(path)) return 'wispr itself puts files there';
+  if (HASH_PREFIX_LENGTH + utf8(name).length + OBJECT_SUFFIX.length > MAXIMUM_NAME_BYTES) {
+    return `its name leaves no room for a hash and ${OBJECT_SUFFIX} (${MAXIMUM_NAME_BYTES} bytes together)`;
   }
   return problemOfDirectory(path);
 }

@@ -1,11 +1,12 @@
 /**
- * Finds the documents of a site directory. Links are followed while they stay inside it; everything that cannot be published is
- * collected and refused by name, before anything is written.
+ * Finds the documents of a site directory, one after the other, however many there are. Links are followed while they stay inside it;
+ * everything that cannot be published is collected and refused by name, before anything is written.
  */
-import { type BigIntStats, type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { type BigIntStats, type Dirent, lstatSync, opendirSync, realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
+import { Problems } from '../problems.ts';
 import { count, printable, someOf } from '../text.ts';
 import { decodeName, isHidden, problemOfDirectory, problemOfFile } from './names.ts';
 
@@ -23,96 +24,103 @@ export interface SourceFile {
   readonly identity: string;
 }
 
-/** What a walk found. */
-export interface SourceTree {
-  /** In the order of their paths. */
-  readonly files: readonly SourceFile[];
-  /** Every directory with a document somewhere below it, as a path; without the top. */
-  readonly directories: ReadonlySet<string>;
-  /** How many files and directories were left out: hidden ones, and those that the configuration ignores. */
-  readonly ignored: number;
-}
-
 /** So that links inside links end. */
-const MAXIMUM_FILES = 1_000_000;
+const MAXIMUM_FILES = 10_000_000;
 
-/**
- * Walks a site directory.
- *
- * @param isIgnored - says of a path inside the source, without a leading slash, whether it is left out
- * @throws PublishError `source-unreadable`, `source-refused`
- */
-export function walkSource(source: string, isIgnored: (path: string) => boolean): SourceTree {
-  const walk = new Walk(resolveRoot(source), isIgnored);
-  walk.visit(walk.root, '', [walk.root]);
-  if (walk.problems.length > 0) throw refused(walk.problems);
-  walk.files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { files: walk.files, directories: directoriesOf(walk.files), ignored: walk.ignored };
+/** Names as they are: the types say nothing of this option. */
+const OPEN_DIRECTORY = { bufferSize: 512, encoding: 'buffer' };
+
+/** A directory that is still to be looked into. */
+interface Waiting {
+  readonly directory: string;
+  readonly path: string;
+  /** The real directories on the way here, so that a link back to one of them is seen. */
+  readonly ancestors: readonly string[];
 }
 
 /** What tells that a file is still the one that was looked at. */
 export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+  return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
-class Walk {
-  readonly root: string;
-  readonly files: SourceFile[] = [];
-  readonly problems: string[] = [];
+/** One walk through a site directory. No more is in memory than the directories that are still to come. */
+export class SourceWalk {
+  /** What cannot be published. */
+  readonly problems = new Problems();
+  /** How many files and directories were left out: hidden ones, and those that the configuration ignores. */
   ignored = 0;
+  readonly #root: string;
   readonly #isIgnored: (path: string) => boolean;
+  readonly #waiting: Waiting[];
+  #found = 0;
 
-  constructor(root: string, isIgnored: (path: string) => boolean) {
-    this.root = root;
+  /**
+   * @param isIgnored - says of a path inside the source, without a leading slash, whether it is left out
+   * @throws PublishError `source-unreadable`
+   */
+  constructor(source: string, isIgnored: (path: string) => boolean) {
+    this.#root = resolveRoot(source);
     this.#isIgnored = isIgnored;
+    this.#waiting = [{ directory: this.#root, path: '', ancestors: [this.#root] }];
   }
 
-  /** @param ancestors - the real directories on the way here, so that a link back to one of them is seen */
-  visit(directory: string, prefix: string, ancestors: readonly string[]): void {
-    for (const entry of list(directory, prefix)) {
-      const { name, valid } = decodeName(entry.name);
-      const path = `${prefix}/${name}`;
-      if (isHidden(path) || this.#isIgnored(path.slice(1))) this.ignored++;
-      else if (!valid) this.#refuse(path, 'its name is not valid UTF-8');
-      else if (entry.isSymbolicLink()) this.#followLink(join(directory, name), path, ancestors);
-      else this.#add(join(directory, name), path, ancestors);
+  /**
+   * Every document, in no particular order.
+   *
+   * @throws PublishError `source-unreadable`, `source-refused`
+   */
+  *files(): Generator<SourceFile> {
+    for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
+      for (const entry of entriesOf(next)) {
+        const file = this.#visit(entry, next);
+        if (file !== undefined) yield file;
+      }
     }
   }
 
-  #followLink(link: string, path: string, ancestors: readonly string[]): void {
+  #visit(entry: Dirent<Buffer>, { directory, path: prefix, ancestors }: Waiting): SourceFile | undefined {
+    const { name, valid } = decodeName(entry.name);
+    const path = `${prefix}/${name}`;
+    if (isHidden(path) || this.#isIgnored(path.slice(1))) this.ignored++;
+    else if (!valid) this.#refuse(path, 'its name is not valid UTF-8');
+    else if (entry.isSymbolicLink()) return this.#followLink(join(directory, name), path, ancestors);
+    else return this.#add(`${directory}${sep}${name}`, path, ancestors);
+    return undefined;
+  }
+
+  #followLink(link: string, path: string, ancestors: readonly string[]): SourceFile | undefined {
     const target = resolveLink(link);
     if (target === undefined) this.#refuse(path, 'a link that leads nowhere');
-    else if (!isInside(target, this.root)) this.#refuse(path, `a link that leaves the source, to ${target}`);
+    else if (!isInside(target, this.#root)) this.#refuse(path, `a link that leaves the source, to ${target}`);
     else if (ancestors.includes(target)) this.#refuse(path, 'a link to a directory that it lies in itself');
-    else this.#add(target, path, ancestors);
+    else return this.#add(target, path, ancestors);
+    return undefined;
   }
 
-  #add(file: string, path: string, ancestors: readonly string[]): void {
+  #add(file: string, path: string, ancestors: readonly string[]): SourceFile | undefined {
     const stats = look(file, path);
-    if (stats.isDirectory()) {
-      const problem = problemOfDirectory(path);
-      if (problem) this.#refuse(path, problem);
-      else this.visit(file, path, [...ancestors, file]);
-    } else if (stats.isFile()) {
-      const problem = problemOfFile(path);
-      if (problem) this.#refuse(path, problem);
-      else this.#addFile(file, path, stats);
-    } else {
-      this.#refuse(path, 'neither a file nor a directory');
-    }
+    const problem = stats.isDirectory()
+      ? problemOfDirectory(path)
+      : stats.isFile()
+        ? problemOfFile(path)
+        : 'neither a file nor a directory';
+    if (problem) this.#refuse(path, problem);
+    else if (stats.isFile()) return this.#sourceFile(file, path, stats);
+    else this.#waiting.push({ directory: file, path, ancestors: [...ancestors, file] });
+    return undefined;
   }
 
-  #addFile(file: string, path: string, stats: BigIntStats): void {
-    if (this.files.length === MAXIMUM_FILES) {
+  #sourceFile(file: string, path: string, stats: BigIntStats): SourceFile {
+    if (++this.#found > MAXIMUM_FILES) {
       throw new PublishError('source-refused', `the source has more than ${count(MAXIMUM_FILES, 'file')}`);
     }
     const seconds = Number(stats.mtimeNs / 1_000_000_000n);
     const lastModified = seconds >= 0 ? seconds : undefined;
-    this.files.push({ path, file, size: Number(stats.size), lastModified, identity: identityOf(stats) });
+    return { path, file, size: Number(stats.size), lastModified, identity: identityOf(stats) };
   }
 
   #refuse(path: string, reason: string): void {
-    this.problems.push(`${printable(path)}: ${printable(reason)}`);
+    this.problems.add(`${printable(path)}: ${printable(reason)}`);
   }
 }
 
@@ -148,11 +156,25 @@ export function resolveRoot(source: string): string {
   throw new PublishError('source-unreadable', `${source} is not a directory`);
 }
 
-function list(directory: string, prefix: string): Dirent<Buffer>[] {
+/** Not all at once: a directory may hold millions. */
+function* entriesOf({ directory, path }: Waiting): Generator<Dirent<Buffer>> {
+  const failed = (error: unknown) => unreadable(path === '' ? directory : path, error);
+  const opened = attempt(() => opendirSync(directory, OPEN_DIRECTORY as { bufferSize: number }), failed);
   try {
-    return readdirSync(directory, { withFileTypes: true, encoding: 'buffer' });
+    for (let entry = attempt(() => opened.readSync(), failed); entry !== null; ) {
+      yield entry as unknown as Dirent<Buffer>;
+      entry = attempt(() => opened.readSync(), failed);
+    }
+  } finally {
+    opened.closeSync();
+  }
+}
+
+function attempt<Result>(work: () => Result, failed: (error: unknown) => PublishError): Result {
+  try {
+    return work();
   } catch (error) {
-    throw unreadable(prefix === '' ? directory : prefix, error);
+    throw failed(error);
   }
 }
 
@@ -164,24 +186,14 @@ function look(file: string, path: string): BigIntStats {
   }
 }
 
-function directoriesOf(files: readonly SourceFile[]): Set<string> {
-  const directories = new Set<string>();
-  for (const { path } of files) {
-    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
-      directories.add(path.slice(0, end));
-    }
-  }
-  return directories;
-}
-
 function unreadable(what: string, error: unknown): PublishError {
   const message = describeUnreadable(printable(what), error);
   return new PublishError('source-unreadable', message, { cause: error });
 }
 
 /** One error for all names, so that they can be put right in one go. */
-export function refused(problems: readonly string[]): PublishError {
-  const message = `${count(problems.length, 'file')} cannot be published, and nothing was written: ${someOf(problems, '; ')}`;
+export function refused(problems: Problems): PublishError {
+  const message = `${count(problems.count, 'file')} cannot be published, and nothing was written: ${someOf(problems.first, '; ', problems.count)}`;
   const hint = 'rename, replace or remove them, or list them under "ignore" in wispr.json';
   return new PublishError('source-refused', message, { hint });
 }

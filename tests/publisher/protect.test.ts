@@ -49,21 +49,21 @@ describe('protecting a site', () => {
     workspace = await createWorkspace({ 'a.xhtml': page, 'a.xht': page, 'b.txt': 'b' }, { public: ['**'] });
     const { sets } = await workspace.protect();
     expect(sets).toMatchObject([{ name: 'gold', documents: 2 }]);
-    expect((await readdir(workspace.out)).filter((name) => name.startsWith('a.')).sort()).toEqual([
-      'a.xht.protected',
-      'a.xhtml.protected',
+    expect((await names(workspace.out)).filter((name) => name.includes('a.'))).toEqual([
+      'HASH.a.xht.protected',
+      'HASH.a.xhtml.protected',
     ]);
   });
 
   it('leaves nothing of a document in clear but its teaser', async () => {
     workspace = await createWorkspace({ 'a.html': PAGE, 'b.txt': TEXT, 'c.bin': 'SECRETBYTES' });
     await workspace.protect();
-    expect((await readdir(workspace.out)).sort()).toEqual([
+    expect(await names(workspace.out)).toEqual([
       '.well-known',
+      'HASH.a.html.protected',
+      'HASH.b.txt.protected',
+      'HASH.c.bin.protected',
       'a.html',
-      'a.html.protected',
-      'b.txt.protected',
-      'c.bin.protected',
     ]);
     for (const [path, content] of await snapshot(workspace.out)) {
       const text = Buffer.from(content, 'base64').toString('latin1');
@@ -154,21 +154,26 @@ describe('protecting a site', () => {
     ]);
     expect(new Set(sets.map(({ id }) => id)).size).toBe(4);
     expect(summary.public.flatMap(({ paths }) => paths)).toEqual(['/2026/11/17/c.html', '/robots.txt']);
-    const { header } = await inspectFile(join(workspace.out, '2026/11/17/b.html.protected'));
+    const { header } = await inspectFile(await workspace.objectFile('/2026/11/17/b.html'));
     expect(isEncrypted(header) && header.set).toBe(sets[2]?.id);
   });
 
-  it('keeps keys, and never a salt, from one run to the next', async () => {
+  it('keeps keys from one run to the next', async () => {
     workspace = await createWorkspace({ 'a.txt': TEXT });
     const first = await workspace.protect();
-    const before = await readFile(join(workspace.out, 'a.txt.protected'));
     await workspace.write('b.html', `<meta name="wispr-set" content="gold">${PAGE}`);
     const second = await workspace.protect();
-    expect(second.sets[0]).toMatchObject({ name: 'subscribers', id: first.sets[0]?.id, isNew: false });
-    expect(second.sets[1]).toMatchObject({ name: 'gold', isNew: true });
-    expect((await readFile(join(workspace.out, 'a.txt.protected'))).equals(before)).toBe(false);
+    expect(second.sets[1]).toMatchObject({ name: 'subscribers', id: first.sets[0]?.id, isNew: false });
+    expect(second.sets[0]).toMatchObject({ name: 'gold', isNew: true });
     expect((await workspace.read('/a.txt')).toString()).toBe(TEXT);
-    expect((await readdir(workspace.directory)).sort()).toEqual(['protected', 'publisher.keys', 'site', 'wispr.json']);
+    expect((await readdir(workspace.directory)).sort()).toEqual([
+      'protected',
+      'publisher.index',
+      'publisher.keys',
+      'site',
+      'wispr.json',
+    ]);
+    expect((await stat(join(workspace.directory, 'publisher.index'))).mode & 0o777).toBe(0o600);
   });
 
   it('says whose the site is', async () => {
@@ -180,9 +185,9 @@ describe('protecting a site', () => {
         keyServer: 'http://127.0.0.1:8002',
       },
     );
-    const { publisher } = await workspace.protect({ now: 1_000_000 });
+    const { publisher, root } = await workspace.protect({ now: 1_000_000 });
     const proof = await readFile(join(workspace.out, '.well-known/wispr-site'), 'utf8');
-    expect(isHostProof(proof, publisher)).toBe(true);
+    expect(isHostProof(proof, root)).toBe(true);
     const descriptor = await readFile(join(workspace.out, '.well-known/wispr-provider'));
     expect(await verifyDescriptor(descriptor, 1_000_000)).toMatchObject({
       publisher,
@@ -214,14 +219,16 @@ describe('protecting a site', () => {
     const { contents } = await workspace.keyStore();
     expect(opened).toMatchObject({ publisher, serial: 1, workspace: toBase64url(contents.workspace) });
     expect(opened.sets.map(({ name, site }) => [name, site])).toEqual([
-      ['subscribers', SITE],
       ['gold', SITE],
+      ['subscribers', SITE],
     ]);
     for (const { id, key, name } of opened.sets) {
       expect(key).toBe(toBase64url(contents.sets.get(name) ?? new Uint8Array(0)));
       expect(id).toBe(await keyIdOf('set', Buffer.from(key, 'base64url')));
     }
-    await workspace.protect();
+    expect(await workspace.protect()).toMatchObject({ bundle, bundleIsNew: false });
+    await workspace.write('c.html', `<meta name="wispr-set" content="silver">${PAGE}`);
+    expect(await workspace.protect()).toMatchObject({ bundleIsNew: true });
     expect((await openBundle(await readFile(bundle), recipient)).serial).toBe(2);
     const published = JSON.stringify(
       [...(await snapshot(workspace.out)).values()].map((each) => Buffer.from(each, 'base64').toString()),
@@ -235,12 +242,13 @@ describe('protecting a site', () => {
       { carrier: 'html', public: ['free.html'] },
     );
     await workspace.protect();
-    expect((await readdir(workspace.out)).sort()).toEqual([
+    expect(await names(workspace.out)).toEqual([
       '.well-known',
+      'HASH.b.txt.protected',
+      'HASH.free.html',
+      'HASH.free.html.protected',
       'a.html',
-      'b.txt.protected',
       'free.html',
-      'free.html.protected',
     ]);
     const carrier = await readFile(join(workspace.out, 'a.html'), 'utf8');
     expect(carrier).toMatch(/^<!-- wispr\/1\n[A-Za-z0-9+/=\n]+-->\n<!doctype html>/);
@@ -290,7 +298,7 @@ describe('protecting a site', () => {
     workspace = await createWorkspace({ 'a.txt': 'a' });
     const { out } = await workspace.protect({ out: 'somewhere/else' });
     expect(out).toBe(join(workspace.directory, 'somewhere/else'));
-    expect(await readdir(out)).toContain('a.txt.protected');
+    expect(await names(out)).toContain('HASH.a.txt.protected');
   });
 
   it('replaces an output that is linked to, in its place', async () => {
@@ -299,7 +307,7 @@ describe('protecting a site', () => {
     await symlink('www', workspace.out);
     await workspace.protect();
     await workspace.protect();
-    expect(await readdir(join(workspace.directory, 'www'))).toContain('a.txt.protected');
+    expect(await names(join(workspace.directory, 'www'))).toContain('HASH.a.txt.protected');
     expect((await workspace.read('/a.txt')).toString()).toBe('a');
   });
 
@@ -318,3 +326,8 @@ describe('protecting a site', () => {
     expect((await workspace.read('/table.csv')).length).toBe(8_000_000);
   });
 });
+
+/** The names in a directory, sorted, with a word in place of each hash. */
+async function names(directory: string): Promise<string[]> {
+  return (await readdir(directory)).map((name) => name.replace(/^[0-9a-f]{64}\./, 'HASH.')).sort();
+}

@@ -1,22 +1,29 @@
 /** A publisher's workspace in a temporary directory, with real keys and real files, and a reader who holds every set key. */
-import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
+import { collect } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
-import type { OpenedDocument, SetKey } from '../../core/object/document-reader.ts';
-import { type FetchContent, openAt } from '../../core/reading/open-at.ts';
+import type { OpenedDocument } from '../../core/object/document-reader.ts';
+import { headTargetOf, targetFile } from '../../core/publication/names.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { initWorkspace } from '../../publisher/init.ts';
 import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
 import { listFiles } from '../../publisher/list-files.ts';
 import { type ProtectOptions, protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { type Published, readPublished, type TrustedStore } from './published.ts';
 
 export const PASSPHRASE = 'correct horse battery staple';
 export const SITE = 'news.example';
+
+/** When a reader looks, and what it trusted before. */
+export interface PublishedWhen {
+  readonly now?: number;
+  readonly store?: TrustedStore;
+}
 
 export interface TestWorkspace {
   readonly directory: string;
@@ -27,7 +34,11 @@ export interface TestWorkspace {
   readonly write: (path: string, content: string | Uint8Array) => Promise<void>;
   readonly protect: (options?: Partial<ProtectOptions>) => Promise<ProtectSummary>;
   readonly keyStore: () => Promise<OpenKeyStore>;
-  /** Opens a document of the output as a reader does who holds every key; asks for files as for URLs. */
+  /** The publication that is in the output, verified as by a reader who holds every key. */
+  readonly published: (when?: PublishedWhen) => Promise<Published>;
+  /** The file in which the object of a document lies. */
+  readonly objectFile: (path: string) => Promise<string>;
+  /** Opens a document of that publication. */
   readonly open: (path: string) => Promise<OpenedDocument>;
   /** The content of a document, with its coding undone. */
   readonly read: (path: string) => Promise<Buffer>;
@@ -53,7 +64,9 @@ export async function createWorkspace(
     () => readFile(workspace.keyStore),
     (bytes) => openKeyStore(bytes, PASSPHRASE),
   );
-  const open = async (path: string) => openFrom(out, path, await keyStore());
+  const published = async ({ now = nowInSeconds(), store }: PublishedWhen = {}) =>
+    readOutput(out, await keyStore(), now, store);
+  const open = async (path: string) => (await published()).open(path);
   return {
     directory,
     source,
@@ -62,7 +75,12 @@ export async function createWorkspace(
     write,
     protect: (options) => protectSite({ configurationFile, passphrase: PASSPHRASE, ...options }),
     keyStore,
+    published,
     open,
+    objectFile: async (path) => {
+      const { head, inPage } = await (await published()).entry(path);
+      return join(out, inPage ? path : targetFile(headTargetOf(path), head));
+    },
     read: async (path) => contentOf(await open(path)),
     remove: () => rm(directory, { recursive: true, force: true }),
   };
@@ -81,21 +99,15 @@ function memoised<Result>(
   };
 }
 
-async function openFrom(out: string, path: string, { contents, publisher }: OpenKeyStore): Promise<OpenedDocument> {
-  const keys = new Map<string, SetKey>();
-  for (const key of contents.sets.values())
-    keys.set(await keyIdOf('set', key), { key, notBefore: 0, notAfter: 2 ** 40 });
-  const context = { findKey: async (id: string) => keys.get(id), now: 1 };
-  return openAt(fetchFrom(out), { site: SITE, path, publisherKey: publisher.publicKey }, context);
-}
-
-function fetchFrom(out: string): FetchContent {
-  return async (urlPath) => {
-    const file = join(out, decodeURIComponent(urlPath));
-    return existsSync(file)
-      ? { status: 200, body: createReadStream(file) as AsyncIterable<Uint8Array> }
-      : { status: 404, body: streamOf() };
-  };
+async function readOutput(
+  out: string,
+  { contents }: OpenKeyStore,
+  now: number,
+  store?: TrustedStore,
+): Promise<Published> {
+  const keys = new Map<string, Uint8Array>();
+  for (const key of contents.sets.values()) keys.set(await keyIdOf('set', key), key);
+  return readPublished(out, { site: SITE, keys, now, ...(store && { store }) });
 }
 
 async function contentOf({ content, metadata }: OpenedDocument): Promise<Buffer> {

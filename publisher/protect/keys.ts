@@ -1,0 +1,195 @@
+/**
+ * Keys on the disk before anything is encrypted under them: new set keys go into the key store and into the bundle for the key server first.
+ * If that fails, both are as they were.
+ */
+import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import type { Configuration } from '../configuration/schema.ts';
+import { PublishError } from '../errors.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import { type FileUpdate, prepareFile, removeLeftovers } from '../keys/file-update.ts';
+import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
+import type { KeyStoreContents, OpenKeyStore } from '../keys/key-store.ts';
+import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../site/placeholders.ts';
+import type { Workspace } from '../workspace.ts';
+import { toOutput } from './to-output.ts';
+
+/** The key store of a run: what it holds changes only once it is on the disk. */
+export class RunKeys {
+  readonly store: OpenKeyStore;
+  readonly #file: string;
+  #contents: KeyStoreContents;
+  #ids = new Map<string, KeyId>();
+
+  private constructor(store: OpenKeyStore, { keyStore }: Workspace) {
+    this.store = store;
+    this.#file = keyStore;
+    this.#contents = store.contents;
+  }
+
+  static async of(store: OpenKeyStore, workspace: Workspace): Promise<RunKeys> {
+    await toOutput(workspace.keyStore, removeLeftovers(workspace.keyStore));
+    await toOutput(workspace.bundle, removeLeftovers(workspace.bundle));
+    const keys = new RunKeys(store, workspace);
+    await keys.#nameAll();
+    return keys;
+  }
+
+  get contents(): KeyStoreContents {
+    return this.#contents;
+  }
+
+  /** The key id of a set; `undefined` if it has no key yet. */
+  idOf(name: string): KeyId | undefined {
+    return this.#ids.get(name);
+  }
+
+  /** All sets that have a key. */
+  sets(): NamedSet[] {
+    return Array.from(this.#contents.sets, ([name, key]) => ({ name, key, id: this.#ids.get(name) ?? '' }));
+  }
+
+  /** Writes changed contents; together with other files, if there are any. */
+  async change(contents: KeyStoreContents, others: () => Promise<FileUpdate[]> = async () => []): Promise<void> {
+    const updates: FileUpdate[] = [];
+    try {
+      updates.push(await toOutput(this.#file, prepareFile(this.#file, await this.store.seal(contents))));
+      updates.push(...(await others()));
+      for (const update of updates) await toOutput(this.#file, update.commit());
+    } catch (error) {
+      await Promise.allSettled(updates.map((update) => update.undo()));
+      throw error;
+    }
+    this.#contents = contents;
+    await this.#nameAll();
+  }
+
+  async #nameAll(): Promise<void> {
+    this.#ids = new Map((await nameSets(this.#contents.sets)).map(({ name, id }) => [name, id]));
+  }
+}
+
+/** What {@link secureKeys} is asked for. */
+export interface KeysWanted {
+  readonly workspace: Workspace;
+  readonly configuration: Configuration;
+  readonly index: PublisherIndex;
+  readonly keys: RunKeys;
+  /** Names of the sets that documents are in. */
+  readonly sets: Iterable<string>;
+  /** Those that get a new key. */
+  readonly rekey: ReadonlySet<string>;
+  /** The key server's public key, if it is there. */
+  readonly recipient: Uint8Array | undefined;
+  readonly now: number;
+}
+
+export interface SecuredKeys {
+  /** The descriptor to publish. */
+  readonly descriptor: Uint8Array;
+  /** Sets whose keys were made in this run. */
+  readonly made: ReadonlySet<string>;
+  readonly bundleIsNew: boolean;
+}
+
+/**
+ * Makes the keys that are missing, and hands them over.
+ *
+ * @throws PublishError `output-failed`
+ */
+export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
+  const { keys, index, workspace, configuration, recipient, now } = wanted;
+  const made = new Set([...wanted.sets].filter((name) => wanted.rekey.has(name) || !keys.contents.sets.has(name)));
+  const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
+  const sets = new Map([...keys.contents.sets, ...fresh]);
+  const descriptor = currentDescriptor(wanted);
+  const named = await nameSets(sets);
+  const handedOver = recipient && digestOfHandOver(named, descriptor, recipient);
+  const bundleIsNew =
+    handedOver !== undefined && (index.fact('bundle') !== handedOver || !existsSync(workspace.bundle));
+  if (made.size > 0 || bundleIsNew) {
+    const serial = keys.contents.serial + (bundleIsNew ? 1 : 0);
+    const contents = { ...keys.contents, serial, sets };
+    await keys.change(contents, async () => {
+      if (!bundleIsNew || recipient === undefined) return [];
+      const about = { descriptor, sets: named, site: configuration.site };
+      const bytes = await makeBundle(about, contents, keys.store.publisher, recipient, now);
+      return [await toOutput(workspace.bundle, prepareFile(workspace.bundle, bytes))];
+    });
+  }
+  index.transaction(() => {
+    index.setFact('descriptor', toBase64url(descriptor));
+    if (handedOver) index.setFact('bundle', handedOver);
+    for (const { id } of keys.sets()) index.keySince(id, now);
+  });
+  return { descriptor, made, bundleIsNew };
+}
+
+/** A descriptor that is good for less than this is made anew. */
+const DESCRIPTOR_RENEWAL = 90 * 86_400;
+
+/** The descriptor of earlier runs, as long as it says the same, so that nothing has to be signed for it. */
+function currentDescriptor({ configuration, index, keys, now }: KeysWanted): Uint8Array {
+  const fresh = makeDescriptor(configuration, keys.store.publisher, now);
+  const known = fromBase64url(index.fact('descriptor'));
+  const [old, current] = [known && parse(known), parse(fresh)];
+  const same = old && JSON.stringify({ ...old, ...TIMES }) === JSON.stringify({ ...current, ...TIMES });
+  const isGood = known && same && Number(old.expires) > now + DESCRIPTOR_RENEWAL && Number(old.issued) <= now;
+  return isGood ? known : fresh;
+}
+
+const TIMES = { expires: 0, issued: 0, signature: '' };
+
+function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
+  return JSON.parse(fromUtf8(descriptor) ?? 'null') ?? undefined;
+}
+
+function nameSets(sets: ReadonlyMap<string, Uint8Array>): Promise<NamedSet[]> {
+  return Promise.all(Array.from(sets, async ([name, key]) => ({ name, key, id: await keyIdOf('set', key) })));
+}
+
+/** What a bundle was made of: names and ids of keys, and what is public. */
+function digestOfHandOver(sets: readonly NamedSet[], descriptor: Uint8Array, recipient: Uint8Array): string {
+  const ids = sets.map(({ name, id }) => [name, id]);
+  return hash('sha256', JSON.stringify([ids, toBase64url(descriptor), toBase64url(recipient)]));
+}
+
+/** Sets whose keys are older than the configuration lets them become. */
+export function setsDueForRekey(
+  { sets: rules }: Configuration,
+  names: Iterable<string>,
+  since: (name: string) => number | undefined,
+  now: number,
+): Set<string> {
+  const compiled = rules.map(({ name, rekeyDays }) => ({ pattern: namePattern(name), rekeyDays }));
+  const due = [...names].filter((name) => {
+    const days = compiled.find(({ pattern }) => pattern.test(name))?.rekeyDays;
+    const made = since(name);
+    return days !== undefined && made !== undefined && now - made >= days * 86_400;
+  });
+  return new Set(due);
+}
+
+/** The names that a rule can give. */
+function namePattern(name: string): RegExp {
+  const parts = name.split(/(\{(?:yyyy|mm|dd)\})/).map((part) => {
+    const placeholder = PLACEHOLDERS.find((each) => part === `{${each}}`);
+    return placeholder ? PLACEHOLDER_FORMS[placeholder] : part.replace(/[^\p{L}\p{N} _]/gu, '\\$&');
+  });
+  return new RegExp(`^${parts.join('')}$`);
+}
+
+/** @throws PublishError `set-unknown` */
+export function checkRekey(rekey: Iterable<string>, sets: { has(name: string): boolean }): void {
+  for (const name of rekey) {
+    if (sets.has(name)) continue;
+    throw new PublishError('set-unknown', `no document is in the set ${JSON.stringify(name)}`, {
+      typed: true,
+      hint: '"wispr protect --dry-run" shows all sets',
+    });
+  }
+}

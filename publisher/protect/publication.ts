@@ -1,0 +1,304 @@
+/**
+ * Signs what changed since the last publication, and makes it visible: docs/spec/publication.md, sections 2 to 4 and 8. Whatever did not
+ * change keeps its file. The timestamp comes last, and is the one file that is replaced.
+ */
+import { join } from 'node:path';
+import { sha256 } from '#primitives';
+import { toHex } from '../../core/encoding/hex.ts';
+import { binBitsFor, binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import type { TufObject } from '../../core/publication/canonical.ts';
+import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
+import { parseSnapshot, parseTimestamp } from '../../core/publication/metadata.ts';
+import {
+  contentTargetOf,
+  DESCRIPTOR_TARGET,
+  headTargetOf,
+  METADATA_PATH,
+  metadataFile,
+  SETTINGS_TARGET,
+  TIMESTAMP_FILE,
+  targetFile,
+} from '../../core/publication/names.ts';
+import {
+  binMetadata,
+  documentsMetadata,
+  fileTarget,
+  ROLE_VALIDITY,
+  signMetadata,
+  snapshotMetadata,
+  targetsMetadata,
+  timestampMetadata,
+  timestampVersion,
+} from '../../core/publication/writer.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { IndexedDocument, RoleRow } from '../index/rows.ts';
+import { readIfThere, replaceFile } from './replace-file.ts';
+import type { PublicationRoles } from './roles.ts';
+
+/** What a publication is made of. */
+export interface PublicationContext {
+  /** The output directory. */
+  readonly out: string;
+  readonly index: PublisherIndex;
+  readonly roles: PublicationRoles;
+  /** Names of the metadata files that are there. */
+  readonly metadata: ReadonlySet<string>;
+  /** Bytes of the descriptor, and of the site settings. */
+  readonly descriptor: Uint8Array;
+  readonly settings: Uint8Array;
+  /** Seconds since 1970. */
+  readonly now: number;
+  /** The version of the last publication whose metadata may have been written. */
+  readonly lastVersion: number;
+  /** Puts the version of the next publication onto the disk, before anything with it is signed. */
+  readonly raiseVersion: (version: number) => Promise<void>;
+}
+
+/** A role and when it expires, in seconds since 1970. */
+export interface RoleExpiry {
+  readonly role: string;
+  readonly expires: number;
+}
+
+export interface PublicationSummary {
+  /** Of the publication that is visible now. */
+  readonly version: number;
+  /** Whether it differs from the one before. */
+  readonly isNew: boolean;
+  /** How many metadata files were signed, the timestamp among them. */
+  readonly signed: number;
+  /** When each role expires; of the bins, the first. */
+  readonly expires: readonly RoleExpiry[];
+}
+
+/** Roles that expire sooner are signed again. */
+const RENEWAL = 90 * 86_400;
+
+/** Bits of the numbers by which the index finds the documents of a bin. */
+const INDEX_BITS = 16;
+
+/** What is signed in this run, and what is kept. */
+interface Draft {
+  readonly bits: number;
+  /** Numbers of the bins that are signed. */
+  readonly bins: readonly number[];
+  readonly targets: boolean;
+  readonly documents: boolean;
+  readonly snapshot: boolean;
+  readonly roles: Map<string, RoleRow>;
+}
+
+/**
+ * Makes the state that the index describes the current publication.
+ *
+ * @throws PublishError `output-failed`
+ */
+export async function publish(context: PublicationContext): Promise<PublicationSummary> {
+  await putRoots(context);
+  const draft = await makeDraft(context);
+  const { version, signed } = draft.snapshot
+    ? await signPublication(context, draft)
+    : { version: Number(context.index.fact('version')), signed: 0 };
+  const timestamp = await signTimestamp(context, draft.roles.get('snapshot'));
+  retireMetadata(context, draft.roles);
+  return { version, isNew: draft.snapshot, signed: signed + 1, expires: expiries(context, draft.roles, timestamp) };
+}
+
+/** Decides what has to be signed. */
+async function makeDraft(context: PublicationContext): Promise<Draft> {
+  const { index, metadata, now } = context;
+  const roles = index.roles();
+  if (roles.size === 0) for (const row of await recoverRoles(context)) roles.set(row.name, row);
+  const known = Math.max(Number(index.fact('bins') ?? 1), bitsOf(roles.keys()));
+  const bits = binBitsFor(index.totals().targets, known);
+  const isGood = (name: string) => {
+    const row = roles.get(name);
+    return row !== undefined && row.expires > now + RENEWAL && metadata.has(metadataFile(name, row.version));
+  };
+  const everything = index.fact('signers') !== signersOf(context) || Number(index.fact('bins')) !== bits;
+  const changed = new Set(index.changedBins().map((bin) => bin >> (INDEX_BITS - bits)));
+  const bins = Array.from({ length: 2 ** bits }, (_, bin) => bin).filter((bin) => {
+    return everything || changed.has(bin) || !isGood(binName(bin, bits));
+  });
+  const facts = await targetFacts(context);
+  const targets = everything || !isGood('targets') || index.fact('targets') !== facts;
+  const documents = everything || !isGood(DOCUMENTS_ROLE);
+  const snapshot = bins.length > 0 || targets || documents || !isGood('snapshot');
+  return { bits, bins, targets, documents, snapshot, roles };
+}
+
+/** Signs everything but the timestamp. Nobody is sent to any of it yet. */
+async function signPublication(
+  context: PublicationContext,
+  draft: Draft,
+): Promise<{ version: number; signed: number }> {
+  const { index, roles, now } = context;
+  const version = Math.max(context.lastVersion, Number(index.fact('version') ?? 0), newestOf(context.metadata)) + 1;
+  await context.raiseVersion(version);
+  const about = { version, expires: now + ROLE_VALIDITY.targets };
+  const keys = { publicKeys: [roles.targets.publicKey], threshold: 1 };
+  let signed = 0;
+  const sign = async (name: string, content: TufObject, signer: RoleSigner, expires = about.expires) => {
+    const bytes = signMetadata(content, [signer]);
+    await replaceFile(metadataPlace(context, metadataFile(name, version)), bytes);
+    draft.roles.set(name, { name, version, length: bytes.length, sha256: await hexDigest(bytes), expires });
+    signed++;
+  };
+  for (const bin of draft.bins) {
+    await sign(binName(bin, draft.bits), binMetadata(about, targetsOf(index, bin, draft.bits)), roles.targets);
+  }
+  if (draft.documents) await sign(DOCUMENTS_ROLE, await documentsMetadata(about, draft.bits, keys), roles.targets);
+  if (draft.targets) {
+    await putTargets(context);
+    await sign('targets', await targetsMetadata(about, await ownTargets(context), keys), roles.targets);
+  }
+  const files = [...draft.roles.values()]
+    .filter(({ name }) => name !== 'snapshot')
+    .map((row) => [row.name, row] as const);
+  const expires = now + ROLE_VALIDITY.snapshot;
+  await sign('snapshot', snapshotMetadata({ version, expires }, files), roles.snapshot, expires);
+  index.storePublication(draft.roles.values(), {
+    bins: String(draft.bits),
+    version: String(version),
+    signers: signersOf(context),
+    targets: await targetFacts(context),
+  });
+  return { version, signed };
+}
+
+/** The targets of one bin. */
+function* targetsOf(index: PublisherIndex, bin: number, bits: number): Generator<[string, TufObject]> {
+  const first = bin << (INDEX_BITS - bits);
+  const last = first + 2 ** (INDEX_BITS - bits) - 1;
+  const isHere = (number: number | undefined) => number !== undefined && number >= first && number <= last;
+  for (const row of index.documentsInBins(first, last)) {
+    if (isHere(row.headBin)) yield [headTargetOf(row.path), encodeDocumentTarget(entryOf(row))];
+    if (isHere(row.contentBin)) {
+      yield [contentTargetOf(row.path), { hashes: { sha256: row.content ?? '' }, length: row.contentLength ?? 0 }];
+    }
+  }
+}
+
+function entryOf({ head, headLength, setId, content, form }: IndexedDocument): DocumentEntry {
+  return { head, headLength, set: setId, content, inPage: form === 'carrier' };
+}
+
+/** The descriptor and the settings, at their immutable names. */
+async function putTargets({ out, descriptor, settings }: PublicationContext): Promise<void> {
+  for (const [target, bytes] of [
+    [DESCRIPTOR_TARGET, descriptor],
+    [SETTINGS_TARGET, settings],
+  ] as const) {
+    await replaceFile(join(out, targetFile(target, await hexDigest(bytes))), bytes);
+  }
+}
+
+async function ownTargets({ descriptor, settings }: PublicationContext): Promise<[string, TufObject][]> {
+  return [
+    [DESCRIPTOR_TARGET, await fileTarget(descriptor)],
+    [SETTINGS_TARGET, await fileTarget(settings)],
+  ];
+}
+
+/** What the role `targets` names, in one line. */
+async function targetFacts({ descriptor, settings }: PublicationContext): Promise<string> {
+  return `${await hexDigest(descriptor)} ${await hexDigest(settings)}`;
+}
+
+function signersOf({ roles }: PublicationContext): string {
+  return `${roles.targets.keyid} ${roles.snapshot.keyid}`;
+}
+
+async function putRoots(context: PublicationContext): Promise<void> {
+  for (const [number, bytes] of context.roles.roots.entries()) {
+    const name = metadataFile('root', number + 1);
+    if (!context.metadata.has(name)) await replaceFile(metadataPlace(context, name), bytes);
+  }
+}
+
+/** @returns when it expires */
+async function signTimestamp(context: PublicationContext, snapshot: RoleRow | undefined): Promise<number> {
+  if (snapshot === undefined) throw new Error('every publication has a snapshot');
+  const place = metadataPlace(context, TIMESTAMP_FILE);
+  const before = await readTimestamp(context);
+  const expires = context.now + ROLE_VALIDITY.timestamp;
+  const about = { version: timestampVersion(context.now, before?.version), expires };
+  const content = timestampMetadata(about, snapshot, before?.withdrawn);
+  await replaceFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
+  return expires;
+}
+
+async function readTimestamp(context: PublicationContext): Promise<ReturnType<typeof parseTimestamp> | undefined> {
+  const bytes = await readIfThere(metadataPlace(context, TIMESTAMP_FILE));
+  try {
+    return bytes && parseTimestamp(openEnvelope(bytes, 'timestamp').signed());
+  } catch {
+    return undefined; // damaged, and replaced now
+  }
+}
+
+/**
+ * What the last snapshot in the output names, for an index that was lost: no file may leave a snapshot, and bins do not become fewer. All of it
+ * is signed again, but for the bins of earlier numbers.
+ */
+async function recoverRoles(context: PublicationContext): Promise<RoleRow[]> {
+  const named = (await readTimestamp(context))?.snapshot.version;
+  const bytes = named && (await readIfThere(metadataPlace(context, metadataFile('snapshot', named))));
+  try {
+    if (!bytes) return [];
+    const { roles } = parseSnapshot(openEnvelope(bytes, 'snapshot').signed());
+    return Array.from(roles, ([name, { version, length = 0, sha256: hash = '' }]) => {
+      return { name, version, length, sha256: hash, expires: 0 };
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** The most bits that the number of bins ever had, by their names. */
+function bitsOf(names: Iterable<string>): number {
+  const largest = [...names].map((name) => {
+    return name.startsWith(`${DOCUMENTS_ROLE}-`) ? Number.parseInt(name.slice(DOCUMENTS_ROLE.length + 1), 16) : 0;
+  });
+  return Math.ceil(Math.log2(largest.reduce((most, number) => Math.max(most, number), 1) + 1));
+}
+
+/** The highest version of a snapshot among the files that are there. */
+function newestOf(files: ReadonlySet<string>): number {
+  return [...files].reduce((most, name) => Math.max(most, Number(/^(\d+)\.snapshot\.json$/.exec(name)?.[1] ?? 0)), 0);
+}
+
+/** Metadata files that the last snapshot does not name any more. */
+function retireMetadata({ index, metadata, roles }: PublicationContext, rows: ReadonlyMap<string, RoleRow>): void {
+  const current = new Set([...rows.values()].map(({ name, version }) => metadataFile(name, version)));
+  for (const number of roles.roots.keys()) current.add(metadataFile('root', number + 1));
+  index.transaction(() => {
+    for (const name of metadata) {
+      if (name !== TIMESTAMP_FILE && !current.has(name)) index.retire(METADATA_PATH + name, false);
+    }
+  });
+}
+
+function expiries({ roles }: PublicationContext, rows: ReadonlyMap<string, RoleRow>, timestamp: number): RoleExpiry[] {
+  const bins = [...rows.values()].filter(({ name, expires }) => name.startsWith(`${DOCUMENTS_ROLE}-`) && expires > 0);
+  const expiryOf = (role: string) => ({ role, expires: rows.get(role)?.expires ?? 0 });
+  const first = bins.reduce((least, { expires }) => Math.min(least, expires), Number.POSITIVE_INFINITY);
+  return [
+    { role: 'root', expires: roles.rootExpires },
+    expiryOf('targets'),
+    expiryOf('documents'),
+    { role: 'bins', expires: first },
+    expiryOf('snapshot'),
+    { role: 'timestamp', expires: timestamp },
+  ];
+}
+
+function metadataPlace({ out }: PublicationContext, name: string): string {
+  return join(out, METADATA_PATH, name);
+}
+
+async function hexDigest(bytes: Uint8Array): Promise<string> {
+  return toHex(await sha256(bytes));
+}

@@ -1,0 +1,91 @@
+/** Reads a source file, and makes sure that it is the file that was planned, before and after. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+import { identityOf, type SourceFile } from '../site/walk.ts';
+import { printable } from '../text.ts';
+
+const READ_LENGTH = 1024 * 1024;
+
+/**
+ * One source file, open. It is read in place: handing small reads to another thread costs five times what they take, and whoever reads large
+ * files does it on a thread of its own.
+ */
+export class SourceReader implements Disposable {
+  readonly #source: SourceFile;
+  readonly #descriptor: number;
+
+  /** @throws PublishError `source-unreadable`, `source-changed` */
+  constructor(source: SourceFile) {
+    this.#source = source;
+    this.#descriptor = this.#attempt(() => openSync(source.file, 'r'));
+    try {
+      this.checkUnchanged();
+    } catch (error) {
+      closeSync(this.#descriptor);
+      throw error;
+    }
+  }
+
+  /**
+   * Also catches a file that another one took the place of.
+   *
+   * @throws PublishError `source-changed`
+   */
+  checkUnchanged(): void {
+    const stats = this.#attempt(() => fstatSync(this.#descriptor, { bigint: true }));
+    if (identityOf(stats) !== this.#source.identity) throw changed(this.#source);
+  }
+
+  /** Fills `target` with the bytes at `position`. @throws PublishError `source-unreadable`; `source-changed` if there are not as many */
+  readAt(position: number, target: Uint8Array): Uint8Array {
+    for (let filled = 0; filled < target.length; ) {
+      const read = this.#attempt(() =>
+        readSync(this.#descriptor, target, filled, target.length - filled, position + filled),
+      );
+      if (read === 0) throw changed(this.#source);
+      filled += read;
+    }
+    return target;
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#descriptor);
+  }
+
+  #attempt<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      throw new PublishError('source-unreadable', describeUnreadable(printable(this.#source.path), error), {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** A whole file that is known to be small. */
+export function readWhole(source: SourceFile): Uint8Array {
+  using reader = new SourceReader(source);
+  const bytes = reader.readAt(0, Buffer.allocUnsafeSlow(source.size));
+  reader.checkUnchanged();
+  return bytes;
+}
+
+/** A file of any size, in pieces. The last one comes only after the file was found unchanged. */
+export function* readPieces(source: SourceFile): Generator<Uint8Array> {
+  using reader = new SourceReader(source);
+  for (let position = 0; position < source.size; position += READ_LENGTH) {
+    const length = Math.min(READ_LENGTH, source.size - position);
+    const piece = reader.readAt(position, Buffer.allocUnsafeSlow(length));
+    if (position + length === source.size) reader.checkUnchanged();
+    yield piece;
+  }
+}
+
+/** A file is not what it was when the plan was made. */
+export function changed({ path }: SourceFile): PublishError {
+  return new PublishError('source-changed', `${printable(path)} changed while the site was being protected`, {
+    hint: 'run "wispr protect" again once the site is complete',
+  });
+}

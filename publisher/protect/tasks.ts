@@ -1,0 +1,173 @@
+/** Carries out the plan: objects and contents first, then what lies at the documents' own names. */
+import { hash } from 'node:crypto';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { contentTargetOf, headTargetOf } from '../../core/publication/names.ts';
+import { type FallbackSettings, fallbackPageOf, renderFallbackPage } from '../fallback-page.ts';
+import { forEachInFlight } from '../in-flight.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { Form, IndexedDocument, Task } from '../index/rows.ts';
+import { immutableFilesOf } from './files.ts';
+import type { InspectedOutput } from './output.ts';
+import { isThere } from './plan.ts';
+import { decodeTeaser } from './teaser.ts';
+import type { DocumentWriters, WriteTask, WrittenDocument } from './writers/contract.ts';
+import { CALLS_IN_FLIGHT } from './writers/writers.ts';
+
+export interface TaskContext {
+  readonly index: PublisherIndex;
+  readonly output: InspectedOutput;
+  readonly writers: DocumentWriters;
+  readonly fallback: FallbackSettings;
+  /** Digest of what fallback pages are made with. */
+  readonly pageFacts: string;
+  /** The key id of a set that has a key. */
+  readonly setIdOf: (name: string) => KeyId;
+  readonly padding: boolean;
+  /** Called as documents are done. */
+  readonly onDone: (documents: number) => void;
+}
+
+export interface TasksDone {
+  /** Documents whose objects were made anew. */
+  readonly written: number;
+  /** Documents that turned out to be what they were. */
+  readonly unchanged: number;
+}
+
+/** Documents whose rows are committed together. */
+const BATCH = 200;
+
+/** Writes every document of the plan, and notes each once its files are there. */
+export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
+  const done = { written: 0, unchanged: 0 };
+  const finished: { task: Task; document: WrittenDocument }[] = [];
+  const note = (atLeast: number) => {
+    if (finished.length < atLeast) return;
+    const batch = finished.splice(0);
+    context.index.transaction(() => {
+      for (const { task, document } of batch) storeDocument(context, task, document);
+    });
+    context.onDone(done.written + done.unchanged);
+  };
+  try {
+    await forEachInFlight(context.index.tasks(), CALLS_IN_FLIGHT, async (task) => {
+      const document = await context.writers.write(writeTaskFor(context, task));
+      done[document.reused ? 'unchanged' : 'written']++;
+      finished.push({ task, document });
+      note(BATCH);
+    });
+  } finally {
+    note(1); // also after a failure: what is there need not be made again
+  }
+  context.index.transaction(() => {
+    for (const path of context.index.gone()) context.index.remove(path, immutableFilesOf);
+  });
+  return done;
+}
+
+function writeTaskFor(context: TaskContext, task: Task): WriteTask {
+  const { path, file, size, lastModified, identity, mediaType, setName, form } = task;
+  const previous = previousOf(context, path);
+  return {
+    path,
+    source: { path, file, size, lastModified, identity },
+    mediaType,
+    compress: setName !== undefined,
+    set: setName === undefined ? undefined : context.setIdOf(setName),
+    padding: context.padding,
+    carrier: form === 'carrier' ? 'html' : 'beside',
+    ...(form === 'carrier' && { fallbackPage: fallbackPageFor(task, context.fallback) }),
+    ...(previous !== undefined && { previous }),
+  };
+}
+
+/** The object that may be kept: only if it is there. */
+function previousOf({ index, output }: TaskContext, path: string): string | undefined {
+  const row = index.find(path);
+  return row && isThere(row, output) ? row.head : undefined;
+}
+
+function storeDocument(context: TaskContext, task: Task, document: WrittenDocument): void {
+  const { index, setIdOf } = context;
+  const { head, headLength, content, contentLength, bytesOut } = document;
+  const written = {
+    setId: task.setName === undefined ? undefined : setIdOf(task.setName),
+    head,
+    headLength,
+    content,
+    contentLength,
+    bytesOut,
+    placed: placedBefore(context, task, document),
+    headBin: numberOf(headTargetOf(task.path)),
+    contentBin: content === undefined ? undefined : numberOf(contentTargetOf(task.path)),
+  };
+  index.store(task, written, immutableFilesOf);
+}
+
+/** What lies at the document's own name, if it can stay there. */
+function placedBefore(
+  { index, output, pageFacts }: TaskContext,
+  task: Task,
+  document: WrittenDocument,
+): string | undefined {
+  const row = index.find(task.path);
+  if (task.form === 'carrier') return document.staged ? undefined : placedMark('carrier', pageFacts);
+  if (row === undefined || row.form !== task.form || !output.placed.has(row.id)) return undefined;
+  const same = task.form === 'copy' ? row.content === document.content : row.teaser === task.teaser;
+  return same ? row.placed : undefined;
+}
+
+/** First 16 bits of SHA-256 of a target path. */
+function numberOf(targetPath: string): number {
+  return hash('sha256', targetPath, 'buffer').readUInt16BE(0);
+}
+
+/** What is noted of a file at a document's own name, so that it is replaced only if something about it changed. */
+export function placedMark(form: Form, pageFacts: string): string {
+  return form === 'page' ? pageFacts : form;
+}
+
+/**
+ * Puts fallback pages, plain copies and pages that carry objects into their places.
+ *
+ * @returns how many
+ */
+export async function placeDocuments(context: TaskContext): Promise<number> {
+  const { index, pageFacts } = context;
+  let placed = 0;
+  const finished: IndexedDocument[] = [];
+  const note = (atLeast: number) => {
+    if (finished.length < atLeast) return;
+    const batch = finished.splice(0);
+    index.transaction(() => {
+      for (const { id, form } of batch) index.setPlaced(id, placedMark(form, pageFacts));
+    });
+  };
+  try {
+    await forEachInFlight(
+      index.unplaced((form) => placedMark(form, pageFacts)),
+      CALLS_IN_FLIGHT,
+      async (row) => {
+        await context.writers.place(placementFor(row, context.fallback));
+        placed++;
+        finished.push(row);
+        note(BATCH);
+      },
+    );
+  } finally {
+    note(1);
+  }
+  return placed;
+}
+
+function placementFor(row: IndexedDocument, fallback: FallbackSettings): Parameters<DocumentWriters['place']>[0] {
+  const { path, form, head, content } = row;
+  if (form === 'carrier') return { kind: 'carrier', path, head };
+  if (form === 'copy') return { kind: 'copy', path, content: content ?? '' };
+  return { kind: 'page', path, page: fallbackPageFor(row, fallback) };
+}
+
+function fallbackPageFor({ path, teaser }: Pick<Task, 'path' | 'teaser'>, fallback: FallbackSettings): string {
+  if (teaser === undefined) throw new Error('every page has a teaser');
+  return renderFallbackPage(fallbackPageOf(path, decodeTeaser(teaser), fallback));
+}

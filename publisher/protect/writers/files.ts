@@ -1,0 +1,152 @@
+/**
+ * Files of the output. One with an immutable name is written under it at once: nobody asks for it before the publication that names it, and a run
+ * that finds what an interrupted one left writes it anew. Everything else is written beside its place, and renamed.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  copyFileSync,
+  futimesSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { concatAll } from '../../../core/encoding/bytes.ts';
+import { contentTargetOf, headTargetOf, targetFile } from '../../../core/publication/names.ts';
+import { OBJECT_SUFFIX } from '../../../core/site/path.ts';
+import { systemCode } from '../../../node-support/system-error.ts';
+import { toOutputNow } from '../to-output.ts';
+
+/** Where the object of a document lies. @param head - SHA-256 of its head, hexadecimal */
+export function objectFile(out: string, path: string, head: string): string {
+  return join(out, targetFile(headTargetOf(path), head));
+}
+
+/** Where the content of a public document lies. @param content - its SHA-256, hexadecimal */
+export function contentFile(out: string, path: string, content: string): string {
+  return join(out, targetFile(contentTargetOf(path), content));
+}
+
+/** Where a page that carries its object waits to be placed. */
+export function stagedFile(out: string, path: string, head: string): string {
+  return `${contentFile(out, path, head)}.carrier`;
+}
+
+/** What messages call the file of a document, whose hash says nothing to people. */
+export function shownFile(
+  out: string,
+  { path, set }: { readonly path: string; readonly set: string | undefined },
+): string {
+  return join(out, set === undefined ? path : path + OBJECT_SUFFIX);
+}
+
+/** Whether a file of this name is one that an interrupted run may have left: written, but never put into its place. */
+export function isLeftoverName(name: string): boolean {
+  return /^\.wispr-[0-9a-f]{16}\.new$/.test(name) || /^[0-9a-f]{64}\..*\.carrier$/s.test(name);
+}
+
+/** A name in the same directory that no document has. */
+export function temporaryBeside(file: string): string {
+  return join(dirname(file), `.wispr-${randomBytes(8).toString('hex')}.new`);
+}
+
+/**
+ * Writes a file with an immutable name.
+ *
+ * @param shown - what messages call it
+ * @param lastModified - seconds since 1970
+ * @throws PublishError `output-failed`; nothing is left then
+ */
+export function createFile(file: string, shown: string, parts: readonly Uint8Array[], lastModified?: number): void {
+  toOutputNow(shown, () => {
+    try {
+      writeNew(file, parts, lastModified);
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error;
+      replaceNow(file, (temporary) => writeNew(temporary, parts, lastModified));
+    }
+  });
+}
+
+/** Replaces a file in one step. @throws PublishError `output-failed`; what was there before is unchanged then */
+export function replaceFile(file: string, bytes: Uint8Array): void {
+  toOutputNow(file, () => replaceNow(file, (temporary) => writeNew(temporary, [bytes])));
+}
+
+/** Replaces a file by another one, which keeps its own name too: a hard link, or a copy where the file system has none. */
+export function replaceByCopy(file: string, original: string): void {
+  toOutputNow(file, () => {
+    if (!isSameFile(file, original)) replaceNow(file, (temporary) => linkOrCopy(original, temporary));
+  });
+}
+
+/** Moves a file to its place. @throws PublishError `output-failed` */
+export function moveFile(from: string, to: string): void {
+  toOutputNow(to, () => renameSync(from, to));
+}
+
+function writeNew(file: string, parts: readonly Uint8Array[], lastModified?: number): void {
+  const descriptor = withDirectory(file, () => openSync(file, 'wx'));
+  try {
+    writeFully(descriptor, parts.length === 1 && parts[0] ? parts[0] : concatAll(parts), 0);
+    // Hosts and caches make their validators from it.
+    if (lastModified !== undefined) futimesSync(descriptor, lastModified, lastModified);
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The system may write less than it is given. */
+export function writeFully(descriptor: number, bytes: Uint8Array, position: number): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(descriptor, bytes, written, bytes.length - written, position + written);
+  }
+}
+
+function replaceNow(file: string, write: (temporary: string) => void): void {
+  const temporary = temporaryBeside(file);
+  try {
+    write(temporary);
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Most directories are there: asked before every file, that would cost more than it is worth. */
+export function withDirectory<Result>(file: string, create: () => Result): Result {
+  try {
+    return create();
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+    mkdirSync(dirname(file), { recursive: true });
+    return create();
+  }
+}
+
+function linkOrCopy(original: string, copy: string): void {
+  try {
+    linkSync(original, copy);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') throw error;
+    copyFileSync(original, copy);
+    const { atime, mtime } = lstatSync(original);
+    utimesSync(copy, atime, mtime);
+  }
+}
+
+/** A rename of one name of a file to another name of the same file does nothing, and would leave both. */
+function isSameFile(file: string, original: string): boolean {
+  const [one, other] = [file, original].map((name) => lstatSync(name, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
+}

@@ -1,0 +1,39 @@
+/** What runs on a writing thread: jobs come in batches, and are answered in their order. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { writeBlockRun } from './block-run.ts';
+import { type Answer, failureOf, type Job, type JobResults, type ThreadData, threadContext } from './jobs.ts';
+import { place } from './place.ts';
+import { reuseDocument } from './reuse.ts';
+import { beginWriting, writeDocument } from './write-document.ts';
+
+const context = threadContext(workerData as ThreadData);
+
+let turn = Promise.resolve();
+parentPort?.on('message', (jobs: readonly Job[]) => {
+  turn = turn.then(async () => {
+    const answers: Answer[] = [];
+    for (const job of jobs) answers.push(await answer(job));
+    parentPort?.postMessage(answers);
+  });
+});
+
+async function answer(job: Job): Promise<Answer> {
+  try {
+    return { value: await perform(job) };
+  } catch (error) {
+    return { failure: failureOf(error) };
+  }
+}
+
+async function perform(job: Job): Promise<JobResults[Job['kind']]> {
+  switch (job.kind) {
+    case 'write':
+      return writeDocument(job.task, context);
+    case 'reuse':
+      return reuseDocument(await beginWriting(job.task, context));
+    case 'run':
+      return writeBlockRun(job.run, context);
+    case 'place':
+      return place(job.placement, context);
+  }
+}

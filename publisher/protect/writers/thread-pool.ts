@@ -1,0 +1,124 @@
+/** Spreads jobs over threads: small ones in batches, so that messages between threads cost next to nothing. */
+import { reasonOf } from '../../../core/errors.ts';
+import { PublishError } from '../../errors.ts';
+import { type Answer, errorOf, type Job, type JobResults, type ThreadData } from './jobs.ts';
+import { Thread } from './thread.ts';
+
+/** Jobs in a batch, and bytes of source in it: small enough that all threads end at about the same time. */
+const BATCH_JOBS = 64;
+const BATCH_BYTES = 1024 * 1024;
+
+/** One batch under way, and one that waits, so that a thread never does. */
+const BATCHES_PER_THREAD = 2;
+
+interface Waiting {
+  readonly job: Job;
+  readonly bytes: number;
+  readonly resolve: (value: JobResults[Job['kind']]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ThreadPool {
+  readonly #data: ThreadData;
+  readonly #maximum: number;
+  readonly #threads: Thread[] = [];
+  readonly #waiting: Waiting[] = [];
+  #refusal: Error | undefined;
+  #scheduled = false;
+  #ending = false;
+
+  /** @param maximum - threads; they are started as there is work for them */
+  constructor(data: ThreadData, maximum: number) {
+    this.#data = data;
+    this.#maximum = maximum;
+  }
+
+  /** @param bytes - about how much there is to read */
+  perform<Kind extends Job['kind']>(job: Job & { readonly kind: Kind }, bytes: number): Promise<JobResults[Kind]> {
+    if (this.#refusal) return Promise.reject(this.#refusal);
+    const { promise, resolve, reject } = Promise.withResolvers<JobResults[Kind]>();
+    this.#waiting.push({ job, bytes, resolve: (value) => resolve(value as JobResults[Kind]), reject });
+    this.#schedule();
+    return promise;
+  }
+
+  /** Fails what waits, and whatever is asked for from now on. */
+  refuse(error: Error): void {
+    this.#refusal ??= error;
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#refusal);
+  }
+
+  /** Ends the threads; whatever they have under way fails. */
+  async end(): Promise<void> {
+    this.#ending = true;
+    await Promise.all(this.#threads.map((thread) => thread.end()));
+  }
+
+  /** Not at once: whoever calls many times in a row gets full batches. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#dispatch();
+    });
+  }
+
+  #dispatch(): void {
+    while (this.#waiting.length > 0) {
+      const thread = this.#freeThread();
+      if (thread === undefined) return;
+      void this.#run(thread, this.#waiting.splice(0, this.#batchLength()));
+    }
+  }
+
+  #freeThread(): Thread | undefined {
+    const [idlest] = this.#threads.toSorted((one, other) => one.load - other.load);
+    if (idlest?.load === 0 || this.#threads.length === this.#maximum) {
+      return idlest && idlest.load < BATCHES_PER_THREAD ? idlest : undefined;
+    }
+    const thread = new Thread(this.#data, (reason) => this.#onDeath(reason));
+    this.#threads.push(thread);
+    return thread;
+  }
+
+  #batchLength(): number {
+    const share = Math.ceil(this.#waiting.length / (this.#maximum * BATCHES_PER_THREAD));
+    const most = Math.min(share, BATCH_JOBS);
+    let bytes = this.#waiting[0]?.bytes ?? 0;
+    let length = 1;
+    while (length < most) {
+      bytes += this.#waiting[length]?.bytes ?? 0;
+      if (bytes > BATCH_BYTES) break;
+      length++;
+    }
+    return length;
+  }
+
+  async #run(thread: Thread, batch: readonly Waiting[]): Promise<void> {
+    const answers = await thread.perform(batch.map(({ job }) => job));
+    for (const [index, waiting] of batch.entries()) this.#settle(waiting, answers?.[index]);
+    this.#dispatch();
+  }
+
+  #settle({ resolve, reject }: Waiting, answer: Answer | undefined): void {
+    if (answer === undefined) reject(this.#refusal ?? died('it was ended'));
+    else if ('failure' in answer) reject(errorOf(answer.failure));
+    else resolve(answer.value);
+  }
+
+  #onDeath(reason: unknown): void {
+    if (!this.#ending) this.refuse(died(reason));
+  }
+}
+
+function died(reason: unknown): PublishError {
+  return new PublishError(
+    'writer-failed',
+    `a thread that writes documents ended before its work: ${reasonOf(reason)}`,
+    {
+      cause: reason,
+      hint: 'this is mostly for want of memory',
+    },
+  );
+}

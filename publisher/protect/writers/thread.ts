@@ -1,0 +1,40 @@
+import { Worker } from 'node:worker_threads';
+import type { Answer, Job, ThreadData } from './jobs.ts';
+
+type Settle = (answers: readonly Answer[] | undefined) => void;
+
+/** A writing thread, as the pool sees it. */
+export class Thread {
+  readonly #worker: Worker;
+  /** One for each batch under way, in their order. */
+  readonly #settle: Settle[] = [];
+
+  /** @param onDeath - called once if the thread ends by itself, before what it had under way is answered */
+  constructor(data: ThreadData, onDeath: (reason: unknown) => void) {
+    this.#worker = new Worker(new URL('./thread-main.ts', import.meta.url), { workerData: data });
+    this.#worker.on('message', (answers: readonly Answer[]) => this.#settle.shift()?.(answers));
+    const die = (reason: unknown) => {
+      onDeath(reason);
+      for (const settle of this.#settle.splice(0)) settle(undefined);
+    };
+    this.#worker.on('error', die).on('messageerror', die);
+    this.#worker.on('exit', (code) => die(new Error(`it ended with ${code}`)));
+  }
+
+  /** Batches under way. */
+  get load(): number {
+    return this.#settle.length;
+  }
+
+  /** Answers in the order of the jobs; `undefined` if the thread died. */
+  perform(jobs: readonly Job[]): Promise<readonly Answer[] | undefined> {
+    const { promise, resolve } = Promise.withResolvers<readonly Answer[] | undefined>();
+    this.#settle.push(resolve);
+    this.#worker.postMessage(jobs);
+    return promise;
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

@@ -1,0 +1,138 @@
+/** Writes one document on one thread. */
+import { createHash } from 'node:crypto';
+import { collect } from '../../../core/encoding/byte-reader.ts';
+import { concatAll, utf8 } from '../../../core/encoding/bytes.ts';
+import { encodeHtmlCarrier } from '../../../core/object/carrier.ts';
+import type { ObjectWriter } from '../../../core/object/writer.ts';
+import { type Content, readContent } from '../content.ts';
+import { changed } from '../source-reader.ts';
+import type { WriteTask, WrittenDocument } from './contract.ts';
+import { contentOptions, hexDigest, objectWriterOf, written } from './document-object.ts';
+import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
+import type { ThreadContext } from './jobs.ts';
+import { reuseDocument } from './reuse.ts';
+import { TemporaryFile } from './temporary-file.ts';
+
+/** One document that is being written. */
+export interface Writing {
+  readonly task: WriteTask;
+  readonly content: Content;
+  readonly writer: ObjectWriter;
+  readonly context: ThreadContext;
+}
+
+/** Writes a document, unless its previous object is what would be written. */
+export async function writeDocument(task: WriteTask, context: ThreadContext): Promise<WrittenDocument> {
+  const writing = await beginWriting(task, context);
+  return (await reuseDocument(writing)) ?? writeAnew(writing);
+}
+
+/** Reads the content, as far as is needed to describe it. */
+export async function beginWriting(task: WriteTask, context: ThreadContext): Promise<Writing> {
+  context.checkNotStopped();
+  const content = await readContent(contentOptions(task));
+  return { task, content, writer: objectWriterOf(task, content.metadata, context), context };
+}
+
+function writeAnew(writing: Writing): Promise<WrittenDocument> {
+  const { task, content } = writing;
+  if (task.set === undefined) return writeSigned(writing);
+  if (task.carrier === 'html') return stageCarrier(writing);
+  return content.whole ? writeSmall(writing, content.whole) : writeStream(writing);
+}
+
+async function writeSmall({ task, writer, context }: Writing, content: Uint8Array): Promise<WrittenDocument> {
+  const blocks = await writer.blocksOf(content);
+  const head = await writer.head();
+  const digest = await hexDigest(head);
+  createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), [head, ...blocks]);
+  return written(task.path, { digest, length: head.length }, { bytesOut: head.length + writer.payloadLength });
+}
+
+async function writeStream(writing: Writing): Promise<WrittenDocument> {
+  const { task, writer, context } = writing;
+  using file = new TemporaryFile(shownFile(context.out, task));
+  await writeBlocks(writing, file, writer.headLength);
+  return await keepObject(writing, file, await writer.head());
+}
+
+/** Puts the head in front of a payload, and gives the object its name. */
+export async function keepObject(
+  { task, writer, context }: Pick<Writing, 'task' | 'writer'> & { readonly context: { readonly out: string } },
+  file: TemporaryFile,
+  head: Uint8Array,
+): Promise<WrittenDocument> {
+  file.write(head, 0);
+  const digest = await hexDigest(head);
+  file.keepAs(objectFile(context.out, task.path, digest));
+  return written(task.path, { digest, length: head.length }, { bytesOut: head.length + writer.payloadLength });
+}
+
+/** The content as it is, and its head beside it. */
+async function writeSigned(writing: Writing): Promise<WrittenDocument> {
+  const { task, writer, context } = writing;
+  const content = await writeSignedContent(writing);
+  const head = await writer.head();
+  const digest = await hexDigest(head);
+  createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), [head]);
+  const bytesOut = head.length + writer.payloadLength;
+  return written(
+    task.path,
+    { digest, length: head.length },
+    { content, contentLength: writer.payloadLength, bytesOut },
+  );
+}
+
+/** Returns the digest of the whole. */
+async function writeSignedContent(writing: Writing): Promise<string> {
+  const { task, content, writer, context } = writing;
+  const { lastModified } = task.source;
+  if (content.whole) {
+    await writer.blocksOf(content.whole);
+    const digest = await hexDigest(content.whole);
+    createFile(
+      contentFile(context.out, task.path, digest),
+      shownFile(context.out, task),
+      [content.whole],
+      lastModified,
+    );
+    return digest;
+  }
+  using file = new TemporaryFile(shownFile(context.out, task));
+  const digest = await writeBlocks(writing, file, 0);
+  file.keepAs(contentFile(context.out, task.path, digest), lastModified);
+  return digest;
+}
+
+/** Object and fallback page in one file, which waits to be placed. */
+async function stageCarrier({ task, content, writer, context }: Writing): Promise<WrittenDocument> {
+  const bytes = content.whole ?? (await collect(content.bytes()));
+  if (bytes.length !== content.metadata.contentLength) throw changed(task.source);
+  const blocks = await writer.blocksOf(bytes);
+  const head = await writer.head();
+  const digest = await hexDigest(head);
+  const carrier = encodeHtmlCarrier(concatAll([head, ...blocks]), utf8(task.fallbackPage ?? ''));
+  createFile(stagedFile(context.out, task.path, digest), shownFile(context.out, task), [carrier]);
+  return written(task.path, { digest, length: head.length }, { bytesOut: carrier.length, staged: true });
+}
+
+/** Writes a payload that streams; returns its digest. */
+async function writeBlocks(
+  { task, content, writer, context }: Writing,
+  file: TemporaryFile,
+  offset: number,
+): Promise<string> {
+  const hash = task.set === undefined ? createHash('sha256') : undefined;
+  let position = offset;
+  try {
+    for await (const block of writer.blocks(content.bytes())) {
+      context.checkNotStopped();
+      hash?.update(block);
+      file.write(block, position);
+      position += block.length;
+    }
+  } catch (error) {
+    throw error instanceof RangeError ? changed(task.source) : error; // it may show first in the length
+  }
+  return hash?.digest('hex') ?? '';
+}
