@@ -4,6 +4,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { addAdminCommand } from './commands/admin.ts';
 import { addBindCommand } from './commands/bind.ts';
 import { addCacheConfigCommand } from './commands/cache-config.ts';
+import { addCheckCommand } from './commands/check.ts';
 import { addInitCommand } from './commands/init.ts';
 import { addInspectCommand } from './commands/inspect.ts';
 import { addInviteCommand } from './commands/invite.ts';
@@ -21,6 +22,7 @@ function createProgram(): Command {
     .showSuggestionAfterError()
     .exitOverride();
   addInitCommand(program);
+  addCheckCommand(program);
   addProtectCommand(program);
   addVerifyCommand(program);
   addInspectCommand(program);

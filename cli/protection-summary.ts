@@ -2,6 +2,7 @@
 import { relative } from 'node:path';
 import type { ChangeCounts, DryRunSummary, ProtectSummary, PublicSummary } from '../publisher/protect/summary.ts';
 import { count, printable, someOf } from '../publisher/text.ts';
+import { size } from './size.ts';
 
 const SHOWN_SETS = 12;
 const DAY = 86_400;
@@ -33,7 +34,7 @@ export function describeProtection(summary: ProtectSummary): string {
     `  ${size(bytesIn)} of site became ${size(bytesOut)} in ${place(out)}: put that directory on your web host, whole`,
     ...describePublication(summary),
     ...describeBundle(summary),
-    `  publisher ${summary.root}`,
+    `  publisher ${summary.publisher}`,
   ].join('\n');
 }
 
@@ -151,11 +152,4 @@ function day(seconds: number): string {
 function place(path: string): string {
   const short = relative('.', path);
   return short.startsWith('..') || short === '' ? path : short;
-}
-
-function size(bytes: number): string {
-  if (bytes < 1024) return count(bytes, 'byte');
-  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
-  const step = Math.min(units.length, Math.floor(Math.log2(bytes) / 10));
-  return `${(bytes / 1024 ** step).toFixed(1)} ${units[step - 1]}`;
 }

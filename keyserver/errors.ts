@@ -27,6 +27,7 @@ export type KeyServerErrorCode =
   | 'bundle-older'
   | 'bundle-conflict'
   | 'bundle-elsewhere'
+  | 'publisher-key-changed'
   | 'no-provider'
   | 'subscriber-name'
   | 'subscriber-unknown'

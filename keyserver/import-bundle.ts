@@ -2,15 +2,15 @@
 
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
-import { type BundledSet, type OpenedBundle, openBundle } from '../core/keys/bundle.ts';
+import { type OpenedBundle, openBundle } from '../core/keys/bundle.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from '../core/keys/descriptor.ts';
-import type { KeyId } from '../core/keys/key-id.ts';
+import { type KeyId, keyIdOf } from '../core/keys/key-id.ts';
+import { rootIdOf } from '../core/publication/writer.ts';
 import { inTransaction } from '../node-support/sqlite.ts';
-import { setPlace } from './entitlement.ts';
 import { KeyServerError } from './errors.ts';
 import { type ProviderRow, readProviderRow } from './provider.ts';
 import type { KeyServerState } from './state.ts';
-import { type Database, first, run } from './storage/database.ts';
+import { type SealedBundle, sealBundleKeys, storeBundle } from './store-bundle.ts';
 
 /** The origins under which this key server is reached; a bundle whose descriptor names others would lead readers astray. */
 export interface Origins {
@@ -21,8 +21,10 @@ export interface Origins {
 export interface ImportResult {
   /** `pinned`: the first bundle. `unchanged`: the same bundle again. */
   readonly outcome: 'pinned' | 'updated' | 'unchanged';
-  /** Key id of the publisher: its fingerprint. */
+  /** The publisher's identity, the root id: its fingerprint. */
   readonly publisher: KeyId;
+  /** Key id of the publisher key, which signed the bundle. */
+  readonly publisherKey: KeyId;
   readonly name: string;
   readonly sites: readonly string[];
   readonly serial: number;
@@ -31,61 +33,93 @@ export interface ImportResult {
   readonly newSets: number;
 }
 
-interface SealedSet extends BundledSet {
-  readonly sealed: Uint8Array;
+export interface ImportOptions {
+  /** A publisher key that the operator has compared, and takes in place of the one that is pinned. */
+  readonly newPublisherKey?: KeyId | undefined;
+}
+
+interface Checked {
+  readonly bundle: OpenedBundle;
+  readonly descriptor: VerifiedDescriptor;
+  readonly digest: string;
 }
 
 /**
- * Imports a bundle. The first one pins the publisher and its workspace; later ones must be theirs and have a higher serial. Sets that a
- * later bundle no longer names keep their keys, because documents that readers may hold are encrypted under them.
+ * Imports a bundle. The first one pins the publisher's root, its workspace and its key; later ones must be theirs and have a higher serial.
+ * Root and workspace are pinned for good; another publisher key is taken only if the operator names it. Sets that a later bundle no longer
+ * names keep their keys, because documents that readers may hold are encrypted under them.
  *
  * @param origins - where this key server is reached
- * @throws KeyError as `openBundle` and `verifyDescriptor`; KeyServerError `bundle-foreign`, `bundle-older`,
- * `bundle-conflict`, `bundle-elsewhere`. Nothing was changed then.
+ * @throws KeyError as `openBundle` and `verifyDescriptor`; KeyServerError `bundle-foreign`, `bundle-older`, `bundle-conflict`,
+ * `bundle-elsewhere`, `publisher-key-changed`. Nothing was changed then.
  */
-export async function importBundle(state: KeyServerState, bytes: Uint8Array, origins: Origins): Promise<ImportResult> {
+export async function importBundle(
+  state: KeyServerState,
+  bytes: Uint8Array,
+  origins: Origins,
+  options: ImportOptions = {},
+): Promise<ImportResult> {
   const bundle = await openBundle(bytes, state.recipient);
   const descriptorBytes = fromBase64url(bundle.descriptor) ?? new Uint8Array(0);
   const descriptor = await verifyDescriptor(descriptorBytes, state.now());
-  if (descriptor.publisher !== bundle.publisher)
-    throw foreign("the descriptor in the bundle is not by the bundle's publisher");
+  await checkParts(bundle, descriptor);
   checkOrigins(descriptor, origins);
-  const sealed = await Promise.all(bundle.sets.map((set) => sealSet(state, set)));
   const digest = toBase64url(await sha256(bytes));
+  const sealed = await sealBundleKeys(state, bundle);
   return inTransaction(state.database, () => {
     const known = readProviderRow(state.database);
-    const outcome = known ? compare(known, bundle, digest) : 'pinned';
-    const newSets = outcome === 'unchanged' ? 0 : store(state, bundle, digest, descriptorBytes, sealed);
-    const sites = descriptor.sites.map(({ site }) => site);
-    const { publisher, serial } = bundle;
-    return { outcome, publisher, name: descriptor.name, sites, serial, sets: sealed.length, newSets };
+    const outcome = known ? compare(known, { bundle, descriptor, digest }, options) : 'pinned';
+    const newSets = outcome === 'unchanged' ? 0 : storeBundle(state, sealed, descriptor.root, digest);
+    return describeImport(outcome, sealed, descriptor, newSets);
   });
 }
 
-/** Step B5 of docs/spec/keys.md: publisher, workspace, serial; of two bundles with one serial, only the very same is accepted. */
-function compare(known: ProviderRow, bundle: OpenedBundle, digest: string): 'updated' | 'unchanged' {
-  if (bundle.publisher !== known.publisher) {
-    throw foreign(`the bundle is by the publisher ${bundle.publisher}; this key server serves ${known.publisher}`);
-  }
-  if (bundle.workspace !== known.workspace) {
+/** Step B5 of docs/spec/keys.md: the parts of the bundle belong together. */
+async function checkParts(bundle: OpenedBundle, { publisherKeyBytes, root }: VerifiedDescriptor): Promise<void> {
+  if ((await keyIdOf('publisher', publisherKeyBytes)) !== bundle.publisher)
+    throw foreign("the descriptor in the bundle is not by the bundle's publisher");
+  if ((await rootIdOf(fromBase64url(bundle.root) ?? new Uint8Array(0))) !== root)
+    throw foreign('the root in the bundle is not the one that the descriptor names');
+}
+
+/** Step B6 of docs/spec/keys.md; of two bundles with one serial, only the very same is accepted. */
+function compare(
+  known: ProviderRow,
+  { bundle, descriptor, digest }: Checked,
+  options: ImportOptions,
+): ImportResult['outcome'] {
+  // A provider from before publications has no root yet: its key and workspace are known, and pin it.
+  if (known.root !== null && descriptor.root !== known.root)
+    throw foreign(`the bundle is by the publisher ${descriptor.root}; this key server serves ${known.root}`);
+  if (bundle.workspace !== known.workspace)
     throw foreign(
       "the bundle comes from another workspace of this publisher, whose serial numbers say nothing about this one's",
     );
-  }
+  checkPublisherKey(known, bundle.publisher, options);
   if (bundle.serial < known.serial) {
     throw new KeyServerError(
       'bundle-older',
       `the bundle has serial ${bundle.serial}; serial ${known.serial} is already here`,
-      {
-        hint: 'import the newest bundle; nothing was changed',
-      },
+      { hint: 'import the newest bundle; nothing was changed' },
     );
   }
-  if (bundle.serial > known.serial) return 'updated';
+  if (bundle.serial > known.serial) return known.root === null ? 'pinned' : 'updated';
   if (digest === known.bundle_digest) return 'unchanged';
   throw new KeyServerError('bundle-conflict', `another bundle with serial ${bundle.serial} is already here`, {
     hint: 'was the workspace copied? let the publisher make a new bundle; nothing was changed',
   });
+}
+
+/** Root and workspace are no secrets: anybody could put them into a bundle of their own. The key alone shows whose it is. */
+function checkPublisherKey(known: ProviderRow, key: KeyId, { newPublisherKey }: ImportOptions): void {
+  if (key === known.publisher_key || key === newPublisherKey) return;
+  throw new KeyServerError(
+    'publisher-key-changed',
+    `the bundle is signed by the publisher key ${key}; the one that is known here is ${known.publisher_key}`,
+    {
+      hint: `if the publisher tells you, by another way, that this is its new key: "wispr admin import FILE --new-publisher-key ${key}"; nothing was changed`,
+    },
+  );
 }
 
 function checkOrigins({ keyServer, sites }: VerifiedDescriptor, origins: Origins): void {
@@ -100,32 +134,22 @@ function checkOrigins({ keyServer, sites }: VerifiedDescriptor, origins: Origins
   if (here.length > 1) throw elsewhere(`gives the reading site ${origins.reading} to more than one site`);
 }
 
-/** `openBundle` has checked that each key is the key of its id. */
-async function sealSet({ vault }: KeyServerState, set: BundledSet): Promise<SealedSet> {
-  const key = fromBase64url(set.key) ?? new Uint8Array(0);
-  return { ...set, sealed: await vault.seal(setPlace(set.id), key) };
-}
-
-/** Returns how many sets are new. */
-function store(
-  { database, now }: KeyServerState,
-  { publisher, workspace, serial }: OpenedBundle,
-  digest: string,
-  descriptor: Uint8Array,
-  sets: readonly SealedSet[],
-): number {
-  const columns = 'id, publisher, workspace, serial, bundle_digest, descriptor, imported';
-  const sql = `INSERT OR REPLACE INTO provider (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?)`;
-  run(database, sql, publisher, workspace, serial, digest, descriptor, now());
-  const before = countSets(database);
-  const upsert = `INSERT INTO sets (id, name, site, sealed, imported) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET name = excluded.name, site = excluded.site`;
-  for (const { id, name, site, sealed } of sets) run(database, upsert, id, name, site, sealed, now());
-  return countSets(database) - before;
-}
-
-function countSets(database: Database): number {
-  return first<{ count: number }>(database, 'SELECT count(*) AS count FROM sets')?.count ?? 0;
+function describeImport(
+  outcome: ImportResult['outcome'],
+  { bundle, sets }: SealedBundle,
+  descriptor: VerifiedDescriptor,
+  newSets: number,
+): ImportResult {
+  return {
+    outcome,
+    publisher: descriptor.publisher,
+    publisherKey: bundle.publisher,
+    name: descriptor.name,
+    sites: descriptor.sites.map(({ site }) => site),
+    serial: bundle.serial,
+    sets: sets.length,
+    newSets,
+  };
 }
 
 function foreign(message: string): KeyServerError {

@@ -5,7 +5,7 @@ import { all } from './storage/database.ts';
 import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
 
 export interface Overview {
-  readonly publisher: { readonly id: string; readonly serial: number } | null;
+  readonly publisher: { readonly id: string | null; readonly key: string; readonly serial: number } | null;
   readonly sets: readonly {
     readonly name: string;
     readonly site: string;
@@ -56,7 +56,7 @@ export function overview(state: KeyServerState): Overview {
     now(),
   );
   return {
-    publisher: provider ? { id: provider.publisher, serial: provider.serial } : null,
+    publisher: provider ? { id: provider.root, key: provider.publisher_key, serial: provider.serial } : null,
     sets: all(database, 'SELECT name, site, id, imported FROM sets ORDER BY site, name, imported'),
     subscribers: subscribers.map((row) => describeSubscriber(state, row)),
   };

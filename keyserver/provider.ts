@@ -4,6 +4,7 @@ import type { KeyId } from '../core/keys/key-id.ts';
 import { type Database, first } from './storage/database.ts';
 
 export interface Provider {
+  /** The root id. */
   readonly publisher: KeyId;
   /** The descriptor, byte for byte as the publisher signed it. */
   readonly descriptorBytes: Uint8Array;
@@ -12,7 +13,10 @@ export interface Provider {
 
 /** The provider's row, as the last import left it. */
 export interface ProviderRow {
-  readonly publisher: KeyId;
+  /** Key id of the publisher key. */
+  readonly publisher_key: KeyId;
+  /** The root id; `null` if the last bundle is from before publications. */
+  readonly root: KeyId | null;
   readonly workspace: string;
   readonly serial: number;
   readonly bundle_digest: string;
@@ -20,7 +24,10 @@ export interface ProviderRow {
 }
 
 export function readProviderRow(database: Database): ProviderRow | undefined {
-  return first<ProviderRow>(database, 'SELECT publisher, workspace, serial, bundle_digest, descriptor FROM provider');
+  return first<ProviderRow>(
+    database,
+    'SELECT publisher_key, root, workspace, serial, bundle_digest, descriptor FROM provider',
+  );
 }
 
 /** Reads the provider, and verifies the descriptor's signature once for every import. */
@@ -33,12 +40,12 @@ export class ProviderReader {
     this.#database = database;
   }
 
-  /** `undefined` before the first import. Whether the descriptor has expired is not looked at: readers do that. */
+  /** `undefined` before the first import since there are publications. Whether the descriptor has expired is not looked at: readers do that. */
   async read(): Promise<Provider | undefined> {
     const row = readProviderRow(this.#database);
-    if (row && row.bundle_digest !== this.#digest) {
+    if (row && row.root !== null && row.bundle_digest !== this.#digest) {
       const descriptor = await verifyDescriptor(row.descriptor, 0);
-      this.#provider = { publisher: row.publisher, descriptorBytes: row.descriptor, descriptor };
+      this.#provider = { publisher: row.root, descriptorBytes: row.descriptor, descriptor };
       this.#digest = row.bundle_digest;
     }
     return this.#provider;

@@ -20,6 +20,8 @@ export type PublishErrorCode =
   | 'key-store-missing'
   /** The key store was altered or cut. */
   | 'key-store-damaged'
+  /** The key store was made by a version that had no roots. */
+  | 'key-store-outdated'
   /** The key store asks for more work or memory than any that wispr makes: refused uncomputed. */
   | 'key-store-parameters'
   /** The key server's public key is not one. */
@@ -30,6 +32,10 @@ export type PublishErrorCode =
   | 'source-refused'
   /** Pages that name their set wrongly. */
   | 'page-refused'
+  /** Redirects that never end, or a page for what does not exist that nobody could be shown. */
+  | 'settings-refused'
+  /** The template for fallback pages is missing, or makes pages that could not be trusted. */
+  | 'template-refused'
   /** A file changed while it was being protected. */
   | 'source-changed'
   /** `publisher.index` is a database of another program. */

@@ -11,8 +11,8 @@ import { parseConfiguration } from './configuration/read.ts';
 import type { ConfigurationInput } from './configuration/schema.ts';
 import { configurationTemplate } from './configuration/template.ts';
 import { PublishError } from './errors.ts';
+import { createKeys, type NewKeys } from './keys/create-keys.ts';
 import { createFile } from './keys/file-update.ts';
-import { createKeyStore } from './keys/key-store.ts';
 import { CONFIGURATION_FILE, type Workspace, workspaceOf } from './workspace.ts';
 
 export interface InitOptions {
@@ -28,7 +28,7 @@ export interface InitOptions {
 /** What was made. */
 export interface InitResult {
   readonly workspace: Workspace;
-  /** The publisher key's id: the fingerprint that a host proof names. */
+  /** The root id: the publisher's identity, the fingerprint that a host proof names. */
   readonly publisher: KeyId;
   readonly settings: ConfigurationInput;
   /** Whether the source directory is there already. */
@@ -52,10 +52,10 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const settings = { ...guessSettings(options.url, directory), ...options.settings };
   const text = configurationTemplate(settings, relative(directory, SCHEMA_FILE).replaceAll('\\', '/'));
   parseConfiguration(text, CONFIGURATION_FILE);
-  const { bytes, publisher } = await createKeyStore(passphrase);
-  await createBoth(workspace, bytes, utf8(text));
+  const keys = await createKeys(passphrase);
+  await createFiles(workspace, keys, utf8(text));
   const sourceExists = existsSync(join(directory, settings.source));
-  return { workspace, publisher: publisher.id, settings, sourceExists };
+  return { workspace, publisher: keys.rootId, settings, sourceExists };
 }
 
 /**
@@ -69,7 +69,7 @@ export function checkInit(directory: string, url: string): void {
 }
 
 function checkNothingThere(workspace: Workspace): void {
-  for (const file of [workspace.configuration, workspace.keyStore]) {
+  for (const file of [workspace.configuration, workspace.keyStore, workspace.rootKeys]) {
     if (!existsSync(file)) continue;
     throw new PublishError('workspace-exists', `${file} exists, and nothing was changed`, {
       hint: 'go on with "wispr protect", or make the new site in a directory of its own',
@@ -111,15 +111,21 @@ function parseSiteUrl(text: string): URL {
   });
 }
 
-/** The key store first: a configuration without keys would look finished. */
-async function createBoth({ keyStore, configuration }: Workspace, keys: Uint8Array, text: Uint8Array): Promise<void> {
-  const failed = (file: string, error: unknown) =>
-    new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
-  await createFile(keyStore, keys).catch((error: unknown) => Promise.reject(failed(keyStore, error)));
-  try {
-    await createFile(configuration, text, 0o644);
-  } catch (error) {
-    await rm(keyStore, { force: true });
-    throw failed(configuration, error);
+/** The keys first: a configuration without keys would look finished. */
+async function createFiles(workspace: Workspace, { keyStore, rootKeys }: NewKeys, text: Uint8Array): Promise<void> {
+  const files = [
+    { file: workspace.rootKeys, bytes: rootKeys, mode: 0o600 },
+    { file: workspace.keyStore, bytes: keyStore, mode: 0o600 },
+    { file: workspace.configuration, bytes: text, mode: 0o644 },
+  ];
+  const created: string[] = [];
+  for (const { file, bytes, mode } of files) {
+    try {
+      await createFile(file, bytes, mode);
+      created.push(file);
+    } catch (error) {
+      await Promise.all(created.map((earlier) => rm(earlier, { force: true })));
+      throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+    }
   }
 }

@@ -4,11 +4,12 @@ import { dirname, join, resolve } from 'node:path';
 import { createFile } from '../node-support/create-file.ts';
 import { describeUnreadable, systemCode, systemReason } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
-import { MAXIMUM_KEY_STORE_LENGTH } from './keys/key-store.ts';
+import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/sealed-file.ts';
 
 /** The names of a workspace's files. */
 export const CONFIGURATION_FILE = 'wispr.json';
 const KEY_STORE_FILE = 'publisher.keys';
+const ROOT_KEYS_FILE = 'root.keys';
 const BUNDLE_FILE = 'keys.bundle';
 const INDEX_FILE = 'publisher.index';
 
@@ -21,6 +22,8 @@ export interface Workspace {
   readonly configuration: string;
   /** Encrypted under the passphrase; stays offline. */
   readonly keyStore: string;
+  /** The root key, encrypted likewise; may be kept elsewhere. */
+  readonly rootKeys: string;
   /** Sealed to the key server; handed to it, and never published. */
   readonly bundle: string;
   /** What earlier runs have written; may be lost. */
@@ -36,6 +39,7 @@ export function workspaceOf(configurationFile: string): Workspace {
     directory,
     configuration,
     keyStore: file(KEY_STORE_FILE),
+    rootKeys: file(ROOT_KEYS_FILE),
     bundle: file(BUNDLE_FILE),
     index: file(INDEX_FILE),
   };
@@ -49,7 +53,7 @@ export function workspaceOf(configurationFile: string): Workspace {
 export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array> {
   try {
     const bytes = await readFile(keyStore);
-    return bytes.subarray(0, MAXIMUM_KEY_STORE_LENGTH + 1);
+    return bytes.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
   } catch (error) {
     throw new PublishError('key-store-missing', describeUnreadable(keyStore, error), {
       cause: error,

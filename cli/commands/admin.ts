@@ -17,10 +17,16 @@ interface Options {
   readonly json?: boolean;
 }
 
+interface ImportCommand extends Options {
+  readonly newPublisherKey?: string;
+}
+
 /** `wispr admin`: what the operator does beside the running key server. */
 export function addAdminCommand(program: Command): void {
   const admin = program.command('admin').description("look after a key server's publisher, sets and subscribers");
-  addSubcommand(admin, 'import <file>', "import the publisher's sealed key bundle").action(runImport);
+  addSubcommand(admin, 'import <file>', "import the publisher's sealed key bundle")
+    .option('--new-publisher-key <id>', 'take this publisher key in place of the one that is known')
+    .action(runImport);
   addSubcommand(admin, 'list', 'show sets, subscribers, devices and accounts').action(runList);
   addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end').action(runRevoke);
 }
@@ -33,15 +39,17 @@ function addSubcommand(admin: Command, nameAndArguments: string, description: st
     .option('--json', 'print JSON');
 }
 
-async function runImport(file: string, { config: configFile, json }: Options): Promise<void> {
+async function runImport(file: string, { config: configFile, json, newPublisherKey }: ImportCommand): Promise<void> {
   const config = readConfig(configFile);
   const bytes = readBundle(file);
-  const result = await withState(config, (state) => importBundle(state, bytes, knownOrigins(state.database, config)));
+  const result = await withState(config, (state) =>
+    importBundle(state, bytes, knownOrigins(state.database, config), { newPublisherKey }),
+  );
   if (json) print(JSON.stringify(result));
   else sayImport(result);
 }
 
-function sayImport({ outcome, publisher, name, sites, serial, sets, newSets }: ImportResult): void {
+function sayImport({ outcome, publisher, publisherKey, name, sites, serial, sets, newSets }: ImportResult): void {
   if (outcome === 'unchanged') {
     say(`this bundle (serial ${serial}) is here already; nothing was changed`);
     return;
@@ -49,6 +57,7 @@ function sayImport({ outcome, publisher, name, sites, serial, sets, newSets }: I
   if (outcome === 'pinned') {
     say(`this key server now serves "${name}", and no other publisher: ${sites.join(', ')}`);
     say(`compare the publisher's fingerprint with what the publisher tells you: ${publisher}`);
+    say(`and its publisher key: ${publisherKey}`);
   }
   say(`imported serial ${serial}: ${count(sets, 'set')}, ${newSets} new`);
 }
@@ -70,7 +79,7 @@ async function runRevoke(name: string, { config: configFile, json }: Options): P
 function describeOverview({ publisher, sets, subscribers }: Overview): string {
   const lines = [
     publisher
-      ? `Publisher ${publisher.id}, bundle serial ${publisher.serial}`
+      ? `Publisher ${publisher.id ?? '(waits for a bundle with a root)'}, key ${publisher.key}, bundle serial ${publisher.serial}`
       : 'No publisher yet: wispr admin import FILE',
     '',
     `Sets (${sets.length})`,

@@ -14,7 +14,7 @@ export function addInitCommand(program: Command): void {
   program
     .command('init')
     .summary('make the keys and the configuration of a site')
-    .description('make wispr.json and publisher.keys, the key store that stays offline, in this directory')
+    .description('make wispr.json, publisher.keys and root.keys, which stay offline, in this directory')
     .argument('<url>', 'the site, such as https://news.example')
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
     .option('--json', 'print one JSON object')
@@ -30,8 +30,8 @@ async function init(url: string, { passphraseFile, json }: Options): Promise<voi
 }
 
 function asJson({ workspace, publisher, settings }: InitResult): unknown {
-  const { configuration, keyStore } = workspace;
-  return { configuration, keys: keyStore, publisher, site: settings.site };
+  const { configuration, keyStore, rootKeys } = workspace;
+  return { configuration, keys: keyStore, publisher, rootKeys, site: settings.site };
 }
 
 function describe({ workspace, publisher, settings, sourceExists }: InitResult): string {
@@ -40,12 +40,14 @@ function describe({ workspace, publisher, settings, sourceExists }: InitResult):
   return `Made for ${settings.site}:
 
   ${name(workspace.configuration).padEnd(15)} what to protect, and how. Every setting is explained there
-  ${name(workspace.keyStore).padEnd(15)} SECRET: your signing key and the keys of your sets, encrypted under your passphrase.
+  ${name(workspace.keyStore).padEnd(15)} SECRET: the keys that sign your site and the keys of your sets, encrypted under your passphrase.
                   Keep it offline, never on a web server, and keep a copy of it elsewhere: without the
-                  file and its passphrase, nobody can ever publish this site again.
+                  file and its passphrase, nobody can read or sign for your sets again.
+  ${name(workspace.rootKeys).padEnd(15)} SECRET, same passphrase: the root key, which says what the other keys are. It is needed for
+                  "wispr keys" only, about every two years: put it on a stick in a safe, and a copy elsewhere.
 
-Your publisher key is ${publisher}
-(its fingerprint; your readers' programs check that the site names it).
+Your fingerprint is ${publisher}
+(the root id, which stays yours whatever keys you change; your readers' programs check that the site names it).
 
 Next:
   1. ${put} (or change "source" in wispr.json), and look through the settings

@@ -1,10 +1,9 @@
-import { existsSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { type Progress, planSite, protectSite } from '../../publisher/protect/protect.ts';
 import { resolveRoot } from '../../publisher/site/walk.ts';
-import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
+import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { type ShownProgress, showProgress } from '../progress.ts';
 import { describeDryRun, describeProtection, describeRekey, hintsAfterProtection } from '../protection-summary.ts';
@@ -101,17 +100,4 @@ function shownBy(progress: ShownProgress | undefined): { onProgress?: (state: Pr
     onProgress: ({ stage, done, total }) =>
       progress.update({ done, total, doing: stage === 'looking' ? 'looking' : 'protecting' }),
   };
-}
-
-/** The configuration that SITE and `-c` name. */
-function locateConfiguration(site: string | undefined, config: string | undefined): string {
-  if (site !== undefined && config !== undefined) throw new UsageError('name either SITE or -c FILE, not both');
-  const named = config ?? site ?? '.';
-  if (!existsSync(named))
-    throw new UsageError(`there is no ${named}`, { hint: 'name the directory where wispr.json is' });
-  const file = statSync(named).isDirectory() ? join(named, CONFIGURATION_FILE) : named;
-  if (existsSync(file)) return file;
-  throw new UsageError(`there is no ${file}`, {
-    hint: 'run "wispr init URL" to make one, or name the directory where it is',
-  });
 }

@@ -22,7 +22,9 @@ export function concat(...parts: Uint8Array[]): Uint8Array {
 
 /** {@link concat} for lists that may be long: a call takes some hundred thousand arguments at most, and a stream may come byte by byte. */
 export function concatAll(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const whole = new Uint8Array(length);
   let offset = 0;
   for (const part of parts) {
     whole.set(part, offset);

@@ -48,7 +48,11 @@ export interface BundledSet {
 export interface KeyBundle {
   /** base64url of the signed provider descriptor. */
   readonly descriptor: string;
+  /** base64url of the publication's first root, `1.root.json`, byte for byte. */
+  readonly root: string;
   readonly sets: readonly BundledSet[];
+  /** base64url of the Ed25519 seed of the timestamp role. Left out where the publisher signs timestamps itself. */
+  readonly timestampKey?: string;
 }
 
 interface BundleHeader {
@@ -68,6 +72,7 @@ interface BundleHeader {
 /** What a bundle says once it is opened. */
 export interface OpenedBundle extends KeyBundle {
   readonly issued: number;
+  /** Key id of the publisher key that signed the bundle. */
   readonly publisher: KeyId;
   readonly serial: number;
   readonly workspace: string;
@@ -121,7 +126,8 @@ function checkRecipient(publicKey: Uint8Array): void {
 }
 
 /**
- * Opens a bundle at the key server: steps B1 to B4. The caller compares publisher, workspace and serial with what it knows, step B5.
+ * Opens a bundle at the key server: steps B1 to B4. The caller verifies the
+ * descriptor, and compares publisher, root, workspace and serial with what it knows, steps B5 and B6.
  *
  * @throws KeyError `bundle-malformed`, `bundle-signature`, `bundle-recipient`, `bundle-unreadable`
  */
@@ -186,8 +192,11 @@ function parseBundleHeader(bytes: Uint8Array): { header: BundleHeader; publisher
 }
 
 function isKeyBundle(value: Json | undefined): value is JsonObject & KeyBundle {
-  if (!isJsonObject(value) || !hasMembers(value, ['descriptor', 'sets']) || !Array.isArray(value.sets)) return false;
-  return fromBase64url(value.descriptor) !== undefined && value.sets.every(isBundledSet);
+  if (!isJsonObject(value) || !hasMembers(value, ['descriptor', 'root', 'sets'], ['timestampKey'])) return false;
+  const { descriptor, root, sets, timestampKey } = value;
+  if (timestampKey !== undefined && fromBase64url(timestampKey, KEY_LENGTH) === undefined) return false;
+  const texts = fromBase64url(descriptor) !== undefined && fromBase64url(root) !== undefined;
+  return texts && Array.isArray(sets) && sets.every(isBundledSet);
 }
 
 function isBundledSet(value: Json): boolean {

@@ -3,7 +3,7 @@ import { fromBase64url } from '../encoding/base64url.ts';
 import { canonicalJson, hasMembers, isJsonObject, type Json, type JsonObject } from '../encoding/canonical-json.ts';
 import { isOrigin, isSite } from '../site/site.ts';
 import { KeyError } from './errors.ts';
-import { KEY_LENGTH, type KeyId, keyIdOf } from './key-id.ts';
+import { isKeyId, KEY_LENGTH, type KeyId } from './key-id.ts';
 import { MESSAGE_LIMITS } from './limits.ts';
 import { isSignedBy, parseMessage, signMessage } from './sealed-message.ts';
 
@@ -25,20 +25,22 @@ export interface ProviderDescriptor {
   readonly keyServer: string;
   /** What the publisher calls itself; shown to readers, proves nothing. */
   readonly name: string;
-  /** base64url of the publisher's Ed25519 public key. */
+  /** base64url of the Ed25519 public key under which objects and this descriptor are signed; it may change. */
   readonly publisherKey: string;
+  /** The root id: base64url of SHA-256 of the publication's first root. The publisher's identity, which never changes. */
+  readonly root: KeyId;
   readonly sites: readonly SiteDescription[];
 }
 
 /** A descriptor whose signature was checked under the key that it names. */
 export interface VerifiedDescriptor extends ProviderDescriptor {
-  /** Key id of {@link ProviderDescriptor.publisherKey}: what a host proof must name. */
+  /** The publisher's identity, {@link ProviderDescriptor.root}: what a host proof must name. */
   readonly publisher: KeyId;
   readonly publisherKeyBytes: Uint8Array;
 }
 
 const LABEL = 'wispr/1 provider descriptor';
-const MEMBERS = ['expires', 'issued', 'keyServer', 'name', 'publisherKey', 'signature', 'sites'];
+const MEMBERS = ['expires', 'issued', 'keyServer', 'name', 'publisherKey', 'root', 'signature', 'sites'];
 const MAXIMUM_SITES = 16;
 const MAXIMUM_CONTENT_HOSTS = 8;
 
@@ -58,7 +60,7 @@ export function encodeDescriptor(descriptor: ProviderDescriptor, publisherSecret
 }
 
 /**
- * Verifies a descriptor under the key that it names itself: steps D1 to D3. Whether that key may speak for a site, step D4, is the host
+ * Verifies a descriptor under the key that it names itself: steps D1 to D3. Whether that publisher may speak for a site, step D4, is the host
  * proof's matter.
  *
  * @param now - seconds since 1970
@@ -81,12 +83,12 @@ export async function verifyDescriptor(bytes: Uint8Array, now: number): Promise<
       `the descriptor expired on ${expired}; this machine's clock says ${new Date(now * 1000).toISOString()}`,
     );
   }
-  return { ...descriptor, publisher: await keyIdOf('publisher', key), publisherKeyBytes: key };
+  return { ...descriptor, publisher: descriptor.root, publisherKeyBytes: key };
 }
 
 /** Checks the form; returns the publisher's public key. */
 function checkForm(message: JsonObject): Uint8Array {
-  const { expires, issued, keyServer, name, publisherKey, sites } = message;
+  const { expires, issued, keyServer, name, publisherKey, root, sites } = message;
   if (!hasMembers(message, MEMBERS)) throw malformed('members missing or unknown');
   if (typeof expires !== 'number' || typeof issued !== 'number') throw malformed('issued or expires');
   if (!isOrigin(keyServer, { allowLoopback: true })) throw malformed('keyServer is not an HTTPS origin');
@@ -97,6 +99,7 @@ function checkForm(message: JsonObject): Uint8Array {
     throw malformed('a site stands twice');
   const key = fromBase64url(publisherKey, KEY_LENGTH);
   if (key === undefined) throw malformed('publisherKey');
+  if (!isKeyId(root)) throw malformed('root is not the id of a root');
   return key;
 }
 

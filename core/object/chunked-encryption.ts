@@ -24,11 +24,21 @@ async function deriveMessageKeys(inputKey: Uint8Array, salt: Uint8Array, context
   return { key: derived.subarray(0, 32), baseNonce: derived.subarray(32, 44), commitment: derived.subarray(44) };
 }
 
+/** Random bytes that no salt was taken from yet. To ask the system for many at once costs as much as to ask for a few. */
+let unusedSalts: Uint8Array = new Uint8Array(0);
+
+function drawSalt(): Uint8Array {
+  if (unusedSalts.length < SALT_LENGTH) unusedSalts = randomBytes(128 * SALT_LENGTH);
+  const salt = unusedSalts.slice(0, SALT_LENGTH);
+  unusedSalts = unusedSalts.subarray(SALT_LENGTH);
+  return salt;
+}
+
 /** A fresh message: its keys, and the prefix that stands before its chunks. The salt is random, always. */
 export async function beginMessage(
   inputKey: Uint8Array,
   context: Uint8Array,
-  salt: Uint8Array = randomBytes(SALT_LENGTH),
+  salt: Uint8Array = drawSalt(),
 ): Promise<{ keys: MessageKeys; prefix: Uint8Array }> {
   const keys = await deriveMessageKeys(inputKey, salt, context);
   return { keys, prefix: concat(salt, keys.commitment) };

@@ -18,7 +18,8 @@ export interface Metadata {
 export type ContentCoding = 'br' | 'gzip';
 
 /** The response headers that a publisher can sign, besides those that have members of their own. */
-const SIGNED_HEADERS = [
+export const SIGNED_HEADERS = [
+  'cache-control',
   'content-disposition',
   'content-language',
   'content-security-policy',
@@ -27,7 +28,11 @@ const SIGNED_HEADERS = [
   'referrer-policy',
 ] as const;
 
+export type SignedHeader = (typeof SIGNED_HEADERS)[number];
+
 const VISIBLE_ASCII = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+/** A lifetime, and nothing else: who may store a document is not the publisher's to widen. */
+const CACHE_CONTROL = /^max-age=(?:0|[1-9][0-9]{0,8})(?:, immutable)?$/;
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(?: ?; ?[\x20-\x7e]+)?$/;
 
 /** Whether `value` has the shape and the bounds of {@link Metadata}. */
@@ -53,9 +58,12 @@ function isMediaType(value: Json | undefined): boolean {
 }
 
 function isHeaders(value: Json): boolean {
-  return isJsonObject(value) && hasMembers(value, [], SIGNED_HEADERS) && Object.values(value).every(isHeaderValue);
+  if (!isJsonObject(value) || !hasMembers(value, [], SIGNED_HEADERS)) return false;
+  return Object.entries(value).every(([name, text]) => isSignedHeaderValue(name, text));
 }
 
-function isHeaderValue(value: Json): boolean {
-  return typeof value === 'string' && value.length <= LIMITS.headerValueLength && VISIBLE_ASCII.test(value);
+/** Whether `value` can be signed as the response header `name`, which is one of {@link SIGNED_HEADERS}. */
+export function isSignedHeaderValue(name: string, value: Json): value is string {
+  if (typeof value !== 'string' || value.length > LIMITS.headerValueLength || !VISIBLE_ASCII.test(value)) return false;
+  return name !== 'cache-control' || CACHE_CONTROL.test(value);
 }

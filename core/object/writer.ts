@@ -8,7 +8,7 @@ import { ByteReader } from '../encoding/byte-reader.ts';
 import { concatAll, equalBytes } from '../encoding/bytes.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
 import { beginMessage } from './chunked-encryption.ts';
-import { blockCount, chooseBlockChunks, encryptedPayloadLength, type PayloadShape } from './geometry.ts';
+import { blockCount, blockRange, chooseBlockChunks, encryptedPayloadLength, type PayloadShape } from './geometry.ts';
 import { encodeHead, headLength } from './head.ts';
 import { encodeHeader, type Header, payloadShape } from './header.ts';
 import { encodeMessageFront, payloadContext } from './message.ts';
@@ -43,7 +43,7 @@ export async function publisherIdentity(pair: KeyPair): Promise<PublisherIdentit
 const DIGEST_LENGTH = 32;
 const ANY_DIGEST = toBase64url(new Uint8Array(DIGEST_LENGTH));
 
-/** Makes one object: first the payload, by {@link blocks}, {@link blocksOf} or {@link plan}, then {@link head}. */
+/** Makes one object: first the payload, by {@link blocks} or by {@link plan}, then {@link head}; or all at once by {@link encode}. */
 export class ObjectWriter {
   /** Bytes of the head: where the payload begins in the object. */
   readonly headLength: number;
@@ -109,21 +109,23 @@ export class ObjectWriter {
   }
 
   /**
-   * The payload of content that is in memory, as {@link blocks} gives it.
+   * The whole object of content that is in memory: head and payload, or a signed document's head alone.
    *
+   * @param memory - for the object, if it is large enough; whoever makes many objects saves fresh memory for each
    * @throws RangeError if the content has another length than it was said to have
    */
-  async blocksOf(content: Uint8Array): Promise<Uint8Array[]> {
+  async encode(content: Uint8Array, memory?: Uint8Array): Promise<Uint8Array> {
     if (content.length !== this.#options.metadata.contentLength) throw new RangeError('the content has another length');
     const plan = await this.plan();
-    const blocks: Uint8Array[] = [];
+    const length = this.headLength + (plan.message ? this.payloadLength : 0);
+    const object = memory && memory.length >= length ? memory.subarray(0, length) : new Uint8Array(length);
     for (let index = 0; index < blockCount(this.#shape); index++) {
       const { start, end } = contentOfBlock(plan, index);
-      const block = await sealBlock(plan, index, content.subarray(start, end));
-      this.#digests.push(await sha256(block));
-      blocks.push(block);
+      const target = object.subarray(this.headLength + blockRange(this.#shape, index).start);
+      this.#digests.push(await sha256(await sealBlock(plan, index, content.subarray(start, end), target)));
     }
-    return blocks;
+    object.set(await this.head());
+    return object;
   }
 
   /**
@@ -138,10 +140,7 @@ export class ObjectWriter {
   }
 }
 
-/** Makes a whole object in memory: head and payload, or, without a set key, the head alone. */
-export async function encodeObject(options: ObjectOptions, content: Uint8Array): Promise<Uint8Array> {
-  const writer = new ObjectWriter(options);
-  const payload = await writer.blocksOf(content);
-  const head = await writer.head();
-  return options.set ? concatAll([head, ...payload]) : head;
+/** Makes a whole object in memory: see {@link ObjectWriter.encode}. */
+export function encodeObject(options: ObjectOptions, content: Uint8Array): Promise<Uint8Array> {
+  return new ObjectWriter(options).encode(content);
 }

@@ -1,5 +1,5 @@
 /** The primitives on node:crypto. */
-import { createCipheriv, createDecipheriv, createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import {
   type ChunkKeys,
   chunkNonce,
@@ -15,7 +15,7 @@ export * from './sodium.ts';
 const CIPHER = 'aes-256-gcm';
 const NO_DATA = new Uint8Array(0);
 
-export const sha256: Primitives['sha256'] = async (data) => createHash('sha256').update(data).digest();
+export const sha256: Primitives['sha256'] = async (data) => hash('sha256', data, 'buffer');
 
 export const hmacSha256: Primitives['hmacSha256'] = async (key, data) =>
   createHmac('sha256', key).update(data).digest();

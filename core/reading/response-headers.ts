@@ -4,12 +4,15 @@ import type { Metadata } from '../object/metadata.ts';
 
 /**
  * The response headers of an opened document: the signed ones and no others. The content host's own are never passed on.
- * `Content-Length` is that of the content as carried; a door that undoes the content coding leaves both out.
+ * `Content-Length` is that of the content as carried; a door that undoes the content coding leaves both out. A lifetime that
+ * is signed holds for the reader's own browser: `private`, so that no shared cache keeps what was decrypted.
  */
 export async function signedResponseHeaders(head: Head, metadata: Metadata): Promise<Record<string, string>> {
   const { contentCoding, contentLength, headers, lastModified, mediaType } = metadata;
+  const lifetime = headers?.['cache-control'];
   return {
     ...headers,
+    ...(lifetime !== undefined && { 'cache-control': `private, ${lifetime}` }),
     'content-type': mediaType,
     'content-length': String(contentLength),
     ...(contentCoding && { 'content-encoding': contentCoding, vary: 'accept-encoding' }),

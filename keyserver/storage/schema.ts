@@ -96,6 +96,49 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX sessions_subscriber ON sessions (subscriber);
   CREATE INDEX sessions_expires ON sessions (expires);
   `,
+  `
+  -- The publisher's identity is the id of its first root; the key that signs bundles and objects is pinned beside it. A provider from before
+  -- publications has no root until its next bundle.
+  ALTER TABLE provider RENAME COLUMN publisher TO publisher_key;
+  ALTER TABLE provider ADD COLUMN root TEXT;
+  ALTER TABLE provider ADD COLUMN first_root BLOB;
+
+  -- For publishing from afar. Only the digest of a token is here.
+  CREATE TABLE tokens (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    token_hash BLOB NOT NULL UNIQUE,
+    created INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    last_used INTEGER
+  ) STRICT;
+
+  -- The seed of the timestamp role, as the last bundle brought it. No row: the publisher signs timestamps itself.
+  CREATE TABLE timestamp_key (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    key_id TEXT NOT NULL,
+    sealed BLOB NOT NULL
+  ) STRICT;
+
+  -- The chain of roots, each as its publisher signed it.
+  CREATE TABLE roots (version INTEGER PRIMARY KEY, metadata BLOB NOT NULL) STRICT;
+
+  -- The timestamp that counts, and when the roles expire that its publisher told of.
+  CREATE TABLE publication (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    timestamp BLOB NOT NULL,
+    expiries TEXT NOT NULL,
+    signed INTEGER NOT NULL
+  ) STRICT;
+
+  -- What lies where timestamps are pushed to.
+  CREATE TABLE pushes (
+    target TEXT PRIMARY KEY,
+    version INTEGER,
+    succeeded INTEGER,
+    failed INTEGER
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Marks a database as a key server's in its header: "wspk". A reader's has another. */

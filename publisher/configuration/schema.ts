@@ -3,12 +3,7 @@ import { z } from 'zod';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
 import { PLACEHOLDERS, placeholdersIn } from '../site/placeholders.ts';
 import { isSetName, SET_NAME_FORM } from '../site/set-name.ts';
-
-const pattern = z
-  .string()
-  .min(1)
-  .max(1024)
-  .meta({ description: 'Paths inside the source, such as "style.css", "front/**" or "*.svg".' });
+import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
 
 const secureOrigin = (example: string) =>
   z
@@ -101,13 +96,34 @@ export const configurationSchema = z
           .union([z.int().min(0).max(3600), z.literal('never')], { error: 'must be 0 to 3600 seconds, or "never"' })
           .default(1)
           .meta({ description: 'Seconds until a fallback page leads to the reading site by itself, or "never".' }),
+        template: z.string().min(1).optional().meta({
+          description:
+            'A file with an eta template for fallback pages, relative to this file; wispr has one of its own.',
+        }),
       })
       .prefault({}),
+    headers,
+    redirects,
+    cleanUrls: z.boolean().default(false).meta({ description: 'Whether /about stands for /about.html.' }),
+    notFound,
+    freshness,
+    padding: z.enum(['none', 'padme']).default('none').meta({
+      description: '"padme" hides the exact lengths of documents, for at most 12 % more bytes.',
+    }),
+    publish: z.string().min(1).optional().meta({
+      description: 'Where `wispr publish` puts the site: a directory, relative to this file, or s3://BUCKET/PREFIX.',
+    }),
+    keyServerTokenFile: z.string().min(1).optional().meta({
+      description: 'The file with the publishing token of your key server, relative to this file.',
+    }),
     recipient: z
       .string()
       .min(1)
       .default('keyserver.pub')
       .meta({ description: "The file with your key server's public key, relative to this file." }),
+    timestampBy: z.enum(['keyserver', 'publisher']).default('keyserver').meta({
+      description: '"publisher": the key server is not given the timestamp key, and you run "wispr timestamp" by cron.',
+    }),
   })
   .superRefine(({ site, reading, content }, context) => {
     const origins = typeof content === 'string' ? [content] : content;
@@ -115,6 +131,14 @@ export const configurationSchema = z
     if (!origins.includes(reading) && (hostname !== site || isLoopback(site))) return;
     const message = `must be on another host than the site: a fallback page on ${site} would lead to itself`;
     context.addIssue({ code: 'custom', path: ['reading'], message });
+  })
+  .superRefine(({ site, redirects: list }, context) => {
+    for (const [index, { to }] of list.entries()) {
+      const url = destinationOf(to);
+      if (!URL.canParse(url) || new URL(url).hostname !== site) continue;
+      const message = `must be a path: with the host ${site} it would lead readers out of their Reader`;
+      context.addIssue({ code: 'custom', path: ['redirects', index, 'to'], message });
+    }
   });
 
 /** `wispr.json`, checked, with every default filled in. */
@@ -128,7 +152,7 @@ export function configurationJsonSchema(): unknown {
   return {
     ...z.toJSONSchema(configurationSchema, { io: 'input' }),
     title: 'wispr.json',
-    description: 'How `wispr protect` protects a site.',
+    description: 'How `wispr protect` and `wispr publish` treat a site.',
     allowComments: true,
     allowTrailingCommas: true,
   };

@@ -9,7 +9,9 @@ import { type ConfigurationInput, DEFAULT_SET } from './schema.ts';
 export function configurationTemplate(settings: ConfigurationInput, schema: string): string {
   const value = (member: keyof ConfigurationInput, otherwise?: unknown) =>
     JSON.stringify(settings[member] ?? otherwise, null, 2).replaceAll('\n', '\n  ');
-  return `// How "wispr protect" protects this site. Comments are allowed in this file.
+  const optional = (member: keyof ConfigurationInput, example: string) =>
+    settings[member] === undefined ? `// "${member}": ${JSON.stringify(example)},` : `"${member}": ${value(member)},`;
+  return `// How "wispr protect" and "wispr publish" treat this site. Comments are allowed in this file.
 // What is secret lies in publisher.keys beside it, encrypted under your passphrase: keep that file offline, and a copy of it.
 {
   "$schema": ${JSON.stringify(schema)},
@@ -46,11 +48,38 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   // "beside": a page's protected object lies beside its fallback page. "html": inside it, for hosts with one file per URL.
   "carrier": ${value('carrier', 'beside')},
 
-  // Seconds until a fallback page leads to the reading site by itself, or "never".
+  // Fallback pages, for browsers without a Reader: seconds until they lead to the reading site by themselves, or "never".
+  // "template": a file of your own to make them from (docs/publishing.md says what it may hold).
   "fallback": ${value('fallback', { redirectAfter: 1 })},
 
+  // Response headers, signed with each document; of several rules the last that fits wins, for each header by itself:
+  //   { "path": "**/*.html", "set": { "Content-Security-Policy": "default-src 'self'", "Cache-Control": "max-age=600" } }
+  "headers": ${value('headers', [])},
+
+  // From addresses that have no document any more: { "from": "/old.html", "to": "/new.html", "status": 301 }
+  "redirects": ${value('redirects', [])},
+  // Whether /about stands for /about.html.
+  "cleanUrls": ${value('cleanUrls', false)},
+  // The page that is shown where there is none. If this is left out, 404.html, where the site has it. It has to be public.
+  ${optional('notFound', '404.html')}
+
+  // For how many hours a publication counts as fresh after your key server has confirmed it, and for how many days after that
+  // readers still see it, with a word about when it was last confirmed.
+  "freshness": ${value('freshness', { hours: 48, graceDays: 14 })},
+
+  // "padme" hides the exact lengths of documents, for at most 12 % more bytes.
+  "padding": ${value('padding', 'none')},
+
+  // Where "wispr publish" puts the site, a directory or s3://BUCKET/PREFIX; and the file with your key server's publishing token.
+  ${optional('publish', 's3://news-example')}
+  ${optional('keyServerTokenFile', 'keyserver.token')}
+
   // Your key server's public key: it prints where it lies when it starts for the first time. Put a copy here.
-  "recipient": ${value('recipient', 'keyserver.pub')}
+  "recipient": ${value('recipient', 'keyserver.pub')},
+
+  // Who confirms every hour that what readers see is current: "keyserver", which is given the timestamp key for it, or
+  // "publisher": you run "wispr timestamp" by cron.
+  "timestampBy": ${value('timestampBy', 'keyserver')}
 }
 `;
 }

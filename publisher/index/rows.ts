@@ -44,6 +44,13 @@ export interface IndexedDocument {
   readonly contentBin: number | undefined;
 }
 
+/** Which files a document has. */
+export type IndexedFiles = Pick<IndexedDocument, 'id' | 'path' | 'head' | 'content' | 'form' | 'placed'>;
+
+/** What a document was written from, and how. */
+export type IndexedDecision = IndexedFiles &
+  Pick<IndexedDocument, 'identity' | 'pageSet' | 'setName' | 'setId' | 'options'>;
+
 /** A document that is to be written. */
 export interface Task {
   readonly path: string;

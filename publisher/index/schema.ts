@@ -44,7 +44,7 @@ CREATE TABLE role (
   expires INTEGER NOT NULL         -- seconds since 1970
 ) STRICT, WITHOUT ROWID;
 
--- Since when a set has its key.
+-- Since when a set has its key: the key store says it too, but only to who knows the passphrase.
 CREATE TABLE set_key (id TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -70,5 +70,6 @@ CREATE TEMP TABLE task (
   options TEXT NOT NULL,
   form TEXT NOT NULL
 );
+CREATE INDEX temp.task_path ON task (path);
 CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
 `;

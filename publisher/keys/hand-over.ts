@@ -12,7 +12,7 @@ import { describeUnreadable, systemCode } from '../../node-support/system-error.
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { Workspace } from '../workspace.ts';
-import type { KeyStoreContents } from './key-store.ts';
+import type { KeyStoreContents, OpenKeyStore } from './key-store.ts';
 
 /** A set key with its names. */
 export interface NamedSet {
@@ -55,7 +55,11 @@ export async function readRecipient(file: string): Promise<Uint8Array | undefine
 }
 
 /** The signed provider descriptor. */
-export function makeDescriptor(configuration: Configuration, publisher: PublisherIdentity, now: number): Uint8Array {
+export function makeDescriptor(
+  configuration: Configuration,
+  { publisher, rootId }: Pick<OpenKeyStore, 'publisher' | 'rootId'>,
+  now: number,
+): Uint8Array {
   const { site, name = site, content, reading, keyServer } = configuration;
   const descriptor = {
     expires: now + DESCRIPTOR_VALIDITY,
@@ -63,14 +67,19 @@ export function makeDescriptor(configuration: Configuration, publisher: Publishe
     keyServer,
     name,
     publisherKey: toBase64url(publisher.publicKey),
+    root: rootId,
     sites: [{ content: typeof content === 'string' ? [content] : content, reading, site }],
   };
   return encodeDescriptor(descriptor, publisher.secretKey);
 }
 
-/** The key bundle with the serial that `contents` says, sealed to `recipient`. */
+/**
+ * The key bundle with the serial that `contents` says, sealed to `recipient`. It has the timestamp key in it where the key server is to sign
+ * timestamps.
+ */
 export async function makeBundle(
-  { descriptor, sets, site }: { descriptor: Uint8Array; sets: readonly NamedSet[]; site: string },
+  { descriptor, sets }: { descriptor: Uint8Array; sets: readonly NamedSet[] },
+  { site, timestampBy }: Pick<Configuration, 'site' | 'timestampBy'>,
   contents: KeyStoreContents,
   publisher: PublisherIdentity,
   recipient: Uint8Array,
@@ -78,5 +87,12 @@ export async function makeBundle(
 ): Promise<Uint8Array> {
   const bundled: BundledSet[] = sets.map(({ id, key, name }) => ({ id, key: toBase64url(key), name, site }));
   const about = { issued: now, serial: contents.serial, workspace: toBase64url(contents.workspace) };
-  return encodeBundle({ descriptor: toBase64url(descriptor), sets: bundled }, about, recipient, publisher);
+  const [firstRoot = new Uint8Array(0)] = contents.roots;
+  const payload = {
+    descriptor: toBase64url(descriptor),
+    root: toBase64url(firstRoot),
+    sets: bundled,
+    ...(timestampBy === 'keyserver' && { timestampKey: toBase64url(contents.seeds.timestamp) }),
+  };
+  return encodeBundle(payload, about, recipient, publisher);
 }

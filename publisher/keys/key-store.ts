@@ -1,52 +1,46 @@
 /**
- * The publisher's key store, `publisher.keys`: everything secret, encrypted under a passphrase. It stays offline.
- *
- *   canonical JSON { argon2id, digest, sealed, version }
- *   sealed = C2SP chunked-encryption, Cobblestone-256, under Argon2id(passphrase), of canonical JSON { publisherSeed, serial, sets, workspace }
- *
- * `digest` is of all other members: it tells a damaged file from a wrong passphrase, and proves nothing else.
+ * The publisher's key store, `publisher.keys`: everything secret but the root key, encrypted under a passphrase (sealed-file.ts). It stays
+ * offline, unless the machine that publishes is to do so without anybody's help.
  */
-import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
+import { ed25519KeyPair } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
-import {
-  canonicalJson,
-  hasMembers,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  parseCanonicalJson,
-} from '../../core/encoding/canonical-json.ts';
-import { KEY_LENGTH } from '../../core/keys/key-id.ts';
-import { openMessage, sealMessage } from '../../core/object/chunked-encryption.ts';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core/encoding/canonical-json.ts';
+import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import { type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
-import {
-  ARGON2ID_SALT_LENGTH,
-  type Argon2idParameters,
-  areArgon2idParameters,
-  keyFromPassphrase,
-  recommendedParameters,
-} from '../../node-support/argon2id.ts';
-import { PublishError } from '../errors.ts';
+import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { damagedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
-/** The bytes of the largest key store that is read. */
-export const MAXIMUM_KEY_STORE_LENGTH = 16 * 1024 * 1024;
-
-/** Characters of the shortest passphrase that is taken for a new key store. */
-const MINIMUM_PASSPHRASE_LENGTH = 8;
-
-const VERSION = 'wispr key store 1';
-const CONTEXT = lengthPrefixed(utf8(VERSION));
 const WORKSPACE_LENGTH = 16;
+
+export const KEY_STORE_KIND: SealedKind = {
+  version: 'wispr key store 2',
+  outdated: ['wispr key store 1'],
+  name: 'publisher.keys',
+};
+
+/** The roles whose keys a key store holds. */
+export const ONLINE_ROLES = ['targets', 'snapshot', 'timestamp'] as const;
+export type OnlineRole = (typeof ONLINE_ROLES)[number];
 
 /** What a key store holds. */
 export interface KeyStoreContents {
+  /** Seeds of role keys that were made for a root which is still to be signed by others. */
+  readonly pending: readonly Uint8Array[];
   /** Version of the last publication whose metadata may have been written; 0 before the first. */
   readonly publication: number;
-  /** Seed of the publisher's Ed25519 key. */
+  /** Seed of the publisher key, the Ed25519 key under which objects and descriptor are signed. */
   readonly publisherSeed: Uint8Array;
+  /** `1.root.json` and its successors, byte for byte, in their order. */
+  readonly roots: readonly Uint8Array[];
+  /** Seeds of this workspace's keys for roles. */
+  readonly seeds: Readonly<Record<OnlineRole, Uint8Array>>;
   /** Serial of the last key bundle. */
   readonly serial: number;
+  /** When each set got its key, in seconds since 1970, by the name of the set; {@link OpenKeyStore.seal} keeps it. */
+  readonly setsSince: ReadonlyMap<string, number>;
   /** Set keys by the name of the set. */
   readonly sets: ReadonlyMap<string, Uint8Array>;
   /** 16 random bytes that name this workspace to its key server. */
@@ -56,115 +50,110 @@ export interface KeyStoreContents {
 /** An opened key store. */
 export interface OpenKeyStore {
   readonly contents: KeyStoreContents;
+  /** The publisher key. */
   readonly publisher: PublisherIdentity;
+  /** Who signs metadata here. */
+  readonly signers: Readonly<Record<OnlineRole, RoleSigner>>;
+  /** The publisher's identity. */
+  readonly rootId: KeyId;
+  readonly roots: readonly Uint8Array[];
   /** The bytes of the file that holds `contents`, under the same passphrase. */
   seal(contents: KeyStoreContents): Promise<Uint8Array>;
 }
 
 /**
- * Makes the bytes of a new key store with a new publisher key in it.
- *
- * @throws PublishError `passphrase-too-short`
- */
-export async function createKeyStore(passphrase: string): Promise<{ bytes: Uint8Array; publisher: PublisherIdentity }> {
-  if ([...passphrase].length < MINIMUM_PASSPHRASE_LENGTH) {
-    throw new PublishError(
-      'passphrase-too-short',
-      `the passphrase has fewer than ${MINIMUM_PASSPHRASE_LENGTH} characters`,
-      {
-        typed: true,
-        hint: 'four or five unrelated words are easy to remember and hard to guess',
-      },
-    );
-  }
-  const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
-  const publisherSeed = randomBytes(KEY_LENGTH);
-  const contents = {
-    publication: 0,
-    publisherSeed,
-    serial: 0,
-    sets: new Map(),
-    workspace: randomBytes(WORKSPACE_LENGTH),
-  };
-  const bytes = await seal(contents, await keyFromPassphrase(passphrase, parameters), parameters);
-  return { bytes, publisher: await publisherIdentity(ed25519KeyPair(publisherSeed)) };
-}
-
-/**
  * Opens a key store.
  *
- * @throws PublishError `key-store-damaged`, `key-store-parameters`, `passphrase-wrong`
+ * @throws PublishError `key-store-damaged`, `key-store-outdated`, `key-store-parameters`, `passphrase-wrong`
  */
 export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promise<OpenKeyStore> {
-  const { parameters, sealed } = await parseKeyStore(bytes);
-  const key = await keyFromPassphrase(passphrase, parameters);
-  const message = await openMessage(key, CONTEXT, sealed);
-  if (message === undefined) throw new PublishError('passphrase-wrong', 'the passphrase does not open publisher.keys');
-  const contents = parseContents(parseCanonicalJson(message));
-  const publisher = await publisherIdentity(ed25519KeyPair(contents.publisherSeed));
-  return { contents, publisher, seal: (changed) => seal(changed, key, parameters) };
+  const file = await openSealedFile(KEY_STORE_KIND, bytes, passphrase);
+  const contents = parseContents(file.content);
+  const [first = new Uint8Array(0)] = contents.roots;
+  const signer = (role: OnlineRole) => roleSigner(ed25519KeyPair(contents.seeds[role]));
+  return {
+    contents,
+    publisher: await publisherIdentity(ed25519KeyPair(contents.publisherSeed)),
+    signers: {
+      targets: await signer('targets'),
+      snapshot: await signer('snapshot'),
+      timestamp: await signer('timestamp'),
+    },
+    rootId: await rootIdOf(first),
+    roots: contents.roots,
+    seal: (changed) => file.seal(encodeContents({ ...changed, setsSince: dateSets(contents, changed) })),
+  };
 }
 
-async function seal(contents: KeyStoreContents, key: Uint8Array, argon2id: Argon2idParameters): Promise<Uint8Array> {
-  const message = canonicalJson({
+/** The content of the file, before it is sealed. */
+export function encodeContents(contents: KeyStoreContents): JsonObject {
+  const { seeds } = contents;
+  return {
+    pending: contents.pending.map(toBase64url),
     publication: contents.publication,
     publisherSeed: toBase64url(contents.publisherSeed),
+    roots: contents.roots.map(toBase64url),
+    seeds: Object.fromEntries(ONLINE_ROLES.map((role) => [role, toBase64url(seeds[role])])),
     serial: contents.serial,
-    sets: Array.from(contents.sets, ([name, setKey]) => ({ key: toBase64url(setKey), name })),
+    sets: Array.from(contents.sets, ([name, key]) => {
+      return { key: toBase64url(key), name, since: contents.setsSince.get(name) ?? 0 };
+    }),
     workspace: toBase64url(contents.workspace),
-  });
-  const sealed = toBase64url(await sealMessage(key, CONTEXT, message));
-  const store = { argon2id: { ...argon2id }, sealed, version: VERSION };
-  return canonicalJson({ ...store, digest: await digestOf(store) });
+  };
 }
 
-/** Everything that is done before the password hash. */
-async function parseKeyStore(bytes: Uint8Array): Promise<{ parameters: Argon2idParameters; sealed: Uint8Array }> {
-  const store = bytes.length <= MAXIMUM_KEY_STORE_LENGTH ? parseCanonicalJson(bytes) : undefined;
-  if (!isJsonObject(store) || !hasMembers(store, ['argon2id', 'digest', 'sealed', 'version'])) throw damaged();
-  const { digest, ...rest } = store;
-  const parameters = rest.argon2id;
-  if (!areArgon2idParameters(parameters)) throw outOfBounds();
-  const sealed = fromBase64url(rest.sealed);
-  if (sealed === undefined || rest.version !== VERSION || digest !== (await digestOf(rest))) throw damaged();
-  return { parameters, sealed };
+/** A set keeps its date as long as it keeps its key. */
+function dateSets(before: KeyStoreContents, { sets }: KeyStoreContents): Map<string, number> {
+  const now = nowInSeconds();
+  const dateOf = (name: string, key: Uint8Array) => {
+    const known = before.sets.get(name);
+    return (known && equalBytes(known, key) && before.setsSince.get(name)) || now;
+  };
+  return new Map(Array.from(sets, ([name, key]) => [name, dateOf(name, key)]));
 }
+
+const MEMBERS = ['pending', 'publication', 'publisherSeed', 'roots', 'seeds', 'serial', 'sets', 'workspace'];
 
 function parseContents(value: Json | undefined): KeyStoreContents {
-  if (!isJsonObject(value) || !hasMembers(value, ['publisherSeed', 'serial', 'sets', 'workspace'], ['publication']))
-    throw damaged();
-  const publisherSeed = fromBase64url(value.publisherSeed, KEY_LENGTH);
-  const workspace = fromBase64url(value.workspace, WORKSPACE_LENGTH);
-  const { publication = 0, serial, sets } = value;
-  if (
-    !publisherSeed ||
-    !workspace ||
-    typeof serial !== 'number' ||
-    typeof publication !== 'number' ||
-    !Array.isArray(sets)
-  )
-    throw damaged();
-  return { publication, publisherSeed, serial, sets: new Map(sets.map(parseSet)), workspace };
+  if (!isJsonObject(value) || !hasMembers(value, MEMBERS)) throw damaged();
+  const { pending, publication, publisherSeed, roots, seeds, serial, sets, workspace } = value;
+  if (!isJsonObject(seeds) || !hasMembers(seeds, [...ONLINE_ROLES]) || !Array.isArray(sets)) throw damaged();
+  const parsed = sets.map(parseSet);
+  const chain = parseList(roots);
+  if (chain.length === 0 || typeof publication !== 'number' || typeof serial !== 'number') throw damaged();
+  return {
+    pending: parseList(pending, KEY_LENGTH),
+    publication,
+    publisherSeed: parseBytes(publisherSeed, KEY_LENGTH),
+    roots: chain,
+    seeds: {
+      targets: parseBytes(seeds.targets, KEY_LENGTH),
+      snapshot: parseBytes(seeds.snapshot, KEY_LENGTH),
+      timestamp: parseBytes(seeds.timestamp, KEY_LENGTH),
+    },
+    serial,
+    setsSince: new Map(parsed.map(({ name, since }) => [name, since])),
+    sets: new Map(parsed.map(({ name, key }) => [name, key])),
+    workspace: parseBytes(workspace, WORKSPACE_LENGTH),
+  };
 }
 
-function parseSet(value: Json): [string, Uint8Array] {
-  const key = isJsonObject(value) ? fromBase64url(value.key, KEY_LENGTH) : undefined;
-  if (!isJsonObject(value) || typeof value.name !== 'string' || key === undefined) throw damaged();
-  return [value.name, key];
+function parseSet(value: Json): { name: string; key: Uint8Array; since: number } {
+  if (!isJsonObject(value) || typeof value.name !== 'string' || typeof value.since !== 'number') throw damaged();
+  return { name: value.name, key: parseBytes(value.key, KEY_LENGTH), since: value.since };
 }
 
-async function digestOf(rest: JsonObject): Promise<string> {
-  return toBase64url(await sha256(canonicalJson(rest)));
+function parseList(value: Json | undefined, length?: number): Uint8Array[] {
+  if (!Array.isArray(value)) throw damaged();
+  return value.map((text) => parseBytes(text, length));
 }
 
-function damaged(): PublishError {
-  return new PublishError('key-store-damaged', 'publisher.keys is damaged, or not a key store of this version', {
-    hint: 'restore it from your backup',
-  });
+function parseBytes(value: Json | undefined, length?: number): Uint8Array {
+  const bytes = fromBase64url(value, length);
+  if (bytes === undefined) throw damaged();
+  return bytes;
 }
 
-function outOfBounds(): PublishError {
-  return new PublishError('key-store-parameters', 'the key store asks for a password hash that wispr never makes', {
-    hint: 'it was altered: restore publisher.keys from your backup',
-  });
+function damaged(): Error {
+  return damagedFile(KEY_STORE_KIND);
 }

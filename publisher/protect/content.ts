@@ -16,6 +16,8 @@ export interface ContentOptions {
   readonly mediaType: string;
   /** Whether gzip may be used; not for public documents, whose content lies as it is at its own URL. */
   readonly compress: boolean;
+  /** Memory for the source, if it is large enough; the content may lie in it. */
+  readonly memory?: Uint8Array | undefined;
   /** Further response headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -46,7 +48,7 @@ export async function readContent(options: ContentOptions): Promise<Content> {
 }
 
 function smallContent(options: ContentOptions): Content {
-  const bytes = readWhole(options.source);
+  const bytes = readWhole(options.source, options.memory ?? new Uint8Array(0));
   const utf8 = isText(options.mediaType) && isUtf8Text(bytes);
   const coded = triesGzip(options) ? gzipSync(bytes) : undefined;
   return coded && coded.length <= bytes.length * WORTHWHILE

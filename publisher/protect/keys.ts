@@ -108,7 +108,7 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
   const sets = new Map([...keys.contents.sets, ...fresh]);
   const descriptor = currentDescriptor(wanted);
   const named = await nameSets(sets);
-  const handedOver = recipient && digestOfHandOver(named, descriptor, recipient);
+  const handedOver = recipient && digestOfHandOver(named, descriptor, recipient, timestampOf(wanted));
   const bundleIsNew =
     handedOver !== undefined && (index.fact('bundle') !== handedOver || !existsSync(workspace.bundle));
   if (made.size > 0 || bundleIsNew) {
@@ -116,15 +116,15 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
     const contents = { ...keys.contents, serial, sets };
     await keys.change(contents, async () => {
       if (!bundleIsNew || recipient === undefined) return [];
-      const about = { descriptor, sets: named, site: configuration.site };
-      const bytes = await makeBundle(about, contents, keys.store.publisher, recipient, now);
+      const about = { descriptor, sets: named };
+      const bytes = await makeBundle(about, configuration, contents, keys.store.publisher, recipient, now);
       return [await toOutput(workspace.bundle, prepareFile(workspace.bundle, bytes))];
     });
   }
   index.transaction(() => {
     index.setFact('descriptor', toBase64url(descriptor));
     if (handedOver) index.setFact('bundle', handedOver);
-    for (const { id } of keys.sets()) index.keySince(id, now);
+    for (const { id, name } of keys.sets()) index.setKeySince(id, keys.contents.setsSince.get(name) ?? now);
   });
   return { descriptor, made, bundleIsNew };
 }
@@ -134,7 +134,7 @@ const DESCRIPTOR_RENEWAL = 90 * 86_400;
 
 /** The descriptor of earlier runs, as long as it says the same, so that nothing has to be signed for it. */
 function currentDescriptor({ configuration, index, keys, now }: KeysWanted): Uint8Array {
-  const fresh = makeDescriptor(configuration, keys.store.publisher, now);
+  const fresh = makeDescriptor(configuration, keys.store, now);
   const known = fromBase64url(index.fact('descriptor'));
   const [old, current] = [known && parse(known), parse(fresh)];
   const same = old && JSON.stringify({ ...old, ...TIMES }) === JSON.stringify({ ...current, ...TIMES });
@@ -152,10 +152,20 @@ function nameSets(sets: ReadonlyMap<string, Uint8Array>): Promise<NamedSet[]> {
   return Promise.all(Array.from(sets, async ([name, key]) => ({ name, key, id: await keyIdOf('set', key) })));
 }
 
+/** The id of the timestamp key, where the key server gets it. */
+function timestampOf({ configuration, keys }: KeysWanted): string {
+  return configuration.timestampBy === 'keyserver' ? keys.store.signers.timestamp.keyid : '';
+}
+
 /** What a bundle was made of: names and ids of keys, and what is public. */
-function digestOfHandOver(sets: readonly NamedSet[], descriptor: Uint8Array, recipient: Uint8Array): string {
+function digestOfHandOver(
+  sets: readonly NamedSet[],
+  descriptor: Uint8Array,
+  recipient: Uint8Array,
+  timestamp: string,
+): string {
   const ids = sets.map(({ name, id }) => [name, id]);
-  return hash('sha256', JSON.stringify([ids, toBase64url(descriptor), toBase64url(recipient)]));
+  return hash('sha256', JSON.stringify([ids, toBase64url(descriptor), toBase64url(recipient), timestamp]));
 }
 
 /** Sets whose keys are older than the configuration lets them become. */

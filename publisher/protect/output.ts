@@ -150,7 +150,7 @@ class Inspection implements InspectedOutput {
     this.any = true;
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
-    else if (isLeftoverName(name) && !this.#index.find(path)) this.#lookAtLeftover(path);
+    else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);
     else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
   }
 
@@ -163,7 +163,7 @@ class Inspection implements InspectedOutput {
   /** A page that carries its object is whole, and may wait for its document; anything else goes. */
   #lookAtLeftover(path: string): void {
     const name = path.endsWith(CARRIER_SUFFIX) ? parseImmutableName(path.slice(0, -CARRIER_SUFFIX.length)) : undefined;
-    const row = name && this.#index.find(name.path);
+    const row = name && this.#index.findFiles(name.path);
     if (row?.form === 'carrier' && row.head === name?.hash && row.placed === undefined) this.staged.add(row.id);
     else this.unfinished.push(path);
   }
@@ -171,7 +171,7 @@ class Inspection implements InspectedOutput {
   /** Whether a file is one that the index says is there. */
   #isKnown(path: string): boolean {
     const name = parseImmutableName(path);
-    const row = name && this.#index.find(name.path);
+    const row = name && this.#index.findFiles(name.path);
     if (row && name.isObject && row.head === name.hash) this.heads.add(row.id);
     else if (row && !name.isObject && row.content === name.hash) this.contents.add(row.id);
     else return this.#isPlace(path);
@@ -179,7 +179,7 @@ class Inspection implements InspectedOutput {
   }
 
   #isPlace(path: string): boolean {
-    const row = this.#index.find(path);
+    const row = this.#index.findFiles(path);
     if (row === undefined || row.form === 'none') return [HOST_PROOF_PATH, DESCRIPTOR_PATH].includes(path);
     this.placed.add(row.id);
     return true;
@@ -227,6 +227,11 @@ class Inspection implements InspectedOutput {
   #refuse(path: string): void {
     this.foreign.add(printable(path.slice(1)));
   }
+}
+
+/** Quickly: it is asked of every file. */
+function mayBeLeftover(name: string): boolean {
+  return name.startsWith('.') || name.endsWith(CARRIER_SUFFIX);
 }
 
 /** The descriptor and the settings, as the targets that they are. */

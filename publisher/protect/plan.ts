@@ -11,7 +11,7 @@ import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { Change, Form, IndexedDocument, Task } from '../index/rows.ts';
+import type { Change, Form, IndexedDecision, IndexedFiles, Task } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
 import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
 import { readPage } from '../site/page.ts';
@@ -19,6 +19,7 @@ import { compilePattern } from '../site/patterns.ts';
 import { type Decision, problemOfPageSet, SetRules } from '../site/sets.ts';
 import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
+import type { Appearance } from './appearance.ts';
 import type { InspectedOutput } from './output.ts';
 import { encodeTeaser } from './teaser.ts';
 
@@ -29,10 +30,7 @@ export interface PlanContext {
   readonly configuration: Configuration;
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
-  /** What shapes every object of this publisher: to be changed whenever an object would come out otherwise. */
-  readonly objectFacts: string;
-  /** Digest of what fallback pages are made with. */
-  readonly pageFacts: string;
+  readonly appearance: Appearance;
   /** The key id of a set; `undefined` if it has no key yet, or nobody knows. */
   readonly setIdOf: (name: string) => KeyId | undefined;
   /** Sets that get a new key. */
@@ -124,16 +122,17 @@ class Planner {
   /** Decides about one file. */
   add(source: SourceFile): void {
     const { index, output } = this.#context;
-    const row = index.find(source.path);
+    const row = index.findDecision(source.path);
     if (row) this.#seen.add(row.id);
-    const page = row?.identity === source.identity ? row : this.#read(source);
+    const page = row?.identity === source.identity ? { pageSet: row.pageSet, teaser: undefined } : this.#read(source);
     const decision = this.#rules.decide(source.path, page.pageSet);
     this.#count(source, decision);
     const task = this.#taskFor(source, page, decision);
     const change = row ? this.#changeOf(row, task) : 'added';
     if (change) {
       this.#changes[change]++;
-      index.addTask({ ...task, change });
+      const known = row?.identity === source.identity ? { teaser: index.find(source.path)?.teaser } : {};
+      index.addTask({ ...task, ...known, change });
     } else if (row && row.form !== 'none' && row.placed !== undefined && !output.placed.has(row.id)) {
       if (!this.#context.readOnly) index.setPlaced(row.id, undefined);
     }
@@ -166,7 +165,7 @@ class Planner {
       sets: new Map([...this.#sets].sort(([a], [b]) => (a < b ? -1 : 1))),
       public: this.#public,
       ignored,
-      unusedPatterns: this.#rules.unused(),
+      unusedPatterns: [...this.#rules.unused(), ...this.#context.appearance.headers.unused()],
     };
   }
 
@@ -201,7 +200,7 @@ class Planner {
       this.#problems.add(`${printable(path)}: it is too large for "carrier": "html"`);
     }
     const { pageSet, teaser } = page;
-    const options = this.#optionsOf(mediaType, form);
+    const options = this.#optionsOf(path, mediaType, form);
     return { path, file, size, lastModified, identity, mediaType, pageSet, teaser, setName: set, options, form };
   }
 
@@ -212,15 +211,16 @@ class Planner {
   }
 
   /** A digest: it is short, and there are few of them. */
-  #optionsOf(mediaType: string, form: Form): string {
-    const { objectFacts, pageFacts } = this.#context;
-    const text = JSON.stringify([objectFacts, mediaType, form, form === 'carrier' ? pageFacts : '']);
+  #optionsOf(path: string, mediaType: string, form: Form): string {
+    const { objectFacts, pageFacts, headers } = this.#context.appearance;
+    const further = headers.headersOf(path) ?? {};
+    const text = JSON.stringify([objectFacts, mediaType, form, form === 'carrier' ? pageFacts : '', further]);
     const known = this.#optionDigests.get(text) ?? hash('sha256', text).slice(0, 32);
     this.#optionDigests.set(text, known);
     return known;
   }
 
-  #changeOf(row: IndexedDocument, task: Omit<Task, 'change'>): Change | undefined {
+  #changeOf(row: IndexedDecision, task: Omit<Task, 'change'>): Change | undefined {
     const { output, rekey, setIdOf } = this.#context;
     const { setName } = task;
     if (row.setName !== setName) return 'moved';
@@ -233,7 +233,7 @@ class Planner {
 }
 
 /** Whether the files that make up a document are there. */
-export function isThere(row: IndexedDocument, output: InspectedOutput): boolean {
+export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
   if (row.form === 'carrier') {
     return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
   }

@@ -2,21 +2,21 @@
  * `wispr protect`: makes the protected form of a site, or brings it up to date: docs/spec/publication.md, section 8. The output is changed in
  * place, in an order that leaves the publication before readable until the very last step; whatever interrupts it, the next run goes on.
  */
-import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
-import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
+import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import type { FallbackSettings } from '../fallback-page.ts';
 import { asPublishError, openIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { openKeyStore } from '../keys/key-store.ts';
+import { siteSettingsOf } from '../site/site-settings.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
+import { type Appearance, appearanceOf } from './appearance.ts';
 import { checkRekey, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
 import { type InspectedOutput, inspectOutput, resolveOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
@@ -24,7 +24,6 @@ import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type PublicationSummary, publish } from './publication.ts';
 import { readIfThere, replaceFile } from './replace-file.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
-import { settingsOf } from './settings.ts';
 import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
 import { startDocumentWriters } from './writers/writers.ts';
@@ -95,9 +94,13 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
   const output = await inspectOutput(out, index, publishersOf(index), { readOnly: true, checkNotStopped });
-  const due = dueForRekey(configuration, index, () => undefined, now, options.rekey);
+  const sets = index.setIds();
+  const since = (name: string) => index.keySince(sets.get(name) ?? '');
+  const due = dueForRekey(configuration, sets.keys(), since, now, options.rekey);
   const context = { source, configuration, index, output, rekey: due, checkNotStopped, readOnly: true };
-  const plan = await makePlan({ ...context, ...factsFor(configuration, publisher), setIdOf: () => undefined });
+  const appearance = await appearanceOf(configuration, workspace.directory, publisher);
+  const plan = await makePlan({ ...context, appearance, setIdOf: () => undefined });
+  siteSettingsOf(configuration, (path) => index.planned(path));
   checkRekey(options.rekey ?? [], plan.sets);
   return {
     site: configuration.site,
@@ -136,7 +139,9 @@ interface Run extends Place {
   readonly roles: PublicationRoles;
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
+  readonly appearance: Appearance;
   readonly plan: Plan;
+  readonly settings: SiteSettings;
   readonly rekey: ReadonlySet<string>;
   readonly recipient: Uint8Array | undefined;
 }
@@ -145,16 +150,19 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   const { workspace, configuration, source, out, now } = place;
   const checkNotStopped = stopper(options.signal);
   const publisher = keys.store.publisher.id;
-  const roles = await rolesOf(keys.store);
+  const roles = rolesOf(keys.store);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
-  const rekey = dueForRekey(configuration, index, (name) => keys.idOf(name), now, options.rekey);
+  const { setsSince } = keys.contents;
+  const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, options.rekey);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
   const context = { source, configuration, index, output, rekey, checkNotStopped, onFound, readOnly: false };
   const setIdOf = (name: string) => keys.idOf(name);
-  const plan = await makePlan({ ...context, ...factsFor(configuration, publisher), setIdOf });
+  const appearance = await appearanceOf(configuration, workspace.directory, publisher);
+  const plan = await makePlan({ ...context, appearance, setIdOf });
   checkRekey(options.rekey ?? [], plan.sets);
-  return { ...place, keys, roles, index, output, plan, rekey, recipient };
+  const settings = siteSettingsOf(configuration, (path) => index.planned(path));
+  return { ...place, keys, roles, index, output, appearance, plan, settings, rekey, recipient };
 }
 
 /** What a run came to. */
@@ -167,20 +175,21 @@ interface Done {
 
 /** The order of docs/spec/publication.md, section 8. */
 async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
-  const { index, keys, out, plan, roles, now, output } = run;
+  const { index, keys, out, plan, roles, now, output, settings } = run;
   await begin(run);
   const secured = await secureKeys({ ...run, sets: plan.sets.keys() });
   const tasks = await writeAndPlace(run, options);
   await putPlainFiles(run, secured.descriptor);
-  const settings = settingsOf(run.configuration);
+  const { freshness } = run.configuration;
   const publication = await publish({
-    ...{ out, index, roles, now, descriptor: secured.descriptor, settings: settings.bytes },
+    ...{ out, index, roles, now, descriptor: secured.descriptor, settings: encodeSettings(settings) },
+    freshFor: freshness.hours * 3600,
     metadata: output.metadata,
     lastVersion: keys.contents.publication,
     raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
   });
   index.startWaiting(now);
-  const keepFor = ROLE_VALIDITY.timestamp + settings.grace + MARGIN;
+  const keepFor = freshness.hours * 3600 + settings.grace + MARGIN;
   return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
 }
 
@@ -193,7 +202,7 @@ async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
 }
 
 async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): Promise<TasksDone> {
-  const { configuration, index, keys, output, out, plan } = run;
+  const { appearance, configuration, index, keys, output, out, plan } = run;
   const total = index.countTasks().count;
   const writers = startDocumentWriters({
     out,
@@ -203,10 +212,8 @@ async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): 
     ...(signal && { signal }),
   });
   const context: TaskContext = {
-    ...{ index, output, writers },
-    ...factsFor(configuration, keys.store.publisher.id),
+    ...{ index, output, writers, appearance },
     setIdOf: (name) => keys.idOf(name) ?? missingKey(name),
-    padding: false,
     onDone: (done) => onProgress?.({ stage: 'writing', done, total }),
   };
   try {
@@ -229,35 +236,15 @@ async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
   if (!(await readIfThere(file))?.equals(bytes)) await replaceFile(file, bytes);
 }
 
-/** Raised whenever this program would make other objects or pages out of the same sources. */
-const OBJECT_VERSION = 1;
-const PAGE_VERSION = 1;
-
-/** What shapes all objects, and all fallback pages, of a site. */
-function factsFor(
-  { site, name, content, reading, fallback }: Configuration,
-  publisher: string,
-): { objectFacts: string; pageFacts: string; fallback: FallbackSettings } {
-  const origin = (typeof content === 'string' ? content : content[0]) ?? `https://${site}`;
-  const settings = { publisher: name ?? site, content: origin, reading, redirectAfter: fallback.redirectAfter };
-  return {
-    objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher]),
-    pageFacts: hash('sha256', JSON.stringify([PAGE_VERSION, settings])).slice(0, 32),
-    fallback: settings,
-  };
-}
-
 /** Sets that get a new key: those that were named, and those whose time has come. */
 function dueForRekey(
   configuration: Configuration,
-  index: PublisherIndex,
-  idOf: (name: string) => string | undefined,
+  sets: Iterable<string>,
+  since: (name: string) => number | undefined,
   now: number,
   named: readonly string[] = [],
 ): Set<string> {
-  const known = index.setIds();
-  const since = (name: string) => index.knownKeySince(idOf(name) ?? known.get(name) ?? '');
-  return new Set([...named, ...setsDueForRekey(configuration, known.keys(), since, now)]);
+  return new Set([...named, ...setsDueForRekey(configuration, sets, since, now)]);
 }
 
 /** The ids by which a host proof may name the publisher of this index. */
@@ -284,8 +271,8 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
   const { bytesIn, bytesOut } = index.totals();
   return {
     site: configuration.site,
-    publisher: keys.store.publisher.id,
-    root: roles.rootId,
+    publisher: roles.rootId,
+    publisherKey: keys.store.publisher.id,
     out,
     documents: plan.documents,
     changes: countChanges(plan, done.tasks.unchanged),

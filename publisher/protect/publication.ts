@@ -50,6 +50,8 @@ export interface PublicationContext {
   readonly settings: Uint8Array;
   /** Seconds since 1970. */
   readonly now: number;
+  /** Seconds for which the timestamp is good. */
+  readonly freshFor: number;
   /** The version of the last publication whose metadata may have been written. */
   readonly lastVersion: number;
   /** Puts the version of the next publication onto the disk, before anything with it is signed. */
@@ -138,7 +140,7 @@ async function signPublication(
   const version = Math.max(context.lastVersion, Number(index.fact('version') ?? 0), newestOf(context.metadata)) + 1;
   await context.raiseVersion(version);
   const about = { version, expires: now + ROLE_VALIDITY.targets };
-  const keys = { publicKeys: [roles.targets.publicKey], threshold: 1 };
+  const keys = roles.targetsKeys;
   let signed = 0;
   const sign = async (name: string, content: TufObject, signer: RoleSigner, expires = about.expires) => {
     const bytes = signMetadata(content, [signer]);
@@ -208,7 +210,7 @@ async function targetFacts({ descriptor, settings }: PublicationContext): Promis
 }
 
 function signersOf({ roles }: PublicationContext): string {
-  return `${roles.targets.keyid} ${roles.snapshot.keyid}`;
+  return [roles.targets.keyid, roles.snapshot.keyid, ...roles.targetsKeys.publicKeys.map(toHex)].join(' ');
 }
 
 async function putRoots(context: PublicationContext): Promise<void> {
@@ -223,7 +225,7 @@ async function signTimestamp(context: PublicationContext, snapshot: RoleRow | un
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
   const place = metadataPlace(context, TIMESTAMP_FILE);
   const before = await readTimestamp(context);
-  const expires = context.now + ROLE_VALIDITY.timestamp;
+  const expires = context.now + context.freshFor;
   const about = { version: timestampVersion(context.now, before?.version), expires };
   const content = timestampMetadata(about, snapshot, before?.withdrawn);
   await replaceFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });

@@ -1,8 +1,9 @@
 /** The roles of a publication, and the keys that sign for them: docs/spec/publication.md, section 2. */
-import { ed25519KeyPair, sha256 } from '#primitives';
-import { concat, utf8 } from '../../core/encoding/bytes.ts';
-import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
-import { rootIdOf, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
+import { fromHex } from '../../core/encoding/hex.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
+import { parseRoot } from '../../core/publication/metadata.ts';
+import type { RolePublicKeys } from '../../core/publication/writer.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 
 /** Who signs a publication. */
@@ -15,27 +16,15 @@ export interface PublicationRoles {
   readonly rootExpires: number;
   /** Signs `targets`, `documents` and the bins. */
   readonly targets: RoleSigner;
+  /** Every key that may do so: `documents` and the bins are delegated to the same keys. */
+  readonly targetsKeys: RolePublicKeys;
   readonly snapshot: RoleSigner;
   readonly timestamp: RoleSigner;
 }
 
-/** INTERIM, until the key store holds seeds of its own and the chain of roots: everything out of the publisher's seed. */
-export async function rolesOf({ contents }: OpenKeyStore): Promise<PublicationRoles> {
-  const signer = async (role: string) =>
-    roleSigner(ed25519KeyPair(await sha256(concat(utf8(`interim ${role} `), contents.publisherSeed))));
-  const [root, targets, snapshot, timestamp] = [
-    await signer('root'),
-    await signer('targets'),
-    await signer('snapshot'),
-    await signer('timestamp'),
-  ];
-  const role = ({ publicKey }: RoleSigner) => ({ publicKeys: [publicKey], threshold: 1 });
-  const rootExpires = 4_000_000_000;
-  const signed = await rootMetadata(
-    { version: 1, expires: rootExpires },
-    { root: role(root), targets: role(targets), snapshot: role(snapshot), timestamp: role(timestamp) },
-  );
-  const roots = [signMetadata(signed, [root])];
-  const [first = new Uint8Array(0)] = roots;
-  return { roots, rootId: await rootIdOf(first), rootExpires, targets, snapshot, timestamp };
+export function rolesOf({ roots, rootId, signers }: OpenKeyStore): PublicationRoles {
+  const { roles, keys, expires } = parseRoot(openEnvelope(roots.at(-1) ?? new Uint8Array(0), 'root').signed());
+  const { keyids, threshold } = roles.targets;
+  const publicKeys = keyids.flatMap((keyid) => fromHex(keys.get(keyid)?.public, 32) ?? []);
+  return { roots, rootId, rootExpires: expires, ...signers, targetsKeys: { publicKeys, threshold } };
 }

@@ -64,10 +64,15 @@ export class SourceReader implements Disposable {
   }
 }
 
-/** A whole file that is known to be small. */
-export function readWhole(source: SourceFile): Uint8Array {
+/**
+ * A whole file that is known to be small.
+ *
+ * @param memory - for the bytes, if it is large enough
+ */
+export function readWhole(source: SourceFile, memory: Uint8Array): Uint8Array {
   using reader = new SourceReader(source);
-  const bytes = reader.readAt(0, Buffer.allocUnsafeSlow(source.size));
+  const target = source.size <= memory.length ? memory.subarray(0, source.size) : Buffer.allocUnsafeSlow(source.size);
+  const bytes = reader.readAt(0, target);
   reader.checkUnchanged();
   return bytes;
 }

@@ -7,10 +7,10 @@ import type { PublicationSummary } from './publication.ts';
 
 export interface ProtectSummary {
   readonly site: string;
-  /** Key id of the publisher's key. */
-  readonly publisher: KeyId;
   /** The publisher's identity: what host proofs name. */
-  readonly root: string;
+  readonly publisher: KeyId;
+  /** Key id of the key that signs objects. */
+  readonly publisherKey: KeyId;
   /** The output directory, absolute. */
   readonly out: string;
   readonly documents: number;

@@ -2,14 +2,13 @@
 import { hash } from 'node:crypto';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { contentTargetOf, headTargetOf } from '../../core/publication/names.ts';
-import { type FallbackSettings, fallbackPageOf, renderFallbackPage } from '../fallback-page.ts';
 import { forEachInFlight } from '../in-flight.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { Form, IndexedDocument, Task } from '../index/rows.ts';
+import type { Appearance } from './appearance.ts';
 import { immutableFilesOf } from './files.ts';
 import type { InspectedOutput } from './output.ts';
 import { isThere } from './plan.ts';
-import { decodeTeaser } from './teaser.ts';
 import type { DocumentWriters, WriteTask, WrittenDocument } from './writers/contract.ts';
 import { CALLS_IN_FLIGHT } from './writers/writers.ts';
 
@@ -17,12 +16,9 @@ export interface TaskContext {
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
   readonly writers: DocumentWriters;
-  readonly fallback: FallbackSettings;
-  /** Digest of what fallback pages are made with. */
-  readonly pageFacts: string;
+  readonly appearance: Appearance;
   /** The key id of a set that has a key. */
   readonly setIdOf: (name: string) => KeyId;
-  readonly padding: boolean;
   /** Called as documents are done. */
   readonly onDone: (documents: number) => void;
 }
@@ -67,6 +63,7 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
 
 function writeTaskFor(context: TaskContext, task: Task): WriteTask {
   const { path, file, size, lastModified, identity, mediaType, setName, form } = task;
+  const headers = context.appearance.headers.headersOf(path);
   const previous = previousOf(context, path);
   return {
     path,
@@ -74,9 +71,10 @@ function writeTaskFor(context: TaskContext, task: Task): WriteTask {
     mediaType,
     compress: setName !== undefined,
     set: setName === undefined ? undefined : context.setIdOf(setName),
-    padding: context.padding,
+    padding: context.appearance.padding,
+    ...(headers && { headers }),
     carrier: form === 'carrier' ? 'html' : 'beside',
-    ...(form === 'carrier' && { fallbackPage: fallbackPageFor(task, context.fallback) }),
+    ...(form === 'carrier' && { fallbackPage: context.appearance.fallbackPage(path, task.teaser) }),
     ...(previous !== undefined && { previous }),
   };
 }
@@ -106,7 +104,7 @@ function storeDocument(context: TaskContext, task: Task, document: WrittenDocume
 
 /** What lies at the document's own name, if it can stay there. */
 function placedBefore(
-  { index, output, pageFacts }: TaskContext,
+  { index, output, appearance: { pageFacts } }: TaskContext,
   task: Task,
   document: WrittenDocument,
 ): string | undefined {
@@ -133,7 +131,8 @@ export function placedMark(form: Form, pageFacts: string): string {
  * @returns how many
  */
 export async function placeDocuments(context: TaskContext): Promise<number> {
-  const { index, pageFacts } = context;
+  const { index, appearance } = context;
+  const { pageFacts } = appearance;
   let placed = 0;
   const finished: IndexedDocument[] = [];
   const note = (atLeast: number) => {
@@ -148,7 +147,7 @@ export async function placeDocuments(context: TaskContext): Promise<number> {
       index.unplaced((form) => placedMark(form, pageFacts)),
       CALLS_IN_FLIGHT,
       async (row) => {
-        await context.writers.place(placementFor(row, context.fallback));
+        await context.writers.place(placementFor(row, appearance));
         placed++;
         finished.push(row);
         note(BATCH);
@@ -160,14 +159,9 @@ export async function placeDocuments(context: TaskContext): Promise<number> {
   return placed;
 }
 
-function placementFor(row: IndexedDocument, fallback: FallbackSettings): Parameters<DocumentWriters['place']>[0] {
+function placementFor(row: IndexedDocument, { fallbackPage }: Appearance): Parameters<DocumentWriters['place']>[0] {
   const { path, form, head, content } = row;
   if (form === 'carrier') return { kind: 'carrier', path, head };
   if (form === 'copy') return { kind: 'copy', path, content: content ?? '' };
-  return { kind: 'page', path, page: fallbackPageFor(row, fallback) };
-}
-
-function fallbackPageFor({ path, teaser }: Pick<Task, 'path' | 'teaser'>, fallback: FallbackSettings): string {
-  if (teaser === undefined) throw new Error('every page has a teaser');
-  return renderFallbackPage(fallbackPageOf(path, decodeTeaser(teaser), fallback));
+  return { kind: 'page', path, page: fallbackPage(path, row.teaser) };
 }

@@ -13,12 +13,12 @@ export async function toOutput<Result>(file: string, writing: Promise<Result>): 
   }
 }
 
-/** {@link toOutput} for what is done in place. */
+/** {@link toOutput} for what is done in place; what is no error of the system stays as it is. */
 export function toOutputNow<Result>(file: string, write: () => Result): Result {
   try {
     return write();
   } catch (error) {
-    throw outputError(file, error);
+    throw systemCode(error) === undefined ? error : outputError(file, error);
   }
 }
 

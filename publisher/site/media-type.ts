@@ -5,8 +5,17 @@ import mime from 'mime';
 const UNKNOWN = 'application/octet-stream';
 const TEXT =
   /^(?:text\/.+|application\/(?:json|javascript|xml|manifest\+json|.+\+(?:json|xml)|.*xml)|image\/svg\+xml)$/;
-const COMPRESSIBLE =
-  /^(?:application\/(?:wasm|rtf|vnd\.ms-fontobject)|font\/(?:ttf|otf|collection)|image\/(?:bmp|x-icon|vnd\.microsoft\.icon))$/;
+/** Not text by its type, and smaller in gzip all the same. Pictures, sound, films, archives and most fonts are compressed in themselves. */
+const COMPRESSIBLE = new RegExp(
+  `^(?:${[
+    'application/(?:wasm|rtf|toml|sql|msword|postscript|xml-dtd|x-(?:csh|httpd-php|perl|sh|subrip|tar|tcl|tex))',
+    'application/vnd\\.(?:apple\\.mpegurl|ms-(?:excel|fontobject|powerpoint))',
+    'audio/wav',
+    'font/(?:ttf|otf|collection)',
+    'image/(?:bmp|tiff|x-icon|vnd\\.adobe\\.photoshop|vnd\\.microsoft\\.icon)',
+    'model/.+',
+  ].join('|')})$`,
+);
 const HTML = 'text/html';
 const XHTML = 'application/xhtml+xml';
 

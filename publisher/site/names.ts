@@ -2,12 +2,14 @@
 import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/site/path.ts';
 
-/** The longest file name of common file systems, in bytes. */
-const MAXIMUM_NAME_BYTES = 255;
+/**
+ * The longest name of a source file, in bytes: common file systems take 255, and published files have 64 hexadecimal digits and a dot in front
+ * of the name, and perhaps `.protected` behind it.
+ */
+export const MAXIMUM_NAME_BYTES = 255 - 65 - OBJECT_SUFFIX.length;
 
 /** SHA-256 in hexadecimal and a dot: what stands in front of immutable names. */
 export const HASH_PREFIX = /^[0-9a-f]{64}\./;
-const HASH_PREFIX_LENGTH = 65;
 
 /** Where wispr puts files of its own. */
 const OWN_PLACES = /^\/\.well-known\/wispr(?:$|\/|-)/;
@@ -32,11 +34,10 @@ export function problemOfDirectory(path: string): string | undefined {
 export function problemOfFile(path: string): string | undefined {
   if (path.endsWith(OBJECT_SUFFIX)) return `names that end in ${OBJECT_SUFFIX} are those of protected objects`;
   const name = path.slice(path.lastIndexOf('/') + 1);
-  if (OWN_PLACES.test(path)) return 'wispr itself puts files there';
-  if (HASH_PREFIX_LENGTH + utf8(name).length + OBJECT_SUFFIX.length > MAXIMUM_NAME_BYTES) {
-    return `its name leaves no room for a hash and ${OBJECT_SUFFIX} (${MAXIMUM_NAME_BYTES} bytes together)`;
+  if (utf8(name).length > MAXIMUM_NAME_BYTES) {
+    return `its name is longer than ${MAXIMUM_NAME_BYTES} bytes, and published files have longer ones than their documents`;
   }
-  return problemOfDirectory(path);
+  return OWN_PLACES.test(path) ? 'wispr itself puts a file there' : problemOfDirectory(path);
 }
 
 /** Files that nobody means to publish: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */

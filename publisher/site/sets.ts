@@ -10,6 +10,8 @@ export interface Decision {
   readonly set: string | undefined;
   /** What decided, in plain words. */
   readonly reason: string;
+  /** Whether nothing decided, and the document falls into the default set. */
+  readonly isDefault?: boolean;
 }
 
 /**
@@ -73,7 +75,7 @@ export class SetRules {
       const values = pattern.match(inside);
       if (values) return this.#decideBy(pattern, { set: fill(name, values), reason: `"sets" names ${pattern.text}` });
     }
-    return { set: this.#defaultSet, reason: 'no rule fits' };
+    return { set: this.#defaultSet, reason: 'no rule fits', isDefault: true };
   }
 
   #decideBy(pattern: PathPattern, decision: Decision): Decision {

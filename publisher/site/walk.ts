@@ -124,6 +124,16 @@ export class SourceWalk {
   }
 }
 
+/** All documents of a site directory at once, in the order of their paths, for those that look at a site as a whole. */
+export function surveySource(
+  source: string,
+  isIgnored: (path: string) => boolean,
+): { readonly files: readonly SourceFile[]; readonly ignored: number; readonly problems: readonly string[] } {
+  const walk = new SourceWalk(source, isIgnored);
+  const files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { files, ignored: walk.ignored, problems: walk.problems.first };
+}
+
 /** Whether `path` is `directory` or lies in it; both absolute, with links resolved. */
 export function isInside(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);

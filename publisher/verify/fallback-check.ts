@@ -4,11 +4,9 @@
  */
 import { Parser } from 'htmlparser2';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
-import { type FallbackPage, renderFallbackPage } from '../fallback-page.ts';
+import type { FallbackPage } from '../fallback-page.ts';
+import { MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK, renderFallbackPage } from '../fallback-template.ts';
 import { OPEN_GRAPH } from '../site/page.ts';
-
-/** Bytes of the largest fallback page: long paths stand in it several times. */
-export const MAXIMUM_FALLBACK_PAGE = 128 * 1024;
 
 /** The values of a fallback page; `undefined` if `bytes` are anything else. */
 export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
@@ -21,8 +19,33 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
   return renderFallbackPage(page) === text ? page : undefined;
 }
 
+/** What is known of a fallback page. */
+export interface RecognisedPage {
+  /** Where its Read link leads. */
+  readonly reading: string;
+  /** Whether a template of the publisher's made it. Then nothing but its Read link was checked: nobody can make it again without the template. */
+  readonly ownTemplate: boolean;
+}
+
+/** Recognises a fallback page; `undefined` if `bytes` are anything else. */
+export function recogniseFallbackPage(bytes: Uint8Array): RecognisedPage | undefined {
+  const reading = parseFallbackPage(bytes)?.reading;
+  if (reading !== undefined) return { reading, ownTemplate: false };
+  const text = bytes.length <= MAXIMUM_FALLBACK_PAGE ? fromUtf8(bytes) : undefined;
+  return text?.endsWith(OWN_TEMPLATE_MARK) ? readOwnPage(text) : undefined;
+}
+
+function readOwnPage(text: string): RecognisedPage | undefined {
+  let reading: string | undefined;
+  const onopentag = (name: string, { id, href }: Record<string, string>) => {
+    if (name === 'a' && id === 'read') reading ??= href;
+  };
+  new Parser({ onopentag }, { decodeEntities: true }).end(text);
+  return reading === undefined ? undefined : { reading, ownTemplate: true };
+}
+
 /** Whether a fallback page leads to this document on the reading site, and nowhere else. */
-export function leadsTo(page: FallbackPage, reading: string, urlPath: string): boolean {
+export function leadsTo(page: Pick<FallbackPage, 'reading'>, reading: string, urlPath: string): boolean {
   return page.reading === reading + urlPath.replace(/(?<=\/)index\.html$/, '');
 }
 

@@ -2,7 +2,8 @@
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
-import { printable } from '../text.ts';
+import { count, printable } from '../text.ts';
+import type { RecognisedPage } from './fallback-check.ts';
 
 /** One thing that is wrong. */
 export interface Finding {
@@ -51,6 +52,7 @@ export class ReportBuilder {
   };
   readonly #counts = { encrypted: 0, signed: 0 };
   readonly #fallbackPages: string[] = [];
+  #ownTemplate = 0;
   readonly #findings: Finding[] = [];
   readonly #notes: string[] = [];
 
@@ -62,8 +64,9 @@ export class ReportBuilder {
     this.#counts[kind]++;
   }
 
-  fallbackPage(path: string): void {
+  fallbackPage(path: string, { ownTemplate }: RecognisedPage): void {
     this.#fallbackPages.push(printable(path));
+    if (ownTemplate) this.#ownTemplate++;
   }
 
   note(text: string): void {
@@ -82,7 +85,14 @@ export class ReportBuilder {
       ...this.#counts,
       fallbackPages: this.#fallbackPages.sort(),
       findings: this.#findings.sort(byPath),
-      notes: this.#notes,
+      notes: [...this.#notes, ...this.#ownTemplateNote()],
     };
+  }
+  #ownTemplateNote(): string[] {
+    if (this.#ownTemplate === 0) return [];
+    const pages = count(this.#ownTemplate, 'fallback page');
+    return [
+      `of ${pages} only the Read link was checked: a template of the publisher's made them, nothing signs them, and nobody without the template can tell whether something was put into them`,
+    ];
   }
 }

@@ -7,8 +7,9 @@ import { ObjectError } from '../../core/object/errors.ts';
 import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemReason } from '../../node-support/system-error.ts';
+import { MAXIMUM_FALLBACK_PAGE } from '../fallback-template.ts';
 import { forEachInFlight } from '../in-flight.ts';
-import { leadsTo, MAXIMUM_FALLBACK_PAGE, parseFallbackPage } from './fallback-check.ts';
+import { leadsTo, recogniseFallbackPage } from './fallback-check.ts';
 import { fileBytes, fileStart, listTree, type TreeFile } from './files.ts';
 import { verifyObject } from './object.ts';
 import { checkProvider, type KnownSite, type ProviderOptions } from './provider.ts';
@@ -134,7 +135,7 @@ class TreeCheck {
   }
 
   #checkFallback(path: string, bytes: Uint8Array, hasObject: boolean): void {
-    const page = parseFallbackPage(bytes);
+    const page = recogniseFallbackPage(bytes);
     if (page === undefined) {
       const altered = hasObject ? 'fallback-altered' : 'file-unsigned';
       const what = hasObject ? 'not signed, and not a fallback page as wispr makes them' : 'nothing signs this file';
@@ -144,7 +145,7 @@ class TreeCheck {
     } else if (!hasObject) {
       this.#report.find(path, 'file-missing', 'this is a fallback page, but its protected object is not there');
     } else {
-      this.#report.fallbackPage(path);
+      this.#report.fallbackPage(path, page);
     }
   }
 

@@ -9,9 +9,10 @@ import { documentPathOf, objectUrlPathOf, urlPathOf } from '../../core/site/path
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
+import { MAXIMUM_FALLBACK_PAGE } from '../fallback-template.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
 import { printable } from '../text.ts';
-import { leadsTo, MAXIMUM_FALLBACK_PAGE, parseFallbackPage } from './fallback-check.ts';
+import { leadsTo, recogniseFallbackPage } from './fallback-check.ts';
 import { verifyObject } from './object.ts';
 import { checkProvider, type KnownSite, type ProviderOptions } from './provider.ts';
 import { ReportBuilder, type VerifyReport } from './report.ts';
@@ -95,11 +96,11 @@ async function fetchObject(url: URL, path: string): Promise<{ object: AsyncItera
 
 async function checkFallback(url: URL, path: string, site: KnownSite, report: ReportBuilder): Promise<void> {
   const bytes = await startOf(fetchBody(url, urlPathOf(path)), MAXIMUM_FALLBACK_PAGE + 1);
-  const page = isHtmlCarrier(bytes) ? undefined : parseFallbackPage(bytes);
+  const page = isHtmlCarrier(bytes) ? undefined : recogniseFallbackPage(bytes);
   if (page === undefined) report.find(path, 'fallback-altered', 'not a fallback page as wispr makes them');
   else if (!leadsTo(page, site.reading, urlPathOf(path))) {
     report.find(path, 'fallback-altered', `the fallback page leads to ${page.reading}`);
-  } else report.fallbackPage(path);
+  } else report.fallbackPage(path, page);
 }
 
 /** The body of an answer with status 200. */

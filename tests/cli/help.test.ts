@@ -2,7 +2,19 @@
 import { describe, expect, it } from 'vitest';
 import { runWispr } from '../support/wispr.ts';
 
-const ORDER = ['init', 'protect', 'verify', 'inspect', 'keyserver', 'admin', 'invite', 'proxy', 'bind', 'cache-config'];
+const ORDER = [
+  'init',
+  'check',
+  'protect',
+  'verify',
+  'inspect',
+  'keyserver',
+  'admin',
+  'invite',
+  'proxy',
+  'bind',
+  'cache-config',
+];
 
 describe('wispr --help', () => {
   it('names the commands in the order of the work', async () => {

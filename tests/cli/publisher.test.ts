@@ -58,10 +58,11 @@ describe('wispr init', () => {
   it('makes keys and configuration, and says which are secret and what comes next', async () => {
     const { code, stdout, stderr } = await init('https://www.news.example', ...withPassphrase);
     expect([code, stderr]).toEqual([0, '']);
-    expect((await readdir(empty)).sort()).toEqual(['publisher.keys', 'wispr.json']);
-    expect((await stat(join(empty, 'publisher.keys'))).mode & 0o777).toBe(0o600);
+    expect((await readdir(empty)).sort()).toEqual(['publisher.keys', 'root.keys', 'wispr.json']);
+    for (const file of ['publisher.keys', 'root.keys'])
+      expect((await stat(join(empty, file))).mode & 0o777).toBe(0o600);
     expect(stdout).toMatch(
-      /publisher\.keys +SECRET[\s\S]*Keep it offline[\s\S]*copy[\s\S]*publisher key is [\w-]{43}[\s\S]*wispr protect/,
+      /publisher\.keys +SECRET[\s\S]*Keep it offline[\s\S]*copy[\s\S]*root\.keys +SECRET[\s\S]*fingerprint is [\w-]{43}[\s\S]*wispr protect/,
     );
     const configuration = await readFile(join(empty, 'wispr.json'), 'utf8');
     expect(configuration).toContain('"site": "www.news.example"');
@@ -76,6 +77,7 @@ describe('wispr init', () => {
       configuration: expect.stringContaining('wispr.json'),
       keys: expect.stringContaining('publisher.keys'),
       publisher: expect.stringMatching(/^[\w-]{43}$/),
+      rootKeys: expect.stringContaining('root.keys'),
       site: 'news.example',
     });
   });
@@ -120,7 +122,7 @@ describe('wispr init', () => {
   });
 
   it('overwrites nothing', async () => {
-    for (const file of ['wispr.json', 'publisher.keys']) {
+    for (const file of ['wispr.json', 'publisher.keys', 'root.keys']) {
       await writeFile(join(empty, file), 'mine');
       await expectError(init('news.example', ...withPassphrase), 1, `${file} exists`, 'hint: ');
       expect(await readdir(empty)).toEqual([file]);

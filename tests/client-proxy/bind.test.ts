@@ -68,13 +68,13 @@ async function startProofHost(file: string | ((server: Server) => void)): Promis
 
 describe('a proof that the host belongs to the publisher', () => {
   it('by its own file over HTTPS', async () => {
-    const connectTo = await startProofHost(`# two lines\n${hostProofLine(publisher.identity.id)}\n`);
+    const connectTo = await startProofHost(`# two lines\n${hostProofLine(publisher.root.id)}\n`);
     const bound = await bind({ connectTo: connectTo ?? [] });
     expect(bound.sites.map(({ site }) => site)).toEqual(['news.example']);
   });
 
   it('by a DNS TXT record, whole or in pieces', async () => {
-    const line = hostProofLine(publisher.identity.id);
+    const line = hostProofLine(publisher.root.id);
     dns.records.set('_wispr.news.example', ['v=spf1 -all', [line.slice(0, 20), line.slice(20)]]);
     await bind();
     expect(dns.questions).toContain('_wispr.news.example');
@@ -82,8 +82,8 @@ describe('a proof that the host belongs to the publisher', () => {
 
   it.each([
     ['names another publisher', () => 'wispr/1 root=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n'],
-    ['names it in the middle of a line', () => `see ${hostProofLine(publisher.identity.id)}\n`],
-    ['is too long', () => `${'x\n'.repeat(5000)}${hostProofLine(publisher.identity.id)}\n`],
+    ['names it in the middle of a line', () => `see ${hostProofLine(publisher.root.id)}\n`],
+    ['is too long', () => `${'x\n'.repeat(5000)}${hostProofLine(publisher.root.id)}\n`],
   ])('attack 70: a file that %s is refused, and so is a record', async (_, text) => {
     const connectTo = await startProofHost(text());
     dns.records.set('_wispr.news.example', [text().slice(0, 200)]);
@@ -106,7 +106,7 @@ describe('a proof that the host belongs to the publisher', () => {
   });
 
   it('attack 70: of two claimed hosts, one that does not name the publisher spoils both', async () => {
-    dns.records.set('_wispr.news.example', [hostProofLine(publisher.identity.id)]);
+    dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
     await expect(bind()).rejects.toMatchObject({ code: 'host-proof' });
     expect(await connectedSites()).toEqual([]);

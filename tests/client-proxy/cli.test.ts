@@ -120,9 +120,9 @@ describe('wispr bind and wispr proxy', () => {
       '_wispr.news.example',
       '--trust-site news.example',
     ];
-    for (const words of [...whereToPut, hostProofLine(publisher.identity.id)]) expect(hint).toContain(words);
+    for (const words of [...whereToPut, hostProofLine(publisher.root.id)]) expect(hint).toContain(words);
     expectWords(unproved.stderr);
-    dns.records.set('_wispr.news.example', [hostProofLine(publisher.identity.id)]);
+    dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
     expect((await run(args, { env })).code).toBe(0);
   });
 

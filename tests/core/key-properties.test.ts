@@ -161,6 +161,8 @@ describe('a key bundle', async () => {
   const about = { issued: 1000, serial: 1, workspace: toBase64url(randomBytes(16)) };
   const content = {
     descriptor: '',
+    root: toBase64url(randomBytes(100)),
+    timestampKey: toBase64url(randomBytes(32)),
     sets: [{ id: set.id, key: toBase64url(set.key), name: 'subscribers', site: 'news.example' }],
   };
   const bundle = await encodeBundle(content, about, recipient.publicKey, publisher);

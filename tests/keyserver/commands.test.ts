@@ -41,12 +41,12 @@ describe('beside the running key server', () => {
     );
     const { reader } = JSON.parse(early.stdout);
     const { keyserver = '' } = server.ready;
-    const binding = () => bind({ keyServer: keyserver, publisher: publisher.identity.id }, reader.code);
+    const binding = () => bind({ keyServer: keyserver, publisher: publisher.root.id }, reader.code);
     await expect(binding()).rejects.toThrow();
     await writeBundle('one.bundle', 1);
     const first = await runWispr(['admin', 'import', 'one.bundle'], { cwd: folder });
     expect(first).toMatchObject({ code: 0, stdout: '' });
-    expect(first.stderr).toContain(`fingerprint with what the publisher tells you: ${publisher.identity.id}`);
+    expect(first.stderr).toContain(`fingerprint with what the publisher tells you: ${publisher.root.id}`);
     expect(first.stderr).toContain('imported serial 1: 2 sets, 2 new');
     expect(await askForKeys(await binding(), [setOf(publisher, 'day-1').id])).toMatchObject({
       keys: [{}],
@@ -82,7 +82,7 @@ describe('beside the running key server', () => {
     );
     expect(plain.stderr).toContain('anna is a new subscriber: sets day-1 until 2099-06-30');
     const [deviceCode = '', accountCode = ''] = [...plain.stdout.matchAll(/#(\S+)/g)].map(([, text]) => text);
-    const device = await bind({ keyServer: keyserver, publisher: publisher.identity.id }, deviceCode);
+    const device = await bind({ keyServer: keyserver, publisher: publisher.root.id }, deviceCode);
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id, setOf(publisher, 'day-2').id]);
     expect(answer).toMatchObject({ keys: [{}], refused: [{ reason: 'not-entitled' }] });
     const browser = createVisitor(reading);
@@ -131,7 +131,7 @@ describe('beside the running key server', () => {
   it('revoking is felt at once', async () => {
     const invited = JSON.parse((await runWispr(['invite', 'bert', '--json'], { cwd: folder })).stdout);
     const { keyserver = '' } = server.ready;
-    const device = await bind({ keyServer: keyserver, publisher: publisher.identity.id }, invited.reader.code);
+    const device = await bind({ keyServer: keyserver, publisher: publisher.root.id }, invited.reader.code);
     const { code, stderr } = await runWispr(['admin', 'revoke', 'bert'], { cwd: folder });
     expect([code, stderr]).toEqual([0, expect.stringContaining('bert is revoked: 1 device refused, 0 sessions ended')]);
     const answer = await askForKeys(device, [setOf(publisher, 'day-1').id]);

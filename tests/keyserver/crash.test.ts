@@ -31,7 +31,7 @@ it('attack 66: kill -9 in the middle of many bindings loses and doubles nothing;
   const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   const { keyserver = '', reading = '' } = server.ready;
   const invitations = await prepare(keyserver, reading);
-  const provider = { keyServer: keyserver, publisher: publisher.identity.id };
+  const provider = { keyServer: keyserver, publisher: publisher.root.id };
   const devices = await Promise.all(invitations.map(() => createDeviceKeys(provider)));
   let answered = 0;
   const attempts = devices.map(async (device, index) => {

@@ -49,7 +49,8 @@ describe('the first bundle', () => {
   it('pins the publisher', async () => {
     expect(await importSealed()).toEqual({
       outcome: 'pinned',
-      publisher: publisher.identity.id,
+      publisher: publisher.root.id,
+      publisherKey: publisher.identity.id,
       name: 'The Harbour News',
       sites: [SITE],
       serial: 1,
@@ -57,7 +58,7 @@ describe('the first bundle', () => {
       newSets: 2,
     });
     expect(overview(state)).toMatchObject({
-      publisher: { id: publisher.identity.id, serial: 1 },
+      publisher: { id: publisher.root.id, key: publisher.identity.id, serial: 1 },
       sets: [{ name: 'day-1' }, { name: 'day-2' }],
     });
   });

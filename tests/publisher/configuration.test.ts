@@ -44,7 +44,13 @@ describe('wispr.json', () => {
       ignore: [],
       carrier: 'beside',
       fallback: { redirectAfter: 1 },
+      headers: [],
+      redirects: [],
+      cleanUrls: false,
+      freshness: { hours: 48, graceDays: 14 },
+      padding: 'none',
       recipient: 'keyserver.pub',
+      timestampBy: 'keyserver',
     });
   });
 
@@ -57,6 +63,22 @@ describe('wispr.json', () => {
     const text = configurationTemplate({ ...GOOD, fallback: { redirectAfter: 'never' } }, 'schema.json');
     expect(parseConfiguration(text, 'wispr.json')).toMatchObject({ ...GOOD, fallback: { redirectAfter: 'never' } });
     expect(text.split('\n').filter((line) => line.trim().startsWith('//')).length).toBeGreaterThan(15);
+  });
+
+  it('is what wispr init writes, with every member', () => {
+    const settings = {
+      ...GOOD,
+      headers: [{ path: '**', set: { 'Cache-Control': 'max-age=600, immutable', Link: '</a.css>; rel=preload' } }],
+      redirects: [{ from: '/old', to: '/new?a=b#c', status: 308 as const }],
+      cleanUrls: true,
+      notFound: 'missing.html',
+      freshness: { hours: 24, graceDays: 0 },
+      padding: 'padme' as const,
+      fallback: { redirectAfter: 0, template: 'teaser.eta' },
+      publish: 's3://news',
+      keyServerTokenFile: 'token',
+    };
+    expect(parseConfiguration(configurationTemplate(settings, 'schema.json'), 'wispr.json')).toMatchObject(settings);
   });
 
   it('is the example newspaper’s', async () => {
@@ -84,6 +106,60 @@ describe('wispr.json', () => {
     [{ sets: [{ name: 'a*', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],
     [{ defaultSet: 'Public' }, '"defaultSet" must be 1 to 64 letters'],
     [{ name: 'x'.repeat(101) }, '"name" is too large: at most 100'],
+    [
+      { headers: [{ path: '**', set: { 'Set-Cookie': 'a' } }] },
+      '"headers[0].set" has no member "Set-Cookie"; the members are Cache-Control, Content-Disposition',
+    ],
+    [{ headers: [{ path: '**', set: { link: 'a' } }] }, '"headers[0].set" has no member "link"'],
+    [{ headers: [{ path: '**', set: {} }] }, '"headers[0].set" names no header'],
+    [{ headers: [{ path: '', set: { Link: 'a' } }] }, '"headers[0].path" is empty'],
+    [
+      { headers: [{ path: '**', set: { Link: 'a\r\nb: c' } }] },
+      'line 12: "headers[0].set.Link" must be 1 to 4,096 visible',
+    ],
+    [
+      { headers: [{ path: '**', set: { 'Cache-Control': 'public' } }] },
+      '"headers[0].set.Cache-Control" must be "max-age=N"',
+    ],
+    [
+      {
+        headers: ['Link', 'Permissions-Policy', 'Referrer-Policy', 'Content-Language'].map((name) => ({
+          path: name,
+          set: { [name]: 'x'.repeat(4000) },
+        })),
+      },
+      '"headers" hold more than 15,000 characters',
+    ],
+    [{ redirects: [{ from: 'old', to: '/new' }] }, '"redirects[0].from" must be a path as it stands in a URL'],
+    [{ redirects: [{ from: '/old?a', to: '/new' }] }, '"redirects[0].from" must be a path'],
+    [{ redirects: [{ from: '/a//b', to: '/new' }] }, '"redirects[0].from" must be a path'],
+    [{ redirects: [{ from: '/a', to: '//new.example/' }] }, '"redirects[0].to" must be a path'],
+    [{ redirects: [{ from: '/a', to: '/\\new.example/' }] }, '"redirects[0].to" must be a path'],
+    [{ redirects: [{ from: '/a', to: 'javascript:alert(1)' }] }, '"redirects[0].to" must be a path'],
+    [{ redirects: [{ from: '/a', to: 'http://other.example/' }] }, '"redirects[0].to" must be a path'],
+    [{ redirects: [{ from: '/a', to: 'b.html' }] }, '"redirects[0].to" must be a path'],
+    [
+      { redirects: [{ from: '/a', to: 'https://news.example/b' }] },
+      'line 11: "redirects[0].to" must be a path: with the host',
+    ],
+    [{ redirects: [{ from: '/a', to: '/b', status: 200 }] }, '"redirects[0].status" must be 301, 302, 307 or 308'],
+    [
+      {
+        redirects: [
+          { from: '/a/', to: '/b' },
+          { from: '/%61/index.html', to: '/c' },
+        ],
+      },
+      '"redirects[1].from" is redirected by an earlier rule',
+    ],
+    [{ notFound: '../404.html' }, '"notFound" must be the path of a document'],
+    [{ cleanUrls: 'yes' }, '"cleanUrls" must be of type boolean'],
+    [{ freshness: { hours: 0 } }, '"freshness.hours" must be at least 1'],
+    [{ freshness: { graceDays: 91 } }, '"freshness.graceDays" must be at most 90'],
+    [{ padding: 'pkcs7' }, '"padding" must be one of "none", "padme"'],
+    [{ fallback: { template: '' } }, '"fallback.template" is empty'],
+    [{ publish: '' }, '"publish" is empty'],
+    [{ keyServerTokenFile: '' }, '"keyServerTokenFile" is empty'],
     ['', 'line 1: not JSON'],
     ['[]', 'line 1: an object'],
     ['{\n"site": "a.example",\n"site": "b.example"}', 'line 3: "site" stands there twice'],

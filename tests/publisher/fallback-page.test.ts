@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
-import { type FallbackSettings, fallbackPageOf, renderFallbackPage } from '../../publisher/fallback-page.ts';
+import { type FallbackSettings, fallbackPageOf } from '../../publisher/fallback-page.ts';
+import { renderFallbackPage } from '../../publisher/fallback-template.ts';
 import { readPage, type Teaser } from '../../publisher/site/page.ts';
 import { leadsTo, parseFallbackPage } from '../../publisher/verify/fallback-check.ts';
 

@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { canonicalJson, type JsonObject, parseCanonicalJson } from '../../core/encoding/canonical-json.ts';
-import { createKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
+import { createKeys } from '../../publisher/keys/create-keys.ts';
+import { openKeyStore } from '../../publisher/keys/key-store.ts';
 import { PASSPHRASE } from '../support/workspace.ts';
 
-const created = await createKeyStore(PASSPHRASE);
+const created = await createKeys(PASSPHRASE);
 
 /** The same store with other members, and a digest that fits: what somebody would write who wants it to be read. */
 async function altered(change: (store: JsonObject) => void): Promise<Uint8Array> {
-  const { digest: _, ...store } = parseCanonicalJson(created.bytes) as JsonObject;
+  const { digest: _, ...store } = parseCanonicalJson(created.keyStore) as JsonObject;
   change(store as JsonObject);
   return canonicalJson({
     ...store,
@@ -24,43 +25,43 @@ const withParameters = (parameters: object) =>
 
 describe('the key store', () => {
   it('opens with its passphrase, and keeps what is sealed into it', async () => {
-    const store = await openKeyStore(created.bytes, PASSPHRASE);
-    expect(store.publisher.id).toBe(created.publisher.id);
+    const store = await openKeyStore(created.keyStore, PASSPHRASE);
+    expect(store.rootId).toBe(created.rootId);
     expect(store.contents.serial).toBe(0);
     const sets = new Map([['__proto__', new Uint8Array(32).fill(7)]]);
     const again = await openKeyStore(await store.seal({ ...store.contents, serial: 5, sets }), PASSPHRASE);
-    expect(again.contents).toEqual({ ...store.contents, serial: 5, sets });
+    expect(again.contents).toEqual({ ...store.contents, serial: 5, sets, setsSince: expect.any(Map) });
   });
 
   it('holds nothing in clear', () => {
-    const text = Buffer.from(created.bytes).toString();
+    const text = Buffer.from(created.keyStore).toString();
     expect(Object.keys(JSON.parse(text)).sort()).toEqual(['argon2id', 'digest', 'sealed', 'version']);
     expect(text).not.toContain(PASSPHRASE);
   });
 
   it('takes the parameters of RFC 9106 section 4, second option', () => {
-    const { argon2id } = JSON.parse(Buffer.from(created.bytes).toString());
+    const { argon2id } = JSON.parse(Buffer.from(created.keyStore).toString());
     expect(argon2id).toMatchObject({ memory: 64 * 1024, passes: 3, parallelism: 4 });
   });
 
   it('opens with the passphrase in either form of its accents', async () => {
-    const { bytes, publisher } = await createKeyStore('caf\u00e9 au lait');
-    expect((await openKeyStore(bytes, 'cafe\u0301 au lait')).publisher.id).toBe(publisher.id);
+    const { keyStore, rootId } = await createKeys('caf\u00e9 au lait');
+    expect((await openKeyStore(keyStore, 'cafe\u0301 au lait')).rootId).toBe(rootId);
   });
 
   it('refuses a passphrase of fewer than eight characters', async () => {
-    await expect(createKeyStore('1234567')).rejects.toMatchObject({ code: 'passphrase-too-short' });
-    await expect(createKeyStore('')).rejects.toMatchObject({ code: 'passphrase-too-short' });
+    await expect(createKeys('1234567')).rejects.toMatchObject({ code: 'passphrase-too-short' });
+    await expect(createKeys('')).rejects.toMatchObject({ code: 'passphrase-too-short' });
   });
 
   it('says that a wrong passphrase is one', async () => {
-    await expect(openKeyStore(created.bytes, `${PASSPHRASE} `)).rejects.toMatchObject({ code: 'passphrase-wrong' });
+    await expect(openKeyStore(created.keyStore, `${PASSPHRASE} `)).rejects.toMatchObject({ code: 'passphrase-wrong' });
   });
 
   it('says that a damaged file is damaged', async () => {
-    const flipped = Uint8Array.from(created.bytes);
+    const flipped = Uint8Array.from(created.keyStore);
     flipped[200] = (flipped[200] ?? 0) ^ 1;
-    const damaged = [flipped, created.bytes.subarray(0, -1), new Uint8Array(0), Buffer.from('{}')];
+    const damaged = [flipped, created.keyStore.subarray(0, -1), new Uint8Array(0), Buffer.from('{}')];
     for (const bytes of damaged) {
       await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-damaged' });
     }

@@ -140,7 +140,7 @@ describe('an output that', () => {
       'what an interrupted run had left in protected.new-0123abcd was removed',
     ]);
     expect((await readdir(workspace.directory)).sort()).toEqual(
-      ['keys.bundle', 'keyserver.pub', 'protected', 'publisher.keys', 'site', 'wispr.json'].sort(),
+      ['keys.bundle', 'keyserver.pub', 'protected', 'publisher.keys', 'root.keys', 'site', 'wispr.json'].sort(),
     );
   });
 

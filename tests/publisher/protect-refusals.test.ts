@@ -34,14 +34,14 @@ describe('a site is refused, by name and before anything is written, for', () =>
     ['a\nb.html', '/a\\u{a}b.html: control characters'],
     ['tab\tdir/b.html', '/tab\\u{9}dir: control characters'],
     ['old.html.protected', 'names that end in .protected'],
-    [`${'x'.repeat(181)}`, 'its name leaves no room for a hash and .protected'],
-    [`${'\u65e5'.repeat(61)}`, 'its name leaves no room for a hash and .protected'],
+    [`${'x'.repeat(181)}`, 'its name is longer than 180 bytes'],
+    [`${'\u65e5'.repeat(61)}`, 'its name is longer than 180 bytes'],
     [`${`${'d'.repeat(200)}/`.repeat(10)}a${'x'.repeat(60)}`, 'its path is longer than 2,048 bytes'],
     ['-/about.html', "/-: the reading site's own pages stand at /-/"],
     ['-', "/-: the reading site's own pages stand at /-/"],
-    ['.well-known/wispr-site', 'wispr itself puts files there'],
-    ['.well-known/wispr-provider', 'wispr itself puts files there'],
-    ['.well-known/wispr/timestamp.json', 'wispr itself puts files there'],
+    ['.well-known/wispr-site', 'wispr itself puts a file there'],
+    ['.well-known/wispr-provider', 'wispr itself puts a file there'],
+    ['.well-known/wispr/timestamp.json', 'wispr itself puts a file there'],
   ])('the name %j', async (path, reason) => {
     await workspace.write(path, 'x');
     await expectRefusal('source-refused', reason);

@@ -3,11 +3,12 @@ import { mkdir, readdir, readFile, stat, symlink, truncate, utimes, writeFile } 
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { xwingKeyPair } from '#primitives';
-import { toBase64url } from '../../core/encoding/base64url.ts';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { openBundle } from '../../core/keys/bundle.ts';
 import { isHostProof, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { isEncrypted } from '../../core/object/header.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
 import { inspectFile } from '../../publisher/inspect.ts';
 import { createWorkspace, SITE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -170,6 +171,7 @@ describe('protecting a site', () => {
       'protected',
       'publisher.index',
       'publisher.keys',
+      'root.keys',
       'site',
       'wispr.json',
     ]);
@@ -185,9 +187,9 @@ describe('protecting a site', () => {
         keyServer: 'http://127.0.0.1:8002',
       },
     );
-    const { publisher, root } = await workspace.protect({ now: 1_000_000 });
+    const { publisher } = await workspace.protect({ now: 1_000_000 });
     const proof = await readFile(join(workspace.out, '.well-known/wispr-site'), 'utf8');
-    expect(isHostProof(proof, root)).toBe(true);
+    expect(isHostProof(proof, publisher)).toBe(true);
     const descriptor = await readFile(join(workspace.out, '.well-known/wispr-provider'));
     expect(await verifyDescriptor(descriptor, 1_000_000)).toMatchObject({
       publisher,
@@ -217,7 +219,8 @@ describe('protecting a site', () => {
     expect(bundle).toBe(join(workspace.directory, 'keys.bundle'));
     const opened = await openBundle(await readFile(bundle), recipient);
     const { contents } = await workspace.keyStore();
-    expect(opened).toMatchObject({ publisher, serial: 1, workspace: toBase64url(contents.workspace) });
+    expect(await rootIdOf(fromBase64url(opened.root) ?? new Uint8Array(0))).toBe(publisher);
+    expect(opened).toMatchObject({ serial: 1, workspace: toBase64url(contents.workspace) });
     expect(opened.sets.map(({ name, site }) => [name, site])).toEqual([
       ['gold', SITE],
       ['subscribers', SITE],

@@ -51,7 +51,7 @@ describe('a protected tree', () => {
     const report = await verifyTree(workspace.out);
     expect(report).toMatchObject({
       site: 'news.example',
-      publisher: (await workspace.keyStore()).publisher.id,
+      publisher: (await workspace.keyStore()).rootId,
       encrypted: 4,
       signed: 2,
       fallbackPages: ['/a/b c.html', '/index.html'],
@@ -172,7 +172,7 @@ describe('a protected tree', () => {
     await rm(place(provider));
     expect(findings(await verifyTree(workspace.out))).toEqual([`/${provider} file-missing`]);
     await writeFile(place(provider), good);
-    await writeFile(place(proof), `somebody else\nwispr/1 root=${(await workspace.keyStore()).publisher.id}\n`);
+    await writeFile(place(proof), `somebody else\nwispr/1 root=${(await workspace.keyStore()).rootId}\n`);
     expect(findings(await verifyTree(workspace.out))).toEqual([]);
   });
 

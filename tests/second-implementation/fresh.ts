@@ -11,6 +11,7 @@ import { encodeKeyAnswer, encodeKeyRequest } from '../../core/keys/key-request.t
 import { wrapKey } from '../../core/keys/wrapped-key.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
 import {
   type KeyVector,
   type KeyVectorFile,
@@ -65,6 +66,8 @@ export async function freshKeyVectors(): Promise<KeyVectorFile> {
 }
 
 async function fromPublisher(): Promise<KeyVector[]> {
+  const firstRoot = randomBytes(500);
+  const root = await rootIdOf(firstRoot);
   const descriptor = encodeDescriptor(
     {
       expires: NOW + 1,
@@ -72,6 +75,7 @@ async function fromPublisher(): Promise<KeyVector[]> {
       keyServer: KEY_SERVER,
       name: 'Example',
       publisherKey: toBase64url(publisher.publicKey),
+      root,
       sites: [{ content: ['https://cdn.example'], reading: 'https://read.example', site: SITE }],
     },
     publisher.secretKey,
@@ -79,7 +83,9 @@ async function fromPublisher(): Promise<KeyVector[]> {
   const about = { issued: NOW, serial: 3, workspace: toBase64url(randomBytes(16)) };
   const bundle = {
     descriptor: toBase64url(descriptor),
+    root: toBase64url(firstRoot),
     sets: [{ id: set.id, key: toBase64url(key), name: 'subscribers', site: SITE }],
+    timestampKey: toBase64url(randomBytes(32)),
   };
   const seed = randomBytes(32);
   const bytes = await encodeBundle(bundle, about, xwingKeyPair(seed).publicKey, publisher);
@@ -87,7 +93,7 @@ async function fromPublisher(): Promise<KeyVector[]> {
     success(
       'verify-descriptor',
       { descriptor: toBase64(descriptor), now: NOW },
-      { publisher: publisher.id, keyServer: KEY_SERVER, sites: [SITE] },
+      { publisher: root, publisherKey: publisher.id, keyServer: KEY_SERVER, sites: [SITE] },
     ),
     success(
       'open-bundle',

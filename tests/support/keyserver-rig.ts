@@ -67,7 +67,7 @@ export async function startRig(
     server,
     publisher,
     host,
-    provider: { keyServer: server.url, publisher: publisher.identity.id },
+    provider: { keyServer: server.url, publisher: publisher.root.id },
     log: () => lines.join(''),
     invite: (request) => inviteSubscriber(server.state, request),
     passTime: (seconds) => {

@@ -10,11 +10,13 @@ import type { Metadata } from '../../core/object/metadata.ts';
 import { encodeObject, type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
 import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
 import type { ContentHost } from './content-host.ts';
+import { createFirstRoot, type FirstRoot } from './first-root.ts';
 
 export const SITE = 'news.example';
 
 export interface PublisherWithSets {
   readonly identity: PublisherIdentity;
+  readonly root: FirstRoot;
   readonly workspace: string;
   readonly sets: ReadonlyMap<string, NamedKey>;
 }
@@ -24,6 +26,7 @@ export async function createPublisher(setNames: readonly string[] = ['day-1', 'd
   for (const name of setNames) sets.set(name, await createSetKey());
   return {
     identity: await publisherIdentity(ed25519KeyPair(randomBytes(32))),
+    root: await createFirstRoot(),
     workspace: toBase64url(randomBytes(16)),
     sets,
   };
@@ -94,6 +97,7 @@ export function describe(publisher: PublisherWithSets, options: BundleOptions): 
     keyServer: options.keyServer,
     name: options.name ?? 'The Harbour News',
     publisherKey: toBase64url(publisher.identity.publicKey),
+    root: publisher.root.id,
     sites: [{ content: [options.content], reading: options.reading, site: SITE }],
   };
   return encodeDescriptor(descriptor, publisher.identity.secretKey);
@@ -105,9 +109,10 @@ export function sealBundle(
   recipient: Uint8Array,
   options: BundleOptions,
 ): Promise<Uint8Array> {
-  const { identity, workspace, sets } = publisher;
+  const { identity, root, workspace, sets } = publisher;
   const bundle: KeyBundle = {
     descriptor: toBase64url(describe(publisher, options)),
+    root: toBase64url(root.bytes),
     sets: [...sets].map(([name, { id, key }]) => ({ id, key: toBase64url(key), name, site: SITE })),
     ...options.bundle,
   };

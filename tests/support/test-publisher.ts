@@ -14,6 +14,7 @@ import {
 } from '../../core/object/writer.ts';
 import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { createFirstRoot, type FirstRoot } from './first-root.ts';
 import { createSetKey } from './publisher-with-sets.ts';
 
 export interface DocumentWish {
@@ -34,18 +35,21 @@ export interface DescriptorWish {
 
 export class TestPublisher {
   readonly identity: PublisherIdentity;
+  readonly root: FirstRoot;
   readonly site: string;
   /** The set of everything that names no other. */
   readonly set: NamedKey;
 
-  private constructor(identity: PublisherIdentity, site: string, set: NamedKey) {
+  private constructor(identity: PublisherIdentity, root: FirstRoot, site: string, set: NamedKey) {
     this.identity = identity;
+    this.root = root;
     this.site = site;
     this.set = set;
   }
 
   static async create(site = 'news.example'): Promise<TestPublisher> {
-    return new TestPublisher(await publisherIdentity(ed25519KeyPair(randomBytes(32))), site, await createSetKey());
+    const identity = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
+    return new TestPublisher(identity, await createFirstRoot(), site, await createSetKey());
   }
 
   /** A protected object; without encryption, the head of a signed document. */
@@ -86,6 +90,7 @@ export class TestPublisher {
     const { id, key } = this.set;
     const bundle = {
       descriptor: toBase64url(this.descriptor(keyServer, wish)),
+      root: toBase64url(this.root.bytes),
       sets: [{ id, key: toBase64url(key), name: 'everything', site: this.site }],
     };
     const about = { issued: nowInSeconds(), serial: 1, workspace: toBase64url(randomBytes(16)) };
@@ -100,6 +105,7 @@ export class TestPublisher {
         name: 'The Morning Paper',
         keyServer,
         publisherKey: toBase64url(this.identity.publicKey),
+        root: this.root.id,
         issued: now - 60,
         expires: now + 86_400,
         sites: [site],

@@ -17,7 +17,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { concatAll } from '../../../core/encoding/bytes.ts';
 import { contentTargetOf, headTargetOf, targetFile } from '../../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../../core/site/path.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
@@ -63,20 +62,20 @@ export function temporaryBeside(file: string): string {
  * @param lastModified - seconds since 1970
  * @throws PublishError `output-failed`; nothing is left then
  */
-export function createFile(file: string, shown: string, parts: readonly Uint8Array[], lastModified?: number): void {
+export function createFile(file: string, shown: string, bytes: Uint8Array, lastModified?: number): void {
   toOutputNow(shown, () => {
     try {
-      writeNew(file, parts, lastModified);
+      writeNew(file, bytes, lastModified);
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
-      replaceNow(file, (temporary) => writeNew(temporary, parts, lastModified));
+      replaceNow(file, (temporary) => writeNew(temporary, bytes, lastModified));
     }
   });
 }
 
 /** Replaces a file in one step. @throws PublishError `output-failed`; what was there before is unchanged then */
 export function replaceFile(file: string, bytes: Uint8Array): void {
-  toOutputNow(file, () => replaceNow(file, (temporary) => writeNew(temporary, [bytes])));
+  toOutputNow(file, () => replaceNow(file, (temporary) => writeNew(temporary, bytes)));
 }
 
 /** Replaces a file by another one, which keeps its own name too: a hard link, or a copy where the file system has none. */
@@ -91,10 +90,10 @@ export function moveFile(from: string, to: string): void {
   toOutputNow(to, () => renameSync(from, to));
 }
 
-function writeNew(file: string, parts: readonly Uint8Array[], lastModified?: number): void {
+function writeNew(file: string, bytes: Uint8Array, lastModified?: number): void {
   const descriptor = withDirectory(file, () => openSync(file, 'wx'));
   try {
-    writeFully(descriptor, parts.length === 1 && parts[0] ? parts[0] : concatAll(parts), 0);
+    writeFully(descriptor, bytes, 0);
     // Hosts and caches make their validators from it.
     if (lastModified !== undefined) futimesSync(descriptor, lastModified, lastModified);
   } catch (error) {

@@ -34,12 +34,13 @@ export async function writeLargeDocument(
   context: ThreadContext,
   pool: ThreadPool,
 ): Promise<WrittenDocument> {
+  context.checkNotStopped();
   const kept = task.previous === undefined ? undefined : await pool.perform({ kind: 'reuse', task }, RUN_LENGTH);
   if (kept !== undefined) return kept;
   const writer = objectWriterOf(task, plainMetadata(contentOptions(task)), context);
   using file = new TemporaryFile(shownFile(context.out, task));
   const digests = await writeBlockRuns(task, writer, { file, context, pool });
-  return await keepObject({ task, writer, context }, file, await writer.head(digests));
+  return await keepObject({ task, writer, context }, file, await writer.head(digests)); // awaited: the file is closed next
 }
 
 async function writeBlockRuns(

@@ -71,7 +71,7 @@ async function reuseCarrier(writing: Writing, previous: string): Promise<Written
     if (head === undefined) continue;
     const wanted = encodeHtmlCarrier(object, utf8(task.fallbackPage ?? ''));
     const isWanted = equal(page, wanted);
-    if (!isWanted) createFile(staged, shownFile(context.out, task), [wanted]);
+    if (!isWanted) createFile(staged, shownFile(context.out, task), wanted);
     return reused(writing, head, { bytesOut: wanted.length, staged: file === staged || !isWanted });
   }
   return undefined;

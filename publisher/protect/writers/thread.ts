@@ -1,6 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Answer, Job, ThreadData } from './jobs.ts';
 
+/** What runs on a thread. */
+export const THREAD_FILE = new URL('./thread-main.ts', import.meta.url);
+
 type Settle = (answers: readonly Answer[] | undefined) => void;
 
 /** A writing thread, as the pool sees it. */
@@ -9,9 +12,9 @@ export class Thread {
   /** One for each batch under way, in their order. */
   readonly #settle: Settle[] = [];
 
-  /** @param onDeath - called once if the thread ends by itself, before what it had under way is answered */
-  constructor(data: ThreadData, onDeath: (reason: unknown) => void) {
-    this.#worker = new Worker(new URL('./thread-main.ts', import.meta.url), { workerData: data });
+  /** @param onDeath - called when the thread ends, before what it had under way is answered */
+  constructor(file: URL, data: ThreadData, onDeath: (reason: unknown) => void) {
+    this.#worker = new Worker(file, { workerData: data });
     this.#worker.on('message', (answers: readonly Answer[]) => this.#settle.shift()?.(answers));
     const die = (reason: unknown) => {
       onDeath(reason);

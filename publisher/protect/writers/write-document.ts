@@ -1,7 +1,7 @@
 /** Writes one document on one thread. */
 import { createHash } from 'node:crypto';
 import { collect } from '../../../core/encoding/byte-reader.ts';
-import { concatAll, utf8 } from '../../../core/encoding/bytes.ts';
+import { utf8 } from '../../../core/encoding/bytes.ts';
 import { encodeHtmlCarrier } from '../../../core/object/carrier.ts';
 import type { ObjectWriter } from '../../../core/object/writer.ts';
 import { type Content, readContent } from '../content.ts';
@@ -30,7 +30,7 @@ export async function writeDocument(task: WriteTask, context: ThreadContext): Pr
 /** Reads the content, as far as is needed to describe it. */
 export async function beginWriting(task: WriteTask, context: ThreadContext): Promise<Writing> {
   context.checkNotStopped();
-  const content = await readContent(contentOptions(task));
+  const content = await readContent({ ...contentOptions(task), memory: context.memory.source });
   return { task, content, writer: objectWriterOf(task, content.metadata, context), context };
 }
 
@@ -42,18 +42,18 @@ function writeAnew(writing: Writing): Promise<WrittenDocument> {
 }
 
 async function writeSmall({ task, writer, context }: Writing, content: Uint8Array): Promise<WrittenDocument> {
-  const blocks = await writer.blocksOf(content);
-  const head = await writer.head();
+  const object = await writer.encode(content, context.memory.object);
+  const head = object.subarray(0, writer.headLength);
   const digest = await hexDigest(head);
-  createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), [head, ...blocks]);
-  return written(task.path, { digest, length: head.length }, { bytesOut: head.length + writer.payloadLength });
+  createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), object);
+  return written(task.path, { digest, length: head.length }, { bytesOut: object.length });
 }
 
 async function writeStream(writing: Writing): Promise<WrittenDocument> {
   const { task, writer, context } = writing;
   using file = new TemporaryFile(shownFile(context.out, task));
   await writeBlocks(writing, file, writer.headLength);
-  return await keepObject(writing, file, await writer.head());
+  return await keepObject(writing, file, await writer.head()); // awaited: the file is closed next
 }
 
 /** Puts the head in front of a payload, and gives the object its name. */
@@ -70,49 +70,49 @@ export async function keepObject(
 
 /** The content as it is, and its head beside it. */
 async function writeSigned(writing: Writing): Promise<WrittenDocument> {
-  const { task, writer, context } = writing;
-  const content = await writeSignedContent(writing);
-  const head = await writer.head();
-  const digest = await hexDigest(head);
-  createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), [head]);
-  const bytesOut = head.length + writer.payloadLength;
+  const { task, content, writer, context } = writing;
+  const { head, digest } = content.whole
+    ? await writeSignedWhole(writing, content.whole)
+    : await writeSignedStream(writing);
+  const headDigest = await hexDigest(head);
+  createFile(objectFile(context.out, task.path, headDigest), shownFile(context.out, task), head);
   return written(
     task.path,
-    { digest, length: head.length },
-    { content, contentLength: writer.payloadLength, bytesOut },
+    { digest: headDigest, length: head.length },
+    { content: digest, contentLength: writer.payloadLength, bytesOut: head.length + writer.payloadLength },
   );
 }
 
-/** Returns the digest of the whole. */
-async function writeSignedContent(writing: Writing): Promise<string> {
-  const { task, content, writer, context } = writing;
-  const { lastModified } = task.source;
-  if (content.whole) {
-    await writer.blocksOf(content.whole);
-    const digest = await hexDigest(content.whole);
-    createFile(
-      contentFile(context.out, task.path, digest),
-      shownFile(context.out, task),
-      [content.whole],
-      lastModified,
-    );
-    return digest;
-  }
+/** A head, and the digest of the content that lies beside it. */
+interface Signed {
+  readonly head: Uint8Array;
+  readonly digest: string;
+}
+
+async function writeSignedWhole({ task, writer, context }: Writing, content: Uint8Array): Promise<Signed> {
+  const digest = await hexDigest(content);
+  const file = contentFile(context.out, task.path, digest);
+  createFile(file, shownFile(context.out, task), content, task.source.lastModified);
+  return { head: await writer.encode(content), digest };
+}
+
+async function writeSignedStream(writing: Writing): Promise<Signed> {
+  const { task, writer, context } = writing;
   using file = new TemporaryFile(shownFile(context.out, task));
   const digest = await writeBlocks(writing, file, 0);
-  file.keepAs(contentFile(context.out, task.path, digest), lastModified);
-  return digest;
+  file.keepAs(contentFile(context.out, task.path, digest), task.source.lastModified);
+  return { head: await writer.head(), digest };
 }
 
 /** Object and fallback page in one file, which waits to be placed. */
 async function stageCarrier({ task, content, writer, context }: Writing): Promise<WrittenDocument> {
   const bytes = content.whole ?? (await collect(content.bytes()));
   if (bytes.length !== content.metadata.contentLength) throw changed(task.source);
-  const blocks = await writer.blocksOf(bytes);
-  const head = await writer.head();
+  const object = await writer.encode(bytes);
+  const head = object.subarray(0, writer.headLength);
   const digest = await hexDigest(head);
-  const carrier = encodeHtmlCarrier(concatAll([head, ...blocks]), utf8(task.fallbackPage ?? ''));
-  createFile(stagedFile(context.out, task.path, digest), shownFile(context.out, task), [carrier]);
+  const carrier = encodeHtmlCarrier(object, utf8(task.fallbackPage ?? ''));
+  createFile(stagedFile(context.out, task.path, digest), shownFile(context.out, task), carrier);
   return written(task.path, { digest, length: head.length }, { bytesOut: carrier.length, staged: true });
 }
 

@@ -7,6 +7,9 @@ import { ThreadPool } from './thread-pool.ts';
 /** Calls that a caller should have under way for all threads to be busy. */
 export const CALLS_IN_FLIGHT = 256;
 
+/** Large documents that are written at a time: one after the other, so that few files are open, but for where one ends and the next begins. */
+const LARGE_DOCUMENTS = 2;
+
 /** Starts the writers; their threads start with the first document. */
 export function startDocumentWriters(options: WritersOptions): DocumentWriters {
   return new Writers(options);
@@ -17,6 +20,8 @@ class Writers implements DocumentWriters {
   readonly #pool: ThreadPool;
   readonly #signal: AbortSignal | undefined;
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #lanes: Promise<unknown>[] = Array.from({ length: LARGE_DOCUMENTS }, () => Promise.resolve());
+  #nextLane = 0;
 
   constructor({ out, site, publisher, sets, signal, threads = availableParallelism() }: WritersOptions) {
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -31,7 +36,7 @@ class Writers implements DocumentWriters {
   write(task: WriteTask): Promise<WrittenDocument> {
     return this.#keep(
       isForAllThreads(task)
-        ? writeLargeDocument(task, this.#context, this.#pool)
+        ? this.#inLane(() => writeLargeDocument(task, this.#context, this.#pool))
         : this.#pool.perform({ kind: 'write', task }, task.source.size),
     );
   }
@@ -51,6 +56,14 @@ class Writers implements DocumentWriters {
     Atomics.store(this.#context.stop, 0, 1);
     this.#pool.refuse(stopped());
   };
+
+  #inLane<Result>(work: () => Promise<Result>): Promise<Result> {
+    const lane = this.#nextLane;
+    this.#nextLane = (lane + 1) % LARGE_DOCUMENTS;
+    const result = (this.#lanes[lane] ?? Promise.resolve()).then(work);
+    this.#lanes[lane] = result.catch(() => undefined);
+    return result;
+  }
 
   #keep<Result>(call: Promise<Result>): Promise<Result> {
     this.#underWay.add(call);

@@ -82,7 +82,7 @@ def unwrap(outer_kind, outer, wrapped, now):
 # Section 5
 
 def verify_descriptor(data, now):
-    members = ("expires", "issued", "keyServer", "name", "publisherKey", "signature", "sites")
+    members = ("expires", "issued", "keyServer", "name", "publisherKey", "root", "signature", "sites")
     message = parse_message(data, 65_536, members)
     if message is None or not has_descriptor_form(message):
         raise Refused("descriptor-malformed")
@@ -93,7 +93,8 @@ def verify_descriptor(data, now):
     if now > message["expires"]:
         raise Refused("descriptor-expired")
     return {
-        "publisher": key_id("publisher", key),
+        "publisher": message["root"],
+        "publisherKey": key_id("publisher", key),
         "keyServer": message["keyServer"],
         "sites": [site["site"] for site in message["sites"]],
     }
@@ -112,6 +113,7 @@ def has_descriptor_form(message):
         and all(map(is_site_description, sites))
         and len({site["site"] for site in sites}) == len(sites)
         and from_base64url(message["publisherKey"], 32) is not None
+        and is_key_id(message["root"])
     )
 
 
@@ -313,7 +315,9 @@ def has_bundle_header_form(header):
 
 def is_bundle(value):
     return (
-        has_members(value, ("descriptor", "sets"))
+        has_members(value, ("descriptor", "root", "sets"), ("timestampKey",))
+        and ("timestampKey" not in value or from_base64url(value["timestampKey"], 32) is not None)
+        and from_base64url(value["root"]) is not None
         and from_base64url(value["descriptor"]) is not None
         and type(value["sets"]) is list
         and all(map(is_bundled_set, value["sets"]))

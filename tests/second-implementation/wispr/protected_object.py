@@ -16,6 +16,7 @@ SEALED_CHUNK = CHUNK + 16
 PREFIX = 56
 COMMON = ("blockChunks", "digestListDigest", "path", "payloadLength", "publisher", "site")
 SIGNED_HEADERS = (
+    "cache-control",
     "content-disposition",
     "content-language",
     "content-security-policy",
@@ -25,6 +26,7 @@ SIGNED_HEADERS = (
 )
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?: ?; ?[!-~](?:[ -~]*[!-~])?)?")
 HEADER_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+CACHE_CONTROL = re.compile(r"max-age=(?:0|[1-9][0-9]{0,8})(?:, immutable)?")
 
 
 class Source:
@@ -141,6 +143,7 @@ def is_metadata(value):
         and type(value.get("lastModified", 0)) is int
         and has_members(headers, (), SIGNED_HEADERS)
         and all(type(text) is str and len(text) <= 4096 and HEADER_VALUE.fullmatch(text) for text in headers.values())
+        and CACHE_CONTROL.fullmatch(headers.get("cache-control", "max-age=0")) is not None
     )
 
 

@@ -6,6 +6,7 @@ import type { NamedKey } from '../../../core/keys/wrapped-key.ts';
 import { beginMessage, SALT_LENGTH } from '../../../core/object/chunked-encryption.ts';
 import { encodeMessageFront, payloadContext } from '../../../core/object/message.ts';
 import { encodeObject, type ObjectOptions, publisherIdentity } from '../../../core/object/writer.ts';
+import { rootIdOf } from '../../../core/publication/writer.ts';
 
 /** 32 bytes that stand for a random value. */
 export function secret(name: string): Promise<Uint8Array> {
@@ -22,6 +23,10 @@ export const NOW = 1_795_132_800;
 
 export const publisher = await publisherIdentity(ed25519KeyPair(await secret('publisher')));
 export const otherPublisher = await publisherIdentity(ed25519KeyPair(await secret('another publisher')));
+/** What stands for the bytes of a first root: nothing here reads them. */
+export const firstRoot = utf8('{"signatures":[],"signed":{"_type":"root"}}');
+export const rootId = await rootIdOf(firstRoot);
+export const otherRootId = await rootIdOf(utf8('another root'));
 export const setKey = await namedKey('set', 'subscribers');
 export const otherSetKey = await namedKey('set', 'sports');
 

@@ -8,14 +8,14 @@ import { hkdfExpand } from '../../../core/keys/hkdf.ts';
 import { keyIdBytes, keyIdOf } from '../../../core/keys/key-id.ts';
 import { signMessage } from '../../../core/keys/sealed-message.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
-import { NOW, otherPublisher, publisher, secret } from './fixed.ts';
+import { NOW, otherRootId, rootId, secret } from './fixed.ts';
 import { flipBit } from './forge.ts';
 import { KEY_SERVER } from './keys-descriptor.ts';
 
 const CODE = '0123456789ABCDEF';
 const LABEL = 'wispr/1 binding request';
 const seed = await secret('seed of the device');
-const provider = { keyServer: KEY_SERVER, publisher: publisher.id };
+const provider = { keyServer: KEY_SERVER, publisher: rootId };
 const device = await deriveDeviceKeys(seed, provider);
 const stranger = await deriveDeviceKeys(await secret('seed of another device'), provider);
 
@@ -26,8 +26,8 @@ export async function bindingVectors(): Promise<KeyVector[]> {
 async function deviceKeys(): Promise<KeyVector[]> {
   const providers = [
     provider,
-    { keyServer: 'https://other.example', publisher: publisher.id },
-    { keyServer: KEY_SERVER, publisher: otherPublisher.id },
+    { keyServer: 'https://other.example', publisher: rootId },
+    { keyServer: KEY_SERVER, publisher: otherRootId },
   ];
   return Promise.all(
     providers.map(async (each, index) => {
@@ -123,7 +123,7 @@ function request(changes: Record<string, Json | undefined> = {}, keys = device, 
   const members = {
     code: CODE,
     ed25519: toBase64url(keys.ed25519.publicKey),
-    publisher: publisher.id,
+    publisher: rootId,
     time: NOW,
     xwing: toBase64url(keys.xwing.publicKey),
     ...changes,
@@ -139,7 +139,7 @@ function requests(): KeyVector[] {
     operation: 'verify-binding-request',
     input: { request: toBase64(bytes) },
     outcome,
-    ...(outcome === 'success' && { result: { code: CODE, publisher: publisher.id, time: NOW } }),
+    ...(outcome === 'success' && { result: { code: CODE, publisher: rootId, time: NOW } }),
   });
   const lowOrder = concat(device.xwing.publicKey.subarray(0, 1184), new Uint8Array(32));
   const highBit = flipBit(device.xwing.publicKey, 1215, 7);
@@ -228,7 +228,7 @@ async function answers(): Promise<KeyVector[]> {
       seed: toBase64(await secret('seed of another device')),
     }),
     accept('of another key server', 'binding-confirmation', answer, { keyServer: 'https://other.example' }),
-    accept('for another publisher', 'binding-confirmation', answer, { publisher: otherPublisher.id }),
+    accept('for another publisher', 'binding-confirmation', answer, { publisher: otherRootId }),
     accept(
       'ciphertext altered',
       'binding-confirmation',
@@ -266,7 +266,7 @@ async function deriveKey(
   sharedSecret: Uint8Array,
 ): Promise<Uint8Array> {
   const digests = [await sha256(requestBytes), await sha256(ciphertext)];
-  const info = lengthPrefixed(utf8('wispr/1 device key'), utf8(KEY_SERVER), keyIdBytes(publisher.id), ...digests);
+  const info = lengthPrefixed(utf8('wispr/1 device key'), utf8(KEY_SERVER), keyIdBytes(rootId), ...digests);
   return hkdfExpand(sharedSecret, info, 32);
 }
 

@@ -8,7 +8,7 @@ import { hkdfExpand } from '../../../core/keys/hkdf.ts';
 import { keyIdBytes } from '../../../core/keys/key-id.ts';
 import { beginMessage } from '../../../core/object/chunked-encryption.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
-import { NOW, otherPublisher, otherSetKey, publisher, SITE, saltOf, secret, setKey } from './fixed.ts';
+import { firstRoot, NOW, otherPublisher, otherSetKey, publisher, SITE, saltOf, secret, setKey } from './fixed.ts';
 import { flipBit } from './forge.ts';
 import { descriptor } from './keys-descriptor.ts';
 
@@ -20,6 +20,7 @@ const workspace = toBase64url((await secret('workspace')).subarray(0, 16));
 const SET = { id: setKey.id, key: toBase64url(setKey.key), name: 'subscribers', site: SITE };
 const BUNDLE = {
   descriptor: toBase64url(descriptor),
+  root: toBase64url(firstRoot),
   sets: [SET, { ...SET, id: otherSetKey.id, key: toBase64url(otherSetKey.key), name: 'sports' }],
 };
 
@@ -80,12 +81,17 @@ function open(name: string, outcome: string, bundle: Uint8Array, attacks?: numbe
 export async function bundleVectors(): Promise<KeyVector[]> {
   const made = await make('bundle', canonicalJson(BUNDLE));
   const result = { ...BUNDLE, issued: NOW, publisher: publisher.id, serial: 7, workspace };
-  const empty = { descriptor: BUNDLE.descriptor, sets: [] };
+  const empty = { ...BUNDLE, sets: [] };
+  const withTimestampKey = { ...BUNDLE, timestampKey: toBase64url(await secret('timestamp key')) };
   return [
     { ...open('good', 'success', join(made)), result },
     {
       ...open('without sets', 'success', join(await make('empty', canonicalJson(empty)))),
       result: { ...result, sets: [] },
+    },
+    {
+      ...open('with a timestamp key', 'success', join(await make('timestamp', canonicalJson(withTimestampKey)))),
+      result: { ...result, timestampKey: withTimestampKey.timestampKey },
     },
     ...(await malformed(made)),
     ...(await refused(made)),
@@ -183,6 +189,9 @@ async function unreadable(): Promise<KeyVector[]> {
     ),
     await sealed('payload a list', [BUNDLE]),
     await sealed('payload with a member more', { ...BUNDLE, extra: 1 }),
+    await sealed('payload without a root', { descriptor: BUNDLE.descriptor, sets: BUNDLE.sets }),
+    await sealed('root not base64url', { ...BUNDLE, root: '=' }),
+    await sealed('timestamp key of 31 bytes', { ...BUNDLE, timestampKey: SET.key.slice(0, -1) }),
     await sealed('sets not a list', { ...BUNDLE, sets: {} }),
     await sealed('descriptor not base64url', { ...BUNDLE, descriptor: '=' }),
     await sealed('a set with a member more', { ...BUNDLE, sets: [{ ...SET, extra: 1 }] }),

@@ -4,7 +4,7 @@ import { utf8 } from '../../../core/encoding/bytes.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../../core/encoding/canonical-json.ts';
 import { signMessage } from '../../../core/keys/sealed-message.ts';
 import { type KeyVector, toBase64 } from '../format.ts';
-import { NOW, otherPublisher, publisher, SITE } from './fixed.ts';
+import { NOW, otherPublisher, otherRootId, publisher, rootId, SITE } from './fixed.ts';
 
 export const KEY_SERVER = 'https://keys.example';
 const LABEL = 'wispr/1 provider descriptor';
@@ -16,6 +16,7 @@ const DESCRIPTOR: JsonObject = {
   keyServer: KEY_SERVER,
   name: 'The Example News',
   publisherKey: toBase64url(publisher.publicKey),
+  root: rootId,
   sites: [SITE_ENTRY],
 };
 
@@ -42,7 +43,7 @@ function verify(
     operation: 'verify-descriptor',
     input: { descriptor: toBase64(bytes), now },
     outcome,
-    ...(sites && { result: { publisher: publisher.id, keyServer, sites } }),
+    ...(sites && { result: { publisher: rootId, publisherKey: publisher.id, keyServer, sites } }),
   };
 }
 
@@ -101,6 +102,9 @@ function malformedDescriptors(): KeyVector[] {
     'content host of another scheme': site({ content: ['ftp://cdn.example'] }),
     'publisher key too short': { publisherKey: 'AAAA' },
     'publisher key with padding': { publisherKey: `${toBase64url(publisher.publicKey)}=` },
+    'without a root': { root: undefined },
+    'root too short': { root: 'AAAA' },
+    'root in hexadecimal': { root: '0'.repeat(64) },
     'expires as text': { expires: '1' },
   };
   return [
@@ -116,10 +120,12 @@ function malformedDescriptors(): KeyVector[] {
 function refusedDescriptors(): KeyVector[] {
   const good = signed();
   const changed = { ...good, name: 'Another name' };
+  const moved = { ...good, root: otherRootId };
   const byOther = { ...good, publisherKey: toBase64url(otherPublisher.publicKey) };
   const otherLabel = signed({}, 'wispr/1 binding request');
   return [
     verify('changed', 'descriptor-signature', canonicalJson(changed)),
+    verify('with another root', 'descriptor-signature', canonicalJson(moved)),
     verify('under another key', 'descriptor-signature', canonicalJson(byOther)),
     verify('signed as another message', 'descriptor-signature', canonicalJson(otherLabel)),
     verify('signature too short', 'descriptor-signature', canonicalJson({ ...good, signature: 'AAAA' })),
@@ -130,19 +136,20 @@ function refusedDescriptors(): KeyVector[] {
 }
 
 function hostProofs(): KeyVector[] {
-  const line = `wispr/1 root=${publisher.id}`;
+  const line = `wispr/1 root=${rootId}`;
   const proof = (name: string, outcome: string, text: string): KeyVector => ({
     name: `host proof, ${name}`,
     attacks: [70],
     operation: 'host-proof',
-    input: { text, publisher: publisher.id },
+    input: { text, publisher: rootId },
     outcome,
   });
   return [
     proof('one line', 'success', line),
     proof('with a line feed', 'success', `${line}\n`),
-    proof('with CR LF, among others', 'success', `wispr/1 root=${otherPublisher.id}\r\n${line}\r\n`),
-    proof('of another publisher', 'host-proof', `wispr/1 root=${otherPublisher.id}\n`),
+    proof('with CR LF, among others', 'success', `wispr/1 root=${otherRootId}\r\n${line}\r\n`),
+    proof('of another publisher', 'host-proof', `wispr/1 root=${otherRootId}\n`),
+    proof('of the key and not the root', 'host-proof', `wispr/1 root=${publisher.id}\n`),
     proof('inside a longer line', 'host-proof', `${line}.example\n`),
     proof('with a space in front', 'host-proof', ` ${line}`),
     proof('in capitals', 'host-proof', line.replace('wispr', 'WISPR')),

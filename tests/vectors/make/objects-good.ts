@@ -84,6 +84,7 @@ async function manyChunks(): Promise<ObjectVector[]> {
 async function metadataOfAllKinds(): Promise<ObjectVector[]> {
   const contentLength = TEXT.length;
   const everyHeader = {
+    'cache-control': 'max-age=600, immutable',
     'content-disposition': 'attachment; filename="news.html"',
     'content-language': 'en, fr',
     'content-security-policy': "default-src 'self'",
@@ -101,6 +102,8 @@ async function metadataOfAllKinds(): Promise<ObjectVector[]> {
       lastModified: NOW,
       mediaType: 'text/html;charset=utf-8',
     },
+    'a lifetime of 0': { contentLength, headers: { 'cache-control': 'max-age=0' }, mediaType: 'a/b' },
+    'a lifetime of nine digits': { contentLength, headers: { 'cache-control': 'max-age=999999999' }, mediaType: 'a/b' },
     'headers without members': { contentLength, headers: {}, lastModified: 0, mediaType: 'a/b' },
     'a long media type': { contentLength, mediaType: `application/x ; ${'y'.repeat(239)}` },
     'a header value of 4,096 characters': { contentLength, headers: { link: 'z'.repeat(4096) }, mediaType: 'a/b' },

@@ -160,6 +160,9 @@ async function invalidHeaders(): Promise<ObjectVector[]> {
     changedSigned('with a content coding', { metadata: { ...metadata, contentCoding: 'gzip' } }),
     changedSigned('media type without subtype', { metadata: { ...metadata, mediaType: 'text' } }),
     changedSigned('unknown response header', { metadata: { ...metadata, headers: { 'set-cookie': 'a=b' } } }),
+    changedSigned('cache-control beyond a lifetime', {
+      metadata: { ...metadata, headers: { 'cache-control': 'public, max-age=600' } },
+    }),
     changedSigned('metadata is an array', { metadata: [] }),
     changedSigned('65,537 blocks', {
       blockChunks: 1,

@@ -3,6 +3,23 @@ import type { ObjectVector } from '../format.ts';
 import { encryptMessage, joinObject, withPayload } from './forge.ts';
 import { refused, smallParts } from './vector.ts';
 
+/** What would widen who may store a document, and other spellings of a lifetime. */
+const BAD_LIFETIMES = [
+  'public',
+  'public, max-age=600',
+  'no-store',
+  'max-age=600, public',
+  'max-age=600, s-maxage=600',
+  'max-age=600,immutable',
+  'immutable, max-age=600',
+  'Max-Age=600',
+  'max-age=0600',
+  'max-age=-1',
+  'max-age="600"',
+  'max-age=1000000000',
+  'max-age=',
+];
+
 /** Messages that the publisher encrypted and signed, with metadata that no reader takes. */
 export async function badMetadata(): Promise<ObjectVector[]> {
   const parts = await smallParts('metadata');
@@ -37,6 +54,12 @@ export async function badMetadata(): Promise<ObjectVector[]> {
     'empty response header': front('{"contentLength":7,"headers":{"link":""},"mediaType":"text/plain"}'),
     'response header of 4,097 characters': front(
       `{"contentLength":7,"headers":{"link":"${'x'.repeat(4097)}"},"mediaType":"text/plain"}`,
+    ),
+    ...Object.fromEntries(
+      BAD_LIFETIMES.map((value) => [
+        `cache-control: ${value}`,
+        front(`{"contentLength":7,"headers":{"cache-control":${JSON.stringify(value)}},"mediaType":"text/plain"}`),
+      ]),
     ),
     'metadata length past the end': concat(u32(good.length + 8), utf8(good), content),
     'metadata of 16,001 bytes': front(metadataOfLength(16_001, content.length)),

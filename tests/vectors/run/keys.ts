@@ -52,8 +52,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 
   'verify-descriptor': async (input) => {
-    const { publisher, keyServer, sites } = await verifyDescriptor(input.bytes('descriptor'), input.number('now'));
-    return { publisher, keyServer, sites: sites.map(({ site }) => site) };
+    const verified = await verifyDescriptor(input.bytes('descriptor'), input.number('now'));
+    const { publisher, publisherKeyBytes, keyServer, sites } = verified;
+    const publisherKey = await keyIdOf('publisher', publisherKeyBytes);
+    return { publisher, publisherKey, keyServer, sites: sites.map(({ site }) => site) };
   },
 
   'host-proof': async (input) => {
@@ -101,11 +103,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
   'open-bundle': async (input) => {
     const recipient = xwingKeyPair(input.bytes('seed'));
-    const { descriptor, sets, issued, publisher, serial, workspace } = await openBundle(
-      input.bytes('bundle'),
-      recipient,
-    );
-    return { descriptor, sets: sets.map((set) => ({ ...set })), issued, publisher, serial, workspace };
+    const { sets, ...rest } = await openBundle(input.bytes('bundle'), recipient);
+    return { ...rest, sets: sets.map((set) => ({ ...set })) };
   },
 
   'xwing-decapsulate': async (input) => {

@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { checkSite } from '../../publisher/check/check-site.ts';
+import { describeCheck, describeVerdict } from '../check-summary.ts';
+import { locateConfiguration } from '../locate-configuration.ts';
+import { showProgress } from '../progress.ts';
+import { EXIT, print, say } from '../voice.ts';
+
+interface Options {
+  config?: string;
+  quiet?: boolean;
+  json?: boolean;
+}
+
+const DESCRIPTION = `look at a site before it is encrypted: what stays public and why, and what would break for readers, such as links to what is not there, links of the site to itself by its full address, and forms
+
+needs no passphrase and writes nothing; exit code 3 if something breaks`;
+
+/** `wispr check [SITE]` */
+export function addCheckCommand(program: Command): void {
+  program
+    .command('check')
+    .summary('look at a site before it is encrypted, for what would break')
+    .description(DESCRIPTION)
+    .argument('[site]', 'the directory of wispr.json (default: this one)')
+    .option('-c, --config <file>', 'the configuration, if it has another name')
+    .option('-q, --quiet', 'say only what breaks')
+    .option('--json', 'print one JSON object, with everything that was found')
+    .action(check);
+}
+
+async function check(site: string | undefined, { config, quiet, json }: Options): Promise<void> {
+  const configurationFile = locateConfiguration(site, config);
+  const progress = quiet ? undefined : showProgress('checking', 'documents');
+  const report = await checkSite({ configurationFile, ...(progress && { onProgress: progress.update }) }).finally(() =>
+    progress?.end(),
+  );
+  if (json) print(JSON.stringify(report));
+  else for (const block of describeCheck(report, { quiet: quiet === true })) print(block);
+  if (!quiet && !json) say(describeVerdict(report));
+  if (report.groups.some(({ breaks }) => breaks)) process.exitCode = EXIT.found;
+}

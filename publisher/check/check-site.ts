@@ -1,0 +1,171 @@
+/** `wispr check`: looks at a site before it is encrypted, for what would break for its readers. Needs no keys, and writes nothing. */
+import { resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { readConfiguration } from '../configuration/read.ts';
+import type { Configuration } from '../configuration/schema.ts';
+import { PublishError } from '../errors.ts';
+import { readFallbackTemplate } from '../fallback-template.ts';
+import { HeaderRules } from '../site/headers.ts';
+import { canNameSet, mediaTypeOf } from '../site/media-type.ts';
+import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
+import { type Decision, SetRules } from '../site/sets.ts';
+import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
+import type { SourceFile } from '../site/walk.ts';
+import { workspaceOf } from '../workspace.ts';
+import { ContentCheck } from './content-check.ts';
+import { LinkCheck } from './links.ts';
+import { CaseFolder, oddityOf } from './names.ts';
+import { type CheckReport, Findings } from './report.ts';
+import { SetsCount } from './sets-count.ts';
+import { type SiteSurvey, surveySite } from './survey.ts';
+
+export interface CheckOptions {
+  readonly configurationFile: string;
+  readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
+}
+
+/** Some content delivery networks take larger files only where that is switched on. */
+const LARGE = 20 * 1024 * 1024;
+
+/** Milliseconds after which others get their turn: a progress bar, a signal. */
+const TURN = 100;
+
+/**
+ * Checks the site of a configuration.
+ *
+ * @throws PublishError `configuration-missing`, `configuration-invalid`, `source-unreadable`; what is wrong with the site is not thrown, but
+ *   stands in the report
+ */
+export async function checkSite({ configurationFile, onProgress }: CheckOptions): Promise<CheckReport> {
+  const started = performance.now();
+  const { configuration: file, directory } = workspaceOf(configurationFile);
+  const configuration = await readConfiguration(file);
+  const check = new SiteCheck(configuration, resolve(directory, configuration.source));
+  await check.checkTemplate(directory);
+  let lastTurn = performance.now();
+  for (const [index, source] of check.files.entries()) {
+    check.checkDocument(source);
+    if (performance.now() - lastTurn < TURN) continue;
+    onProgress?.({ done: index + 1, total: check.files.length });
+    await setImmediate();
+    lastTurn = performance.now();
+  }
+  check.finish();
+  return check.report(Math.round(performance.now() - started));
+}
+
+class SiteCheck {
+  readonly files: readonly SourceFile[];
+  readonly #configuration: Configuration;
+  readonly #source: string;
+  readonly #findings = new Findings();
+  readonly #rules: SetRules;
+  readonly #headers: HeaderRules;
+  readonly #survey: SiteSurvey;
+  /** Where each document belongs; by path alone until it has been read. */
+  readonly #decisions = new Map<string, Decision>();
+  readonly #content: ContentCheck;
+  readonly #sets = new SetsCount();
+  readonly #folder = new CaseFolder();
+  #pages = 0;
+
+  constructor(configuration: Configuration, source: string) {
+    this.#configuration = configuration;
+    this.#source = source;
+    this.#rules = new SetRules(configuration);
+    this.#headers = new HeaderRules(configuration);
+    this.#survey = surveySite(source, configuration.ignore);
+    this.files = this.#survey.files;
+    for (const { path, reason } of this.#survey.refused) this.#findings.add('refused', path, undefined, reason);
+    for (const { path } of this.files) this.#decisions.set(path, this.#rules.decide(path, undefined));
+    this.#content = new ContentCheck(
+      new LinkCheck(this.#linkedSite(), this.#findings),
+      this.#findings,
+      hostsOf(configuration),
+    );
+  }
+
+  #linkedSite() {
+    const configuration = this.#configuration;
+    const map = new SiteMap(settingsOf(configuration, this.#lookUp), (path) => this.#decisions.has(path));
+    const isProtected = (path: string) => this.#lookUp(path) === 'protected';
+    const source = this.#source;
+    const refused = new Set(this.#survey.refused.map(({ path }) => path));
+    return { site: configuration.site, hosts: hostsOf(configuration), source, map, refused, isProtected };
+  }
+
+  readonly #lookUp: LookUpDocument = (path) => {
+    const decision = this.#decisions.get(path);
+    return decision && (decision.set === undefined ? 'public' : 'protected');
+  };
+
+  async checkTemplate(directory: string): Promise<void> {
+    const { template } = this.#configuration.fallback;
+    try {
+      await readFallbackTemplate(template && resolve(directory, template));
+    } catch (error) {
+      if (!(error instanceof PublishError)) throw error;
+      this.#findings.add('refused', '"fallback.template"', undefined, error.message);
+    }
+  }
+
+  checkDocument(source: SourceFile): void {
+    const { path, size } = source;
+    const mediaType = mediaTypeOf(path);
+    const byPath = this.#decisions.get(path) as Decision;
+    const { set, problem } = this.#content.read(source, mediaType, byPath.set === undefined);
+    if (problem !== undefined) this.#findings.add('refused', path, undefined, problem);
+    const decision = set === undefined ? byPath : this.#rules.decide(path, set);
+    if (set !== undefined) this.#decisions.set(path, decision);
+    this.#sets.add(path, decision, set !== undefined);
+    this.#headers.headersOf(path);
+    if (canNameSet(mediaType)) this.#pages++;
+    if (size > LARGE) this.#findings.add('large', path, undefined, `${Math.round(size / 1024 / 1024)} MiB`);
+    if (decision.isDefault && this.#configuration.sets.length > 0) this.#findings.add('set-default', path);
+    this.#checkName(path);
+  }
+
+  #checkName(path: string): void {
+    const odd = oddityOf(path);
+    if (odd !== undefined) this.#findings.add('name-odd', path, undefined, odd);
+    const clash = this.#folder.clash(path);
+    if (clash !== undefined) this.#findings.add('name-case', path, undefined, `as ${clash}`);
+  }
+
+  /** What can be said only after everything has been seen. */
+  finish(): void {
+    const { redirects, ...configuration } = this.#configuration;
+    if (this.files.length === 0) this.#findings.add('refused', this.#source, undefined, 'it holds no documents');
+    const settings = settingsOf({ ...configuration, redirects }, this.#lookUp);
+    const { loops, dangling, shadowed } = problemsOfRedirects(settings, (path) => this.#decisions.has(path));
+    const to = new Map(settings.redirects.map((redirect) => [redirect.from, redirect.to]));
+    for (const from of loops) this.#findings.add('refused', from, undefined, 'its redirect never ends');
+    for (const from of dangling) this.#findings.add('redirect-missing', from, undefined, `to ${to.get(from)}`);
+    for (const from of shadowed) this.#findings.add('redirect-unused', from);
+    for (const problem of problemOfNotFound(this.#configuration, this.#lookUp))
+      this.#findings.add('refused', 'wispr.json', undefined, problem);
+    for (const text of [...this.#rules.unused(), ...this.#headers.unused(), ...this.#survey.unusedPatterns])
+      this.#findings.add('pattern-unused', text);
+    this.#sets.findLoneSets(this.#findings);
+  }
+
+  report(milliseconds: number): CheckReport {
+    return {
+      site: this.#configuration.site,
+      source: this.#source,
+      documents: this.files.length,
+      pages: this.#pages,
+      bytes: this.files.reduce((sum, { size }) => sum + size, 0),
+      ignored: this.#survey.ignored,
+      ...this.#sets.summary(),
+      groups: this.#findings.groups(),
+      milliseconds,
+    };
+  }
+}
+
+/** Hosts that are the site, or serve what is published of it: none of them has a Reader in front of it. */
+function hostsOf({ site, content }: Configuration): Set<string> {
+  const origins = typeof content === 'string' ? [content] : content;
+  return new Set([site, ...origins.map((origin) => new URL(origin).hostname)]);
+}

@@ -1,0 +1,88 @@
+/** Looks into pages, style sheets and scripts. */
+
+import { isPage, isXmlPage } from '../site/media-type.ts';
+import { decodePage, encodingOf, readPage } from '../site/page.ts';
+import { PUBLIC } from '../site/set-name.ts';
+import { problemOfPageSet } from '../site/sets.ts';
+import type { SourceFile } from '../site/walk.ts';
+import { Lines } from './lines.ts';
+import type { LinkCheck, Referrer } from './links.ts';
+import { readStart } from './read-start.ts';
+import { referencesOfStyle } from './references.ts';
+import type { Findings } from './report.ts';
+import { type ScannedPage, scanPage } from './scan-page.ts';
+import { HostFinder, workersIn } from './scan-script.ts';
+
+/** What a page says about its own set, as `wispr protect` reads it. */
+export interface OwnWord {
+  readonly set?: string | undefined;
+  /** Why `wispr protect` would refuse it. */
+  readonly problem?: string | undefined;
+}
+
+/** Bytes of a text that are looked at. */
+const TEXT_LENGTH = 8 * 1024 * 1024;
+
+const STYLE = 'text/css';
+const SCRIPT = /^(?:text|application)\/javascript$/;
+
+export class ContentCheck {
+  readonly #links: LinkCheck;
+  readonly #findings: Findings;
+  readonly #hosts: HostFinder;
+
+  constructor(links: LinkCheck, findings: Findings, hosts: ReadonlySet<string>) {
+    this.#links = links;
+    this.#findings = findings;
+    this.#hosts = new HostFinder([...hosts]);
+  }
+
+  /**
+   * Looks into a document of a kind that can refer to others.
+   *
+   * @param isPublic - whether it is public if it says nothing else itself
+   */
+  read(source: SourceFile, mediaType: string, isPublic: boolean): OwnWord {
+    const xml = isXmlPage(mediaType);
+    const page = xml || isPage(mediaType);
+    if (!page && mediaType !== STYLE && !SCRIPT.test(mediaType)) return {};
+    const bytes = readStart(source, TEXT_LENGTH);
+    if (source.size > bytes.length) this.#findings.add('partly', source.path);
+    if (page) return this.#page(source, bytes, xml, isPublic);
+    const text = bytes.toString('utf8');
+    const lines = new Lines(text);
+    if (mediaType === STYLE) {
+      const referrer = { path: source.path, isPublic, lineAt: (offset: number) => lines.at(offset) };
+      this.#links.check(referencesOfStyle(text), referrer);
+    } else this.#script(text, source.path, (offset) => lines.at(offset));
+    return {};
+  }
+
+  #page({ path, size }: SourceFile, bytes: Uint8Array, xml: boolean, isPublic: boolean): OwnWord {
+    const text = decodePage(bytes);
+    if (text.trim() === '') this.#findings.add('empty', path);
+    if (!xml && encodingOf(bytes) === undefined) this.#findings.add('charset', path);
+    const scanned = scanPage(text, xml);
+    const cut = size > bytes.length;
+    const unsure = scanned.namesSet || cut || text.includes('\0'); // others say nothing: no need to read them twice
+    const { set, problem } = unsure ? readPage(bytes, { xml, cut }) : { set: undefined, problem: undefined };
+    const refused = problem ?? problemOfPageSet(set);
+    const lines = new Lines(text);
+    const open = set === undefined ? isPublic : set === PUBLIC;
+    this.#scanned(scanned, { path, base: scanned.base, isPublic: open, lineAt: (offset) => lines.at(offset) });
+    return refused === undefined ? { set } : { problem: refused };
+  }
+
+  #scanned({ references, forms, scripts }: ScannedPage, referrer: Referrer): void {
+    this.#links.check(references, referrer);
+    this.#links.checkForms(forms, referrer);
+    for (const { text, offset } of scripts) this.#script(text, referrer.path, (at) => referrer.lineAt(offset + at));
+  }
+
+  #script(text: string, path: string, lineAt: (offset: number) => number): void {
+    for (const match of this.#hosts.inScript(text)) {
+      this.#links.checkScript(match.text, { path, line: lineAt(match.offset) });
+    }
+    for (const offset of workersIn(text)) this.#findings.add('service-worker', path, { path, line: lineAt(offset) });
+  }
+}

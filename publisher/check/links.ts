@@ -1,0 +1,140 @@
+/** Follows what documents refer to, as readers' browsers will. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { urlPathOf } from '../../core/site/path.ts';
+import type { SiteMap } from '../site/redirects.ts';
+import type { Reference, Use } from './references.ts';
+import type { Findings, Place } from './report.ts';
+import type { Form } from './scan-page.ts';
+
+/** What links need to know of their site. */
+export interface LinkedSite {
+  readonly site: string;
+  /** Host names that lead to the site itself, past any Reader. */
+  readonly hosts: ReadonlySet<string>;
+  /** The site directory, absolute. */
+  readonly source: string;
+  readonly map: SiteMap;
+  /** Paths of files that cannot be published. */
+  readonly refused: ReadonlySet<string>;
+  /** Whether a document is encrypted, as far as is known. */
+  readonly isProtected: (path: string) => boolean;
+}
+
+/** The document that refers to others. */
+export interface Referrer {
+  readonly path: string;
+  /** From `<base href>`. */
+  readonly base?: string | undefined;
+  /** Whether everybody may read it. */
+  readonly isPublic: boolean;
+  readonly lineAt: (offset: number) => number;
+}
+
+/** Written with a host: `https://…`, `//…`, and what browsers read alike. */
+const WITH_HOST = /^\s*(?:https?:)?[/\\]{2}/i;
+
+export class LinkCheck {
+  readonly #site: LinkedSite;
+  readonly #findings: Findings;
+
+  constructor(site: LinkedSite, findings: Findings) {
+    this.#site = site;
+    this.#findings = findings;
+  }
+
+  /** Checks everything that one document refers to. */
+  check(references: readonly Reference[], referrer: Referrer): void {
+    const base = this.#baseOf(referrer);
+    const known = new Set<string>();
+    for (const reference of references) {
+      const key = `${reference.use} ${reference.url}`;
+      if (known.has(key) && reference.use !== 'data') continue; // in every line of a table of contents
+      known.add(key);
+      this.#reference(reference, base, referrer);
+    }
+  }
+
+  /** Checks where the forms of one page are sent. */
+  checkForms(forms: readonly Form[], referrer: Referrer): void {
+    const base = this.#baseOf(referrer);
+    for (const { method, action, offset } of forms) {
+      const url = parse(action, base);
+      if (url === undefined || method === 'dialog') continue;
+      const place = () => ({ path: referrer.path, line: referrer.lineAt(offset) });
+      if (!this.#site.hosts.has(url.hostname)) this.#findings.add('form-elsewhere', url.origin, place);
+      else if (method === 'post') this.#findings.add('form', `POST ${decoded(url.pathname)}`, place);
+      else if (action !== '') this.#reference({ url: action, use: 'link', offset }, base, referrer);
+    }
+  }
+
+  /** The host of the site, written out in a script. */
+  checkScript(text: string, place: Place): void {
+    this.#findings.add('own-host', text.replaceAll('\\/', '/'), place);
+  }
+
+  #baseOf({ path, base }: Referrer): URL {
+    const own = new URL(`http://${this.#site.site}${urlPathOf(path)}`);
+    return (base !== undefined && parse(base, own)) || own;
+  }
+
+  #reference({ url: written, use, offset }: Reference, base: URL, referrer: Referrer): void {
+    if (written.startsWith('#')) return;
+    const url = parse(written, base);
+    if (url === undefined || !this.#site.hosts.has(url.hostname)) return;
+    const place = () => ({ path: referrer.path, line: referrer.lineAt(offset) });
+    if (use === 'preview') this.#preview(url, place);
+    else if (WITH_HOST.test(written) || (referrer.base !== undefined && WITH_HOST.test(referrer.base)))
+      this.#findings.add('own-host', url.origin + decoded(url.pathname) + url.search, place);
+    else if (use !== 'data') this.#internal(url, use, place, referrer);
+  }
+
+  #internal(url: URL, use: Use, place: () => Place, { isPublic }: Referrer): void {
+    const { map, isProtected } = this.#site;
+    const target = map.resolve(url.pathname);
+    if (target.kind === 'refused')
+      this.#findings.add('missing', decoded(url.pathname), place, whyRefused(url.pathname));
+    else if (target.kind === 'missing')
+      this.#findings.add('missing', decoded(url.pathname), place, () => this.#whyMissing(target.path));
+    else if (target.kind === 'document' && use === 'load' && isPublic && isProtected(target.path))
+      this.#findings.add('public-loads-protected', target.path, place);
+  }
+
+  #whyMissing(path: string): string | undefined {
+    if (this.#site.refused.has(path)) return 'the file is there, but would be refused';
+    return existsSync(join(this.#site.source, path)) ? 'the file is there, but hidden or ignored' : undefined;
+  }
+
+  #preview(url: URL, place: () => Place): void {
+    const { map, isProtected } = this.#site;
+    const target = map.resolve(url.pathname);
+    if (target.kind === 'redirect') return;
+    if (target.kind !== 'document')
+      this.#findings.add('preview-picture', decoded(url.pathname), place, 'it is not there');
+    else if (isProtected(target.path)) this.#findings.add('preview-picture', target.path, place, 'it is encrypted');
+  }
+}
+
+/** An address that browsers fetch; `undefined` for others, such as `mailto:`. */
+function parse(written: string, base: URL): URL | undefined {
+  try {
+    const url = new URL(written, base);
+    return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function whyRefused(urlPath: string): string {
+  if (urlPath.includes('//')) return "no document's address has two slashes in a row";
+  return 'no document can have this address';
+}
+
+/** For people; as it is where it cannot be decoded. */
+function decoded(urlPath: string): string {
+  try {
+    return decodeURIComponent(urlPath);
+  } catch {
+    return urlPath;
+  }
+}

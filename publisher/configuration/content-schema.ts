@@ -1,0 +1,145 @@
+/** The parts of `wispr.json` that say how documents are answered: headers, redirects, and what is shown where there is none. */
+import { z } from 'zod';
+import { isSignedHeaderValue, SIGNED_HEADERS, type SignedHeader } from '../../core/object/metadata.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { isRedirectDestination } from '../../core/publication/settings.ts';
+import { documentPathOf, isDocumentPath } from '../../core/site/path.ts';
+
+/** Characters of all further headers of one document, so that they fit into its metadata. */
+const MAXIMUM_HEADERS = 15_000;
+
+export const SECONDS_PER_DAY = 86_400;
+
+/** Paths inside the source. */
+export const pattern = z
+  .string()
+  .min(1)
+  .max(1024)
+  .meta({ description: 'Paths inside the source, such as "style.css", "front/**" or "*.svg".' });
+
+/** The name of a header as it stands in the configuration; one spelling for each, so that no two members mean the same. */
+export function writtenHeaderName(name: SignedHeader): string {
+  return name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+}
+
+const headerValue = (name: SignedHeader) =>
+  z
+    .string()
+    .refine((value) => isSignedHeaderValue(name, value), {
+      error:
+        name === 'cache-control'
+          ? 'must be "max-age=N" or "max-age=N, immutable", N in seconds: how long a reader\'s own browser may keep a document'
+          : 'must be 1 to 4,096 visible ASCII characters, with spaces only between them',
+    })
+    .optional();
+
+const headerRule = z.strictObject({
+  path: pattern,
+  set: z
+    .strictObject(Object.fromEntries(SIGNED_HEADERS.map((name) => [writtenHeaderName(name), headerValue(name)])))
+    .refine((headers) => Object.keys(headers).length > 0, { error: 'names no header' })
+    .meta({ description: 'Response headers, signed with the document.' }),
+});
+
+/** Rules for response headers. The longest value of each header counts, since rules add up. */
+export const headers = z
+  .array(headerRule)
+  .default([])
+  .refine((rules) => longestOfEach(rules) <= MAXIMUM_HEADERS, {
+    error: `hold more than ${MAXIMUM_HEADERS.toLocaleString('en')} characters that could meet in one document`,
+  })
+  .meta({
+    description: 'Response headers of documents; of several rules that name a header, the last that fits wins.',
+  });
+
+function longestOfEach(rules: readonly z.output<typeof headerRule>[]): number {
+  const longest = new Map<string, number>();
+  for (const { set } of rules) {
+    for (const [name, value] of Object.entries(set)) {
+      const length = JSON.stringify(name).length + JSON.stringify(value).length + 2;
+      longest.set(name, Math.max(longest.get(name) ?? 0, length));
+    }
+  }
+  return [...longest.values()].reduce((sum, length) => sum + length, 0);
+}
+
+const redirect = z.strictObject({
+  from: z
+    .string()
+    .refine((text) => !/[?#]/.test(text) && documentPathOf(text) !== undefined, {
+      error: 'must be a path as it stands in a URL, such as /old/page.html, without query and fragment',
+    })
+    .meta({ description: 'A path as it stands in a URL, such as /old/page.html.' }),
+  to: z
+    .string()
+    .refine((text) => isRedirectDestination(destinationOf(text)), {
+      error: 'must be a path such as /new/page.html?a#b, or an https URL',
+    })
+    .meta({ description: 'A path as it stands in a URL, perhaps with query and fragment, or an https URL.' }),
+  status: z
+    .union([z.literal(301), z.literal(302), z.literal(307), z.literal(308)], {
+      error: 'must be 301, 302, 307 or 308',
+    })
+    .default(301)
+    .meta({ description: '301 and 308: for good. 302 and 307: for now.' }),
+});
+
+/** Redirects; no two from one document. */
+export const redirects = z
+  .array(redirect)
+  .max(PUBLICATION_LIMITS.redirects)
+  .default([])
+  .superRefine((list, context) => {
+    const seen = new Set<string | undefined>();
+    for (const [index, { from }] of list.entries()) {
+      const path = documentPathOf(from);
+      if (seen.has(path)) {
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'from'],
+          message: 'is redirected by an earlier rule already',
+        });
+      }
+      seen.add(path);
+    }
+  })
+  .meta({ description: 'Where readers are led from addresses that have no document any more.' });
+
+/** A destination in the one spelling that is signed: what may not stand in a URL is percent-encoded. */
+export function destinationOf(text: string): string {
+  const base = 'https://site.invalid';
+  if (/^\/[/\\]/.test(text) || !URL.canParse(text, base)) return text;
+  const url = new URL(text, base);
+  if (url.origin !== base) return url.href;
+  return text.startsWith('/') ? url.pathname + url.search + url.hash : text;
+}
+
+/** The path of a document as it is written inside the configuration, with or without a slash in front. */
+export function writtenPath(text: string): string {
+  return `/${text.replace(/^\.?\/+/, '')}`;
+}
+
+export const notFound = z
+  .string()
+  .refine((text) => isDocumentPath(writtenPath(text)), { error: 'must be the path of a document, such as 404.html' })
+  .optional()
+  .meta({ description: 'The public document that is shown where there is none; 404.html, if the site has it.' });
+
+export const freshness = z
+  .strictObject({
+    hours: z
+      .int()
+      .min(1)
+      .max(720)
+      .default(48)
+      .meta({ description: 'Hours for which a publication counts as fresh after it was last confirmed.' }),
+    graceDays: z
+      .int()
+      .min(0)
+      .max(Math.floor(PUBLICATION_LIMITS.grace / SECONDS_PER_DAY))
+      .default(14)
+      .meta({
+        description: 'Days after that, in which readers are still shown it and told when it was last confirmed.',
+      }),
+  })
+  .prefault({});

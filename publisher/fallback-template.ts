@@ -1,0 +1,150 @@
+/**
+ * Makes fallback pages: from wispr's own template, so that whoever finds such a page on a host can make it again and compare
+ * (`verify/fallback-check.ts`), or from one of the publisher's, which is tried out before anything is made with it.
+ */
+import { readFile } from 'node:fs/promises';
+import { Eta } from 'eta';
+import { fromUtf8 } from '../core/encoding/bytes.ts';
+import { describeUnreadable } from '../node-support/system-error.ts';
+import { PublishError } from './errors.ts';
+import { BUILT_IN_TEMPLATE } from './fallback-built-in.ts';
+import type { FallbackPage } from './fallback-page.ts';
+import { problemOfTemplate } from './fallback-trial.ts';
+import { printable } from './text.ts';
+
+/** Bytes of the largest fallback page: long paths stand in it several times. */
+export const MAXIMUM_FALLBACK_PAGE = 128 * 1024;
+
+/** At the end of every page that a publisher's own template made: it tells mirrors that they cannot make it again. */
+export const OWN_TEMPLATE_MARK = '<!-- wispr fallback page, from a template of the publisher -->\n';
+
+const MAXIMUM_TEMPLATE = 256 * 1024;
+
+/** What may be written without escaping: both are made here, and safe as they come. */
+const RAW_VALUES = ['it.jsonLd', 'it.script'];
+
+/** A template for fallback pages. */
+export interface FallbackTemplate {
+  /**
+   * The page as HTML.
+   *
+   * @throws PublishError `template-refused`: only a publisher's own template can fail
+   */
+  render(page: FallbackPage): string;
+}
+
+interface TemplateNode {
+  readonly t: string;
+  readonly val: string;
+}
+
+const eta = new Eta({
+  autoEscape: true,
+  autoTrim: false,
+  plugins: [{ processAST: (nodes) => nodes.map((node) => (typeof node === 'string' ? node : checkNode(node))) }],
+});
+
+const builtIn = eta.compile(BUILT_IN_TEMPLATE);
+
+/** wispr's own template. */
+export const builtInTemplate: FallbackTemplate = { render: (page) => eta.render(builtIn, valuesOf(page)) };
+
+/** A page of wispr's own template. */
+export function renderFallbackPage(page: FallbackPage): string {
+  return builtInTemplate.render(page);
+}
+
+/**
+ * The template of a file.
+ *
+ * @param file - how it is opened, and how messages name it; `undefined` for wispr's own
+ * @throws PublishError `template-refused`
+ */
+export async function readFallbackTemplate(file: string | undefined): Promise<FallbackTemplate> {
+  if (file === undefined) return builtInTemplate;
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw new PublishError('template-refused', describeUnreadable(file, error), { cause: error });
+  });
+  const text = bytes.length <= MAXIMUM_TEMPLATE ? fromUtf8(bytes) : undefined;
+  if (text === undefined) throw refused(file, `it is not a text in UTF-8 of at most ${MAXIMUM_TEMPLATE} bytes`);
+  return compileFallbackTemplate(text, file);
+}
+
+/**
+ * Compiles a publisher's template, and tries it out with plain, with hostile and with empty values. It is a program of the publisher's, and
+ * runs with the rights of `wispr protect`; what it makes of documents' words is what is not trusted.
+ *
+ * @throws PublishError `template-refused`
+ */
+export function compileFallbackTemplate(text: string, file: string): FallbackTemplate {
+  const run = <Result>(work: () => Result): Result => {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof PublishError ? error : refused(file, reasonOf(error), error);
+    }
+  };
+  const compiled = run(() => eta.compile(text));
+  const make = (page: FallbackPage) => run(() => eta.render(compiled, valuesOf(page)));
+  const problem = problemOfTemplate(make, scriptOf);
+  if (problem !== undefined) throw refused(file, problem);
+  return {
+    render: (page) => {
+      const html = make(page) + OWN_TEMPLATE_MARK;
+      if (!html.includes(eta.config.escapeFunction(page.reading))) {
+        throw refused(file, `its page for ${page.reading} has no Read link`);
+      }
+      if (Buffer.byteLength(html) > MAXIMUM_FALLBACK_PAGE) {
+        throw refused(file, `its page for ${page.reading} is longer than ${MAXIMUM_FALLBACK_PAGE} bytes`);
+      }
+      return html;
+    },
+  };
+}
+
+/** What templates see as `it`. */
+function valuesOf(page: FallbackPage): object {
+  return { ...page, host: new URL(page.reading).host, jsonLd: jsonLd(page), script: scriptOf(page) };
+}
+
+/** Lets the link with the id `read` keep query and fragment, and follows it after a while where it shall. */
+function scriptOf({ redirectAfter }: FallbackPage): string {
+  const keep = 'var a=document.getElementById("read");a.href+=location.search+location.hash';
+  const follow =
+    redirectAfter === 'never' ? '' : `\nsetTimeout(function(){location.replace(a.href)},${redirectAfter * 1000})`;
+  return `\n${keep}${follow}\n`;
+}
+
+/** Structured data for search engines: the page is not free to read. `<` is written so that no text can end the script. */
+function jsonLd({ title, description, canonical }: FallbackPage): string {
+  const data = {
+    '@context': 'https://schema.org',
+    '@type': 'WebPage',
+    name: title,
+    ...(description && { description }),
+    url: canonical,
+    isAccessibleForFree: false,
+  };
+  return JSON.stringify(data)
+    .replaceAll('<', '\\u003c')
+    .replaceAll('\u2028', '\\u2028')
+    .replaceAll('\u2029', '\\u2029');
+}
+
+/** Nothing but what is known to be safe goes unescaped. */
+function checkNode<Node extends TemplateNode>(node: Node): Node {
+  if (node.t !== 'r' || RAW_VALUES.includes(node.val.trim())) return node;
+  throw new Error(`only ${RAW_VALUES.join(' and ')} may be written with <%~ %>, and not ${node.val.trim()}`);
+}
+
+function reasonOf(error: unknown): string {
+  const [first = ''] = String(error instanceof Error ? error.message : error).split('\n', 1);
+  return printable(first);
+}
+
+function refused(file: string, reason: string, cause?: unknown): PublishError {
+  return new PublishError('template-refused', `the template ${file} cannot be used: ${reason}`, {
+    cause,
+    hint: 'docs/publishing.md, "Fallback pages of your own", says what a template may hold; leave "fallback.template" out for wispr\'s own',
+  });
+}

@@ -1,0 +1,126 @@
+/**
+ * Tries a publisher's template for fallback pages: whatever words documents bring, its pages must have the same elements, scripts, styles and
+ * links. Fallback pages lie on the site's own host, where a script in a title could read everything.
+ */
+import { Parser } from 'htmlparser2';
+import type { FallbackPage } from './fallback-page.ts';
+import { OPEN_GRAPH } from './site/page.ts';
+
+const READING = 'https://read.news.example/a/b%20c.html';
+const HOSTILE = `"'><x-wispr a=b onload=c>&lt;x&gt; \\ \`\${1}</title></script></style></textarea>--><!-- \u2028\n{{`;
+
+/** Attributes that hold words, not programs or addresses to be followed. */
+const WORDS = /^(?:content|alt|title|label|lang|dir|aria-[a-z]+|data-[a-z-]+)$/;
+/** Where an address only shows something. */
+const SHOWN: Readonly<Record<string, RegExp>> = {
+  img: /^(?:src|srcset)$/,
+  source: /^(?:src|srcset)$/,
+  video: /^(?:src|poster)$/,
+  audio: /^src$/,
+};
+
+/**
+ * @param make - renders a page
+ * @param scriptOf - the script that every page has to have
+ * @returns why the template is refused; `undefined` if it is good
+ */
+export function problemOfTemplate(
+  make: (page: FallbackPage) => string,
+  scriptOf: (page: FallbackPage) => string,
+): string | undefined {
+  for (const redirectAfter of [1, 'never'] as const) {
+    const plain = { ...pageOf('words'), redirectAfter };
+    const expected = skeletonOf(make(plain));
+    const missing = problemOfParts(expected, scriptOf(plain));
+    if (missing !== undefined) return missing;
+    const hostile = skeletonOf(make({ ...pageOf(HOSTILE), redirectAfter }));
+    if (hostile.badJson) return "a document's words can break its structured data: use <%~ it.jsonLd %>";
+    const index = hostile.parts.findIndex((part, at) => part !== expected.parts[at]);
+    if (index >= 0 || hostile.parts.length !== expected.parts.length) {
+      return `a document's words can change more of its page than text, near ${expected.parts[index] ?? 'the end'}`;
+    }
+    const bare = skeletonOf(make({ ...pageOf(''), openGraph: new Map(), excerpt: [], redirectAfter }));
+    const missingInBare = problemOfParts(bare, scriptOf(plain));
+    if (missingInBare !== undefined) return `${missingInBare} (in a page without description and excerpt)`;
+  }
+  return undefined;
+}
+
+function pageOf(words: string): FallbackPage {
+  return {
+    language: 'en',
+    direction: '',
+    title: words || 'title',
+    description: words,
+    canonical: 'http://news.example/a/b%20c.html',
+    openGraph: new Map(OPEN_GRAPH.map((property) => [property, words])),
+    excerpt: [words, words],
+    publisher: words || 'publisher',
+    reading: READING,
+    redirectAfter: 1,
+  };
+}
+
+function problemOfParts({ parts, scripts }: Skeleton, script: string): string | undefined {
+  const isRead = (part: string) =>
+    part.startsWith('<a ') && part.includes(` id=read`) && part.includes(` href=${READING}`);
+  if (!parts.some(isRead)) return 'it has no Read link: <a id="read" href="<%= it.reading %>">';
+  if (!scripts.includes(script))
+    return 'the Read link would lose query and fragment without <script><%~ it.script %></script>';
+  return undefined;
+}
+
+interface Skeleton {
+  /** Everything of a page but words. */
+  readonly parts: readonly string[];
+  readonly scripts: readonly string[];
+  readonly badJson: boolean;
+}
+
+function skeletonOf(html: string): Skeleton {
+  const reader = new SkeletonReader();
+  new Parser(reader, { decodeEntities: true }).end(html);
+  return reader;
+}
+
+class SkeletonReader implements Skeleton {
+  readonly parts: string[] = [];
+  readonly scripts: string[] = [];
+  badJson = false;
+  /** The script or style that is open. */
+  #inside: 'script' | 'style' | 'json' | undefined;
+  #text = '';
+
+  onopentag(name: string, attributes: Record<string, string>): void {
+    const refresh = 'http-equiv' in attributes;
+    const isWord = (attribute: string) => (WORDS.test(attribute) && !refresh) || SHOWN[name]?.test(attribute);
+    const shown = Object.entries(attributes).map(([attribute, value]) =>
+      isWord(attribute) ? ` ${attribute}` : ` ${attribute}=${value}`,
+    );
+    this.parts.push(`<${name}${shown.join('')}>`);
+    this.#text = '';
+    if (name === 'style') this.#inside = 'style';
+    if (name === 'script') this.#inside = attributes.type === 'application/ld+json' ? 'json' : 'script';
+  }
+
+  ontext(text: string): void {
+    if (this.#inside !== undefined) this.#text += text;
+  }
+
+  onclosetag(name: string): void {
+    this.parts.push(`</${name}>`);
+    if (name !== 'script' && name !== 'style') return;
+    if (this.#inside === 'json') this.#json();
+    else this.parts.push(this.#text);
+    if (this.#inside === 'script') this.scripts.push(this.#text);
+    this.#inside = undefined;
+  }
+
+  #json(): void {
+    try {
+      JSON.parse(this.#text);
+    } catch {
+      this.badJson = true;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** The keys of a new publisher, and its first root. */
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
+import { roleSigner } from '../../core/publication/keys.ts';
+import { ROLE_VALIDITY, rootIdOf, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { encodeContents, KEY_STORE_KIND } from './key-store.ts';
+import { createSealedFile } from './sealed-file.ts';
+import { createSigningKeys } from './signing-keys.ts';
+
+/** What `wispr init` makes. */
+export interface NewKeys {
+  /** The bytes of `publisher.keys`. */
+  readonly keyStore: Uint8Array;
+  /** The bytes of `root.keys`: all that can change the roles. */
+  readonly rootKeys: Uint8Array;
+  /** The publisher's identity. */
+  readonly rootId: KeyId;
+}
+
+/**
+ * Makes the keys of a publisher, under one passphrase.
+ *
+ * @param now - seconds since 1970
+ * @throws PublishError `passphrase-too-short`
+ */
+export async function createKeys(passphrase: string, now = nowInSeconds()): Promise<NewKeys> {
+  const [rootSeed, publisherSeed] = [randomBytes(KEY_LENGTH), randomBytes(KEY_LENGTH)];
+  const seeds = {
+    targets: randomBytes(KEY_LENGTH),
+    snapshot: randomBytes(KEY_LENGTH),
+    timestamp: randomBytes(KEY_LENGTH),
+  };
+  const root = await firstRoot({ ...seeds, root: rootSeed }, now);
+  const contents = {
+    pending: [],
+    publication: 0,
+    publisherSeed,
+    roots: [root],
+    seeds,
+    serial: 0,
+    setsSince: new Map(),
+    sets: new Map(),
+    workspace: randomBytes(16),
+  };
+  const keyStore = await createSealedFile(KEY_STORE_KIND, passphrase, encodeContents(contents));
+  return { keyStore, rootKeys: await createSigningKeys(passphrase, [rootSeed]), rootId: await rootIdOf(root) };
+}
+
+/** `1.root.json`: one key for each role. */
+async function firstRoot(
+  seeds: Readonly<Record<'root' | 'targets' | 'snapshot' | 'timestamp', Uint8Array>>,
+  now: number,
+): Promise<Uint8Array> {
+  const role = (seed: Uint8Array) => ({ publicKeys: [ed25519KeyPair(seed).publicKey], threshold: 1 });
+  const signed = await rootMetadata(
+    { version: 1, expires: now + ROLE_VALIDITY.root },
+    {
+      root: role(seeds.root),
+      targets: role(seeds.targets),
+      snapshot: role(seeds.snapshot),
+      timestamp: role(seeds.timestamp),
+    },
+  );
+  return signMetadata(signed, [await roleSigner(ed25519KeyPair(seeds.root))]);
+}

@@ -1,0 +1,136 @@
+/**
+ * Files of secrets under a passphrase: `publisher.keys`, `root.keys`, and key files of signers.
+ *
+ *   canonical JSON { argon2id, digest, sealed, version }
+ *   sealed = C2SP chunked-encryption, Cobblestone-256, under Argon2id(passphrase), of canonical JSON; `version`, which says what kind of
+ *   file it is, is the context
+ *
+ * `digest` is of all other members: it tells a damaged file from a wrong passphrase, and proves nothing else.
+ */
+import { randomBytes, sha256 } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
+import {
+  canonicalJson,
+  hasMembers,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseCanonicalJson,
+} from '../../core/encoding/canonical-json.ts';
+import { openMessage, sealMessage } from '../../core/object/chunked-encryption.ts';
+import {
+  ARGON2ID_SALT_LENGTH,
+  type Argon2idParameters,
+  areArgon2idParameters,
+  keyFromPassphrase,
+  recommendedParameters,
+} from '../../node-support/argon2id.ts';
+import { PublishError } from '../errors.ts';
+
+/** The bytes of the largest file of secrets that is read. */
+export const MAXIMUM_SEALED_FILE_LENGTH = 16 * 1024 * 1024;
+
+/** Characters of the shortest passphrase that is taken for a new file. */
+const MINIMUM_PASSPHRASE_LENGTH = 8;
+
+/** One kind of file. */
+export interface SealedKind {
+  /** As it stands in the file. */
+  readonly version: string;
+  /** How earlier versions of wispr wrote it. */
+  readonly outdated?: readonly string[];
+  /** How messages call the file. */
+  readonly name: string;
+}
+
+/** An opened file: what it holds, and how to seal something else under the same passphrase. */
+export interface OpenSealedFile {
+  readonly content: Json | undefined;
+  seal(content: JsonObject): Promise<Uint8Array>;
+}
+
+/**
+ * Seals `content` under a new passphrase.
+ *
+ * @throws PublishError `passphrase-too-short`
+ */
+export async function createSealedFile(kind: SealedKind, passphrase: string, content: JsonObject): Promise<Uint8Array> {
+  if ([...passphrase].length < MINIMUM_PASSPHRASE_LENGTH) {
+    throw new PublishError(
+      'passphrase-too-short',
+      `the passphrase has fewer than ${MINIMUM_PASSPHRASE_LENGTH} characters`,
+      { typed: true, hint: 'four or five unrelated words are easy to remember and hard to guess' },
+    );
+  }
+  const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
+  return seal(kind, content, await keyFromPassphrase(passphrase, parameters), parameters);
+}
+
+/**
+ * Opens a file of secrets.
+ *
+ * @throws PublishError `key-store-damaged`, `key-store-outdated`, `key-store-parameters`, `passphrase-wrong`
+ */
+export async function openSealedFile(kind: SealedKind, bytes: Uint8Array, passphrase: string): Promise<OpenSealedFile> {
+  const { parameters, sealed } = await parseSealedFile(kind, bytes);
+  const key = await keyFromPassphrase(passphrase, parameters);
+  const message = await openMessage(key, contextOf(kind), sealed);
+  if (message === undefined) throw new PublishError('passphrase-wrong', `the passphrase does not open ${kind.name}`);
+  return { content: parseCanonicalJson(message), seal: (content) => seal(kind, content, key, parameters) };
+}
+
+/** What is thrown for a file that is not what was written once. */
+export function damagedFile({ name }: SealedKind): PublishError {
+  return new PublishError('key-store-damaged', `${name} is damaged, or not a key file of this version`, {
+    hint: 'restore it from your backup',
+  });
+}
+
+async function seal(
+  kind: SealedKind,
+  content: JsonObject,
+  key: Uint8Array,
+  argon2id: Argon2idParameters,
+): Promise<Uint8Array> {
+  const sealed = toBase64url(await sealMessage(key, contextOf(kind), canonicalJson(content)));
+  const file = { argon2id: { ...argon2id }, sealed, version: kind.version };
+  return canonicalJson({ ...file, digest: await digestOf(file) });
+}
+
+/** Everything that is done before the password hash. */
+async function parseSealedFile(
+  kind: SealedKind,
+  bytes: Uint8Array,
+): Promise<{ parameters: Argon2idParameters; sealed: Uint8Array }> {
+  const file = bytes.length <= MAXIMUM_SEALED_FILE_LENGTH ? parseCanonicalJson(bytes) : undefined;
+  if (!isJsonObject(file) || !hasMembers(file, ['argon2id', 'digest', 'sealed', 'version'])) throw damagedFile(kind);
+  const { digest, ...rest } = file;
+  const parameters = rest.argon2id;
+  if (!areArgon2idParameters(parameters)) throw outOfBounds(kind);
+  const sealed = fromBase64url(rest.sealed);
+  if (sealed === undefined || digest !== (await digestOf(rest))) throw damagedFile(kind);
+  if (kind.outdated?.includes(String(rest.version))) throw outdated(kind);
+  if (rest.version !== kind.version) throw damagedFile(kind);
+  return { parameters, sealed };
+}
+
+function contextOf({ version }: SealedKind): Uint8Array {
+  return lengthPrefixed(utf8(version));
+}
+
+async function digestOf(rest: JsonObject): Promise<string> {
+  return toBase64url(await sha256(canonicalJson(rest)));
+}
+
+function outdated({ name }: SealedKind): PublishError {
+  return new PublishError('key-store-outdated', `${name} was made by an earlier version of wispr, which had no roots`, {
+    hint: 'make new keys with "wispr init" in a new directory, and let readers connect again: they are bound to the root now',
+  });
+}
+
+function outOfBounds({ name }: SealedKind): PublishError {
+  return new PublishError('key-store-parameters', `${name} asks for a password hash that wispr never makes`, {
+    hint: 'it was altered: restore it from your backup',
+  });
+}

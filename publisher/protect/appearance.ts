@@ -1,0 +1,58 @@
+/** How documents are to come out, by the configuration: what shapes objects, and what shapes the pages beside them. */
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Configuration } from '../configuration/schema.ts';
+import { BUILT_IN_TEMPLATE } from '../fallback-built-in.ts';
+import { fallbackPageOf } from '../fallback-page.ts';
+import { readFallbackTemplate } from '../fallback-template.ts';
+import { HeaderRules } from '../site/headers.ts';
+import { decodeTeaser } from './teaser.ts';
+
+export interface Appearance {
+  /** Differs whenever every object has to be made anew. */
+  readonly objectFacts: string;
+  /** Differs whenever every fallback page has to be made anew. */
+  readonly pageFacts: string;
+  readonly headers: HeaderRules;
+  readonly padding: boolean;
+  /**
+   * The fallback page of a document.
+   *
+   * @param teaser - as `encodeTeaser` makes it
+   * @throws PublishError `template-refused`
+   */
+  readonly fallbackPage: (path: string, teaser: string | undefined) => string;
+}
+
+/** Raised whenever this program would make other objects out of the same sources, or teasers and pages out of the same words. */
+const OBJECT_VERSION = 1;
+const PAGE_VERSION = 1;
+
+/**
+ * @param directory - where the configuration lies
+ * @param publisher - key id of the publisher key
+ * @throws PublishError `template-refused`
+ */
+export async function appearanceOf(
+  configuration: Configuration,
+  directory: string,
+  publisher: string,
+): Promise<Appearance> {
+  const { site, name = site, content, reading, fallback, padding } = configuration;
+  const file = fallback.template === undefined ? undefined : resolve(directory, fallback.template);
+  const template = await readFallbackTemplate(file);
+  const text = file === undefined ? BUILT_IN_TEMPLATE : await readFile(file, 'utf8');
+  const origin = (typeof content === 'string' ? content : content[0]) ?? `https://${site}`;
+  const settings = { publisher: name, content: origin, reading, redirectAfter: fallback.redirectAfter };
+  return {
+    objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher, padding]),
+    pageFacts: hash('sha256', JSON.stringify([PAGE_VERSION, settings, text])).slice(0, 32),
+    headers: new HeaderRules(configuration),
+    padding: padding !== 'none',
+    fallbackPage: (path, teaser) => {
+      if (teaser === undefined) throw new Error('every page has a teaser');
+      return template.render(fallbackPageOf(path, decodeTeaser(teaser), settings));
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** The site settings that are published, out of a configuration: docs/spec/publication.md section 5. */
+import type { SiteSettings } from '../../core/publication/settings.ts';
+import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
+import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../configuration/content-schema.ts';
+import type { Configuration } from '../configuration/schema.ts';
+import { PublishError } from '../errors.ts';
+import { printable, someOf } from '../text.ts';
+import { problemsOfRedirects } from './redirects.ts';
+
+/** What the settings need to know of the site: `undefined` where there is no such document. */
+export type LookUpDocument = (documentPath: string) => 'public' | 'protected' | undefined;
+
+/** The page that web hosts, too, show for what does not exist. */
+const USUAL_NOT_FOUND = '/404.html';
+
+/**
+ * The settings of a site.
+ *
+ * @throws PublishError `settings-refused`: redirects that never end, or a page for what does not exist that nobody could be shown
+ */
+export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
+  const settings = settingsOf(configuration, lookUp);
+  const { loops } = problemsOfRedirects(settings, (path) => lookUp(path) !== undefined);
+  const problems = [
+    ...(loops.length > 0 ? [`the redirects from ${someOf(loops.map(shown))} never end`] : []),
+    ...problemOfNotFound(configuration, lookUp),
+  ];
+  if (problems.length === 0) return settings;
+  throw new PublishError('settings-refused', `${problems.join('; ')}; nothing was written`, {
+    hint: 'correct "redirects" and "notFound" in wispr.json; "wispr check" says more',
+  });
+}
+
+/** The settings as they stand in the configuration, with whatever is wrong with them. */
+export function settingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
+  const { cleanUrls, freshness, redirects, notFound } = configuration;
+  const page = notFound !== undefined ? writtenPath(notFound) : USUAL_NOT_FOUND;
+  return {
+    cleanUrls,
+    grace: freshness.graceDays * SECONDS_PER_DAY,
+    ...(lookUp(page) === 'public' && { notFound: page }),
+    redirects: redirects.map(({ from, status, to }) => ({
+      from: documentPathOf(from) ?? from, // the configuration's checks have seen to it that there is one
+      status,
+      to: destinationOf(to),
+    })),
+  };
+}
+
+/** Only a page that the configuration names has to be there. */
+export function problemOfNotFound({ notFound }: Configuration, lookUp: LookUpDocument): string[] {
+  if (notFound === undefined) return [];
+  const found = lookUp(writtenPath(notFound));
+  if (found === 'public') return [];
+  const why = found === undefined ? 'which is not there' : 'which is not public';
+  return [`"notFound" names ${printable(notFound)}, ${why}`];
+}
+
+function shown(path: string): string {
+  return printable(urlPathOf(path));
+}

@@ -1,0 +1,152 @@
+/** Fallback pages from a template of the publisher's own. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { BUILT_IN_TEMPLATE } from '../../publisher/fallback-built-in.ts';
+import { type FallbackPage, fallbackPageOf } from '../../publisher/fallback-page.ts';
+import { builtInTemplate, compileFallbackTemplate, readFallbackTemplate } from '../../publisher/fallback-template.ts';
+import { readPage } from '../../publisher/site/page.ts';
+import { parseFallbackPage, recogniseFallbackPage } from '../../publisher/verify/fallback-check.ts';
+
+const LINK = '<a id="read" href="<%= it.reading %>">Read on</a>';
+const SCRIPT = '<script><%~ it.script %></script>';
+const GOOD = `<!doctype html><html lang="<%= it.language %>"><head><meta charset="utf-8"><title><%= it.title %></title>
+<meta name="description" content="<%= it.description %>"><link rel="canonical" href="<%= it.canonical %>">
+<% for (const [property, content] of it.openGraph) { %><meta property="<%= property %>" content="<%= content %>">
+<% } %><script type="application/ld+json"><%~ it.jsonLd %></script></head>
+<body><% if (it.openGraph.get('og:image')) { %><img src="<%= it.openGraph.get('og:image') %>" alt=""><% } %>
+<% for (const paragraph of it.excerpt) { %><p><%= paragraph %></p><% } %>${LINK}${SCRIPT}</body></html>
+`;
+
+function pageOf(html: string, path = '/a/b.html'): FallbackPage {
+  return fallbackPageOf(path, readPage(Buffer.from(html)).teaser, {
+    publisher: 'The <News>',
+    content: 'http://news.example',
+    reading: 'https://read.news.example',
+    redirectAfter: 1,
+  });
+}
+
+describe('a template of the publisher’s own', () => {
+  const own = compileFallbackTemplate(GOOD, 'teaser.eta');
+
+  it('is given what wispr’s own is given', () => {
+    const html = own.render(
+      pageOf('<html lang=de><title>A & B</title><meta name=description content=D><p data-wispr-excerpt>One.'),
+    );
+    for (const part of [
+      '<html lang="de">',
+      '<title>A &amp; B</title>',
+      'content="D"',
+      '<link rel="canonical" href="http://news.example/a/b.html">',
+      '"isAccessibleForFree":false',
+      '<p>One.</p>',
+      'href="https://read.news.example/a/b.html"',
+      'a.href+=location.search+location.hash',
+    ])
+      expect(html).toContain(part);
+  });
+
+  it('attack 49: escapes what documents say', () => {
+    const nasty = `&quot;>&lt;script>alert(1)&lt;/script>&lt;img src=x onerror=alert(1)>'\\`;
+    const html = own.render(
+      pageOf(
+        `<title>${nasty}</title><meta name=description content="${nasty}"><meta property=og:title content="${nasty}">` +
+          `<meta property=og:image content="${nasty}"><link rel=canonical href="javascript:alert(1)"><p data-wispr-excerpt>${nasty}`,
+      ),
+    );
+    expect(html.match(/<script/g)).toHaveLength(2);
+    expect(html.match(/<img/g)).toHaveLength(1);
+    expect(html).not.toContain('javascript:');
+    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;');
+  });
+
+  it('can be wispr’s own', () => {
+    expect(compileFallbackTemplate(BUILT_IN_TEMPLATE, 'x.eta').render(pageOf(''))).toContain(
+      builtInTemplate.render(pageOf('')),
+    );
+  });
+
+  it.each([
+    ['no Read link', GOOD.replace(LINK, ''), 'it has no Read link'],
+    [
+      'a Read link that leads elsewhere',
+      GOOD.replace('<%= it.reading %>', 'https://evil.example'),
+      'it has no Read link',
+    ],
+    [
+      'a Read link for some documents only',
+      GOOD.replace(LINK, `<% if (it.excerpt.length) { %>${LINK}<% } %>`),
+      'without description',
+    ],
+    ['a Read link that loses query and fragment', GOOD.replace(SCRIPT, ''), 'would lose query and fragment'],
+    ['values that are not escaped', GOOD.replace('<%= it.title %>', '<%~ it.title %>'), 'only it.jsonLd and it.script'],
+    ['values that are not escaped, by a detour', `${GOOD}<% __eta.res += it.title %>`, 'change more of its page'],
+    ['values as attributes', `${GOOD}<p title=<%= it.title %>>x</p>`, 'change more of its page'],
+    ['values as attribute names', `${GOOD}<p <%= it.publisher %>>x</p>`, 'change more of its page'],
+    ['values in a script', `${GOOD}<script>var title = "<%= it.title %>";</script>`, 'change more of its page'],
+    ['values in a style', `${GOOD}<style>p::before{content:"<%= it.title %>"}</style>`, 'change more of its page'],
+    ['values in a style attribute', `${GOOD}<p style="<%= it.title %>">x</p>`, 'change more of its page'],
+    ['values that scripts run', `${GOOD}<p onclick="f('<%= it.title %>')">x</p>`, 'change more of its page'],
+    [
+      'values that are followed',
+      `${GOOD}<a href="<%= it.openGraph.get('og:image') %>">x</a>`,
+      'change more of its page',
+    ],
+    ['values that are loaded as a page', `${GOOD}<iframe src="<%= it.title %>"></iframe>`, 'change more of its page'],
+    [
+      'values that lead elsewhere',
+      `${GOOD}<meta http-equiv="refresh" content="<%= it.title %>">`,
+      'change more of its page',
+    ],
+    [
+      'structured data by hand',
+      `${GOOD}<script type="application/ld+json">{"name":"<%= it.title %>"}</script>`,
+      'use <%~ it.jsonLd %>',
+    ],
+    ['a value that does not exist', `${GOOD}<%= it.author.name %>`, 'undefined'],
+    ['something that is no program', `${GOOD}<% if ( { %>`, ''],
+    ['a tag that does not end', `${GOOD}<% it.title`, ''],
+    ['another file', `${GOOD}<%~ include('/etc/passwd') %>`, 'only it.jsonLd and it.script'],
+  ])('attack 49: is refused with %s', (_, text, message) => {
+    expect(() => compileFallbackTemplate(text, 'teaser.eta')).toThrowError(
+      expect.objectContaining({ code: 'template-refused', message: expect.stringContaining(message) }),
+    );
+  });
+
+  it('is refused for a document whose page has no Read link', () => {
+    const some = compileFallbackTemplate(
+      GOOD.replace(LINK, `<% if (it.title !== 'Secret') { %>${LINK}<% } %>`),
+      'x.eta',
+    );
+    expect(some.render(pageOf('<title>Open</title>'))).toContain('read');
+    expect(() => some.render(pageOf('<title>Secret</title>'))).toThrowError(
+      expect.objectContaining({ code: 'template-refused' }),
+    );
+  });
+
+  it('is read from its file, or refused with its name', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'wispr-template-'));
+    const file = join(directory, 'teaser.eta');
+    await writeFile(file, GOOD);
+    expect((await readFallbackTemplate(file)).render(pageOf('<title>T</title>'))).toContain('<title>T</title>');
+    await writeFile(file, Buffer.from([0xff, 0xfe]));
+    await expect(readFallbackTemplate(file)).rejects.toMatchObject({ code: 'template-refused' });
+    await rm(directory, { recursive: true });
+    await expect(readFallbackTemplate(file)).rejects.toMatchObject({
+      code: 'template-refused',
+      message: expect.stringContaining(file),
+    });
+    expect(await readFallbackTemplate(undefined)).toBe(builtInTemplate);
+  });
+
+  it('makes pages that a mirror recognises, and knows it cannot make again', () => {
+    const html = Buffer.from(own.render(pageOf('<title>T</title>')));
+    expect(parseFallbackPage(html)).toBeUndefined();
+    expect(recogniseFallbackPage(html)).toEqual({ reading: 'https://read.news.example/a/b.html', ownTemplate: true });
+    const built = Buffer.from(builtInTemplate.render(pageOf('<title>T</title>')));
+    expect(recogniseFallbackPage(built)).toEqual({ reading: 'https://read.news.example/a/b.html', ownTemplate: false });
+    expect(recogniseFallbackPage(Buffer.from('<a id=read href=x>x</a>'))).toBeUndefined();
+  });
+});
