@@ -11,6 +11,7 @@ import { addInviteCommand } from './commands/invite.ts';
 import { addKeyServerCommand } from './commands/keyserver.ts';
 import { addProtectCommand } from './commands/protect.ts';
 import { addProxyCommand } from './commands/proxy.ts';
+import { addPublishCommand } from './commands/publish.ts';
 import { addVerifyCommand } from './commands/verify.ts';
 import { adaptUsageErrors } from './usage-errors.ts';
 import { EXIT, explain } from './voice.ts';
@@ -24,6 +25,7 @@ function createProgram(): Command {
   addInitCommand(program);
   addCheckCommand(program);
   addProtectCommand(program);
+  addPublishCommand(program);
   addVerifyCommand(program);
   addInspectCommand(program);
   addKeyServerCommand(program);

@@ -18,6 +18,11 @@ import {
 /** What is being written: short, because names may be as long as the system allows. No document begins like this by chance. */
 const UNFINISHED = /^\.wispr-new-[0-9a-f]{12}$/;
 
+/** Whether a file is what an interrupted put left. */
+export function isUnfinishedName(name: string): boolean {
+  return UNFINISHED.test(name);
+}
+
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
   EACCES: 'target-denied',
   EPERM: 'target-denied',

@@ -306,7 +306,7 @@ function readProof(out: string): string {
 }
 
 /** The real path of something that need not exist yet. */
-function resolveMissing(path: string): string {
+export function resolveMissing(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {

@@ -41,12 +41,13 @@ const ROOT = /^\d+\.root\.json$/;
 
 export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
   const { target, named, publication } = options;
-  const keepFor = ROLE_VALIDITY.timestamp + (await graceOf(publication)) + MARGIN;
+  const { expires, version } = publication.state.timestamp;
+  const keepFor = Math.max(ROLE_VALIDITY.timestamp, expires - version) + (await graceOf(publication)) + MARGIN;
   const before = options.now - keepFor;
   const old = await oldPublications(options, before);
   if (old === undefined) return { removed: 0, waiting: 0 };
   const [kept, pages] = [new PathSet(), new PathSet()];
-  for (const snapshot of old) await addFiles(snapshot, options, kept, pages);
+  for (const snapshot of old) if (!(await addFiles(snapshot, options, kept, pages))) return { removed: 0, waiting: 0 };
   let [removed, waiting] = [0, 0];
   let batch: string[] = [];
   const flush = async () => {
@@ -77,8 +78,7 @@ async function oldPublications(
   const found: { version: number; modified: number }[] = [];
   for await (const { path, modified } of target.list(METADATA_PATH)) {
     const version = Number(SNAPSHOT.exec(path.slice(METADATA_PATH.length))?.[1]);
-    if (version < publication.state.snapshot.version) found.push({ version, modified });
-    else if (version === publication.state.snapshot.version) found.push({ version, modified });
+    if (version <= publication.state.snapshot.version) found.push({ version, modified });
   }
   found.sort((a, b) => a.version - b.version);
   const live = found.slice(0, -1).filter((_, index) => (found[index + 1]?.modified ?? 0) >= before);
@@ -101,28 +101,48 @@ function ifGood(bytes: Uint8Array, { state }: OpenedPublication): SnapshotMetada
   }
 }
 
-/** The files of an old publication: those to keep, and the pages of documents, which go if they are not named now. */
+/**
+ * The files of an old publication: those to keep, and the pages of documents, which go if they are not named now.
+ *
+ * @returns whether all of them are known
+ */
 async function addFiles(
   snapshot: SnapshotMetadata,
-  { target, publication }: PruneOptions,
+  options: PruneOptions,
   kept: PathSet,
   pages: PathSet,
-): Promise<void> {
+): Promise<boolean> {
+  const current = options.publication.state.snapshot.roles;
+  const old = await openOld(snapshot, options);
+  if (old === undefined) return false;
+  for (const path of metadataFilesOf(old.state)) kept.add(path);
+  for (const { path } of ownTargetFiles(old.state)) kept.add(path);
+  for await (const role of delegatedRoles(old)) {
+    if (role.failure) return false;
+    if (current.get(role.name)?.sha256 === role.file.sha256) continue;
+    for (const document of (await contentsOf(role)).documents) {
+      for (const { path, immutable } of filesOf(document)) (immutable ? kept : pages).add(path);
+    }
+  }
+  return true;
+}
+
+async function openOld(
+  snapshot: SnapshotMetadata,
+  { target, publication }: PruneOptions,
+): Promise<OpenedPublication | undefined> {
   const place = placeAtTarget(target);
   const { root } = publication.state;
   const file = snapshot.roles.get('targets');
   const bytes = file && (await place.read(fileOfRole('targets', file.version), PUBLICATION_LIMITS.targetsLength));
-  if (!bytes) return;
+  if (!bytes) return undefined;
   const keys = { roleKeys: root.roles.targets, keys: root.keys };
-  const targets = await verifyTargets(bytes, 'targets', keys, file, { verify: verifyEd25519, strict: true });
-  const old: OpenedPublication = { ...publication, place, state: { ...publication.state, snapshot, targets } };
-  for (const path of metadataFilesOf(old.state)) kept.add(path);
-  for (const { path } of ownTargetFiles(old.state)) kept.add(path);
-  for await (const role of delegatedRoles(old)) {
-    if (publication.state.snapshot.roles.get(role.name)?.sha256 === role.file.sha256) continue;
-    for (const document of (await contentsOf(role)).documents) {
-      for (const { path, immutable } of filesOf(document)) (immutable ? kept : pages).add(path);
-    }
+  try {
+    const targets = await verifyTargets(bytes, 'targets', keys, file, { verify: verifyEd25519, strict: true });
+    return { ...publication, place, state: { ...publication.state, snapshot, targets } };
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
   }
 }
 

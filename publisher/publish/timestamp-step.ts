@@ -16,8 +16,8 @@ import type { OpenedPublication } from '../publication/open.ts';
 
 export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
-/** Signs a timestamp for the publication in `out` whose version is above `version`, and puts it there. */
-export type RenewTimestamp = (version: number) => Promise<void>;
+/** Signs a timestamp for the publication in `out`, newer than that one, and puts it there. */
+export type RenewTimestamp = (newerThan: TimestampMetadata) => Promise<void>;
 
 export interface TimestampOptions {
   readonly out: string;
@@ -83,7 +83,7 @@ async function tryToPut(options: TimestampOptions): Promise<boolean> {
     if (there.snapshot.version === own.snapshot.version) return false; // the key server has confirmed it meanwhile
     // The key server has confirmed the publication before; readers who saw that take nothing older.
     if (!renewTimestamp) throw outrun(target);
-    await renewTimestamp(there.version);
+    await renewTimestamp(there);
     bytes = await readFile(local);
     own = ifGood(bytes, publication);
   }

@@ -60,7 +60,8 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
   const look = async (file: PublicationFile) => {
     checkNotStopped();
     const length = await neededLength(file, options, (path) => named.add(path));
-    if (length === undefined) unchanged++;
+    if (length === 'absent') return;
+    if (length === 'there') unchanged++;
     else [files, bytes] = [files + 1, bytes + length];
     onProgress?.({ stage: 'comparing', done: files + unchanged, total: undefined, bytes, totalBytes: undefined });
   };
@@ -86,7 +87,7 @@ export async function upload(options: UploadOptions, plan: UploadPlan): Promise<
   const send = async (file: PublicationFile) => {
     options.checkNotStopped();
     const length = await neededLength(file, options);
-    if (length === undefined) return;
+    if (typeof length === 'string') return;
     await put(file, options);
     [done, bytes] = [done + 1, bytes + length];
     options.onProgress?.({ stage: 'sending', done, total: plan.files, bytes, totalBytes: plan.bytes });
@@ -117,19 +118,19 @@ function* metadata({ state }: OpenedPublication): Generator<PublicationFile> {
   for (const path of metadataFilesOf(state)) yield { path, kind: 'metadata', immutable: true, optional: false };
 }
 
-/** The length of a file that has to be sent; `undefined` if the target has it, or nobody has. */
+/** The length of a file that has to be sent; or that the target has it, or that there is none and need not be. */
 async function neededLength(
   file: PublicationFile,
   { out, inventory, target }: UploadOptions,
   belongs?: (path: string) => void,
-): Promise<number | undefined> {
+): Promise<number | 'there' | 'absent'> {
   const local = join(out, file.path);
   const found = await stat(local).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   });
   if (!found?.isFile()) {
-    if (file.optional) return undefined;
+    if (file.optional) return 'absent';
     throw new PublishError('output-incomplete', `${local} is missing, which the publication names`, {
       hint: 'run "wispr protect": it makes what is missing again',
     });
@@ -137,8 +138,8 @@ async function neededLength(
   belongs?.(file.path);
   const there = inventory.find(file.path);
   if (there?.length !== found.size) return found.size;
-  if (file.immutable) return undefined;
-  return (await target.holds(there, { file: local })) ? undefined : found.size;
+  if (file.immutable) return 'there';
+  return (await target.holds(there, { file: local })) ? 'there' : found.size;
 }
 
 async function put(file: PublicationFile, { out, target }: UploadOptions): Promise<void> {
