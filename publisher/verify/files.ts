@@ -57,6 +57,13 @@ export class DirectoryPlace implements VerifiedPlace {
     }
   }
 
+  /** @throws PublishError `tree-unreadable` if there is no such directory */
+  async check(): Promise<void> {
+    const entries = this.entries();
+    await entries.next();
+    await entries.return(undefined);
+  }
+
   async #leadsToFile(path: string): Promise<boolean> {
     return stat(join(this.#directory, path)).then(
       (found) => found.isFile(),

@@ -31,7 +31,7 @@ export interface VerifyOptions extends Partial<SiteOptions> {
 export async function verifyTree(directory: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const place = new DirectoryPlace(resolve(directory));
   const report = new ReportBuilder();
-  await place.entries().next(); // that there is a directory at all
+  await place.check();
   const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
   if (site === undefined) return report.report();
   const named = new PathSet();
