@@ -1,9 +1,16 @@
 /** The sites that this reader is connected with, as the store has them now: another process may add one at any time. */
-import type { SiteDescription } from '../core/keys/descriptor.ts';
+import type { SiteDescription, VerifiedDescriptor } from '../core/keys/descriptor.ts';
+import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../core/publication/names.ts';
+import type { SitePublication } from '../core/publication/site-publication.ts';
+import { HostedSource } from '../node-support/publication/hosted-source.ts';
+import { PublicationKeeper } from '../node-support/publication/publication-keeper.ts';
 import type { Upstream } from './content/upstream.ts';
 import { RememberedDocuments } from './documents/remembered-documents.ts';
 import { DescriptorKeeper } from './keys/descriptor-keeper.ts';
 import { KeyFinder } from './keys/key-finder.ts';
+import { LIMITS } from './limits.ts';
+import { fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
+import { StaleNotice } from './publication/stale-notice.ts';
 import type { ReaderStore, StoredBinding } from './store/store.ts';
 
 /** One connected site, and everything that reading it needs. */
@@ -16,21 +23,36 @@ export interface BoundSite {
   readonly description: SiteDescription | undefined;
   readonly keys: KeyFinder;
   readonly descriptor: DescriptorKeeper;
+  readonly publication: PublicationKeeper;
+  readonly notice: StaleNotice;
   /** Opened documents, for ranges. */
   readonly remembered: RememberedDocuments;
+}
+
+interface KeptPublication {
+  readonly keeper: PublicationKeeper;
+  readonly notice: StaleNotice;
+  /** Content hosts and keeper of the binding as it was last read. */
+  content: readonly string[];
+  descriptor: DescriptorKeeper | undefined;
 }
 
 export class BoundSites {
   readonly #store: ReaderStore;
   readonly #upstream: Upstream;
+  readonly #now: () => number;
   #version = '';
   #reading: Promise<void> | undefined;
+  /** Outlive the reading of the store: what they hold was verified at some cost. By binding and site. */
+  #publications: ReadonlyMap<string, KeptPublication> = new Map();
   #bySite: ReadonlyMap<string, BoundSite> = new Map();
   #byLabel: ReadonlyMap<string, BoundSite> = new Map();
 
-  constructor(store: ReaderStore, upstream: Upstream) {
+  /** @param now - seconds since 1970 */
+  constructor(store: ReaderStore, upstream: Upstream, now: () => number) {
     this.#store = store;
     this.#upstream = upstream;
+    this.#now = now;
   }
 
   /** Waits only where the store has changed since it was last read; called at every request. */
@@ -57,25 +79,54 @@ export class BoundSites {
 
   async #read(): Promise<void> {
     const version = this.#store.version();
-    const sites = (await this.#store.bindings()).flatMap((binding) => this.#sitesOf(binding));
+    const kept = new Map<string, KeptPublication>();
+    const sites = (await this.#store.bindings()).flatMap((binding) => this.#sitesOf(binding, kept));
+    this.#publications = kept;
     this.#bySite = new Map(sites.map((site) => [site.site, site]));
     this.#byLabel = new Map(sites.map((site) => [site.label, site]));
     this.#version = version;
   }
 
-  #sitesOf(binding: StoredBinding): BoundSite[] {
+  #sitesOf(binding: StoredBinding, kept: Map<string, KeptPublication>): BoundSite[] {
     const { descriptor } = binding;
     const keys = new KeyFinder(binding, this.#store, this.#upstream.keyServers);
     const keeper = new DescriptorKeeper(binding, this.#store, this.#upstream.keyServers);
-    return binding.sites.map(({ site, label }) => ({
-      site,
-      label,
-      publisherName: descriptor.name,
-      publisherKey: descriptor.publisherKeyBytes,
-      description: descriptor.sites.find((description) => description.site === site),
-      keys,
-      descriptor: keeper,
-      remembered: new RememberedDocuments(),
-    }));
+    return binding.sites.map(({ site, label }) => {
+      const description = descriptor.sites.find((one) => one.site === site);
+      const name = `${binding.id} ${descriptor.publisher} ${site}`;
+      const publication = this.#publications.get(name) ?? this.#keep(site, descriptor);
+      publication.content = description?.content ?? [];
+      publication.descriptor = keeper;
+      kept.set(name, publication);
+      return {
+        site,
+        label,
+        publisherName: descriptor.name,
+        publisherKey: descriptor.publisherKeyBytes,
+        description,
+        keys,
+        descriptor: keeper,
+        publication: publication.keeper,
+        notice: publication.notice,
+        remembered: new RememberedDocuments(),
+      };
+    });
+  }
+
+  #keep(site: string, { publisher, keyServer }: VerifiedDescriptor): KeptPublication {
+    const upstream = this.#upstream;
+    const store = this.#store.publicationOf(site);
+    const path = METADATA_PATH + TIMESTAMP_FILE;
+    const source = new HostedSource({
+      hosts: () => kept.content,
+      fetch: (origin, ...file) => fetchFile(upstream, origin, ...file),
+      own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
+      ownTimestamp: (...bounds) => fetchFromKeyServer(upstream.keyServers, keyServer, path, ...bounds),
+      times: LIMITS,
+    });
+    const follow = async (publication: SitePublication) => kept.descriptor?.follow(publication);
+    const keeper = new PublicationKeeper({ rootId: publisher, source, store, times: LIMITS, now: this.#now, follow });
+    const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };
+    return kept;
   }
 }

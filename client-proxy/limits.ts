@@ -31,8 +31,21 @@ export const LIMITS = {
   exchangeTimeout: 15_000,
   /** Until an unreachable or refusing key server is asked again for the same descriptor. */
   descriptorRetry: 30_000,
-  /** The age at which a descriptor is fetched again. */
-  descriptorAge: 86_400_000,
+  /** Between two looks for a newer publication, while the one at hand is good; and between the longest, where they fail. */
+  checkInterval: 30_000,
+  checkIntervalMaximum: 300_000,
+  /** The same where nothing at hand may be shown, and where the reader asks for a reload. */
+  checkIntervalUrgent: 1_000,
+  /** How long a request waits for a newer publication while one is at hand that is merely no longer fresh. */
+  staleWait: 3_000,
+  /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one look for newer ones, with all its files. */
+  metadataTimeout: 20_000,
+  timestampTimeout: 5_000,
+  checkTimeout: 60_000,
+  /** Kept of one site's publication on disk, besides what every look needs. */
+  publicationBytes: 67_108_864,
+  /** Between two pages that say of a site that it has not been confirmed for long. */
+  noticeInterval: 43_200_000,
   /** How long requests under way may take to end when the proxy stops. */
   stopTimeout: 1_000,
 } as const;

@@ -3,10 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
+import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { Upstream } from './content/upstream.ts';
-import { Router } from './doors/router.ts';
+import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
@@ -31,6 +32,8 @@ export interface ProxyOptions {
   readonly parentProxy?: string;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
+  /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
+  readonly now?: () => number;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
@@ -43,6 +46,12 @@ export interface RunningProxy {
   sites(): Promise<{ site: string; gateway: string }[]>;
   /** `undefined` for a site that is not connected. */
   gatewayUrl(site: string): Promise<string | undefined>;
+  /**
+   * Looks for newer publications of all connected sites now, instead of when it is due.
+   *
+   * @throws whatever the first one that failed met
+   */
+  check(): Promise<void>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -68,9 +77,11 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const upstream = new Upstream({ ...options, ownPort });
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
   try {
-    const sites = new BoundSites(store, upstream);
+    const { now = nowInSeconds } = options;
+    const sites = new BoundSites(store, upstream, now);
     await sites.refresh();
-    const close = attach(server, sites, upstream, ownPort, options.onRefusal ?? (() => undefined));
+    const refused = options.onRefusal ?? (() => undefined);
+    const close = attach(server, { sites, upstream, ownPort, now, refused });
     await listen(server, options.port ?? DEFAULT_PORT);
     return describe(server, sites, async () => {
       await close();
@@ -85,14 +96,8 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
 }
 
 /** Puts the doors on the server; returns what closes them. */
-function attach(
-  server: Server,
-  sites: BoundSites,
-  upstream: Upstream,
-  ownPort: () => number | undefined,
-  refused: (error: CodedError, address: string) => void,
-): () => Promise<void> {
-  const router = new Router({ sites, upstream, ownPort, refused });
+function attach(server: Server, options: RouterOptions): () => Promise<void> {
+  const router = new Router(options);
   const tunnels = new Set<Duplex>();
   const opened = (socket: Duplex) => {
     tunnels.add(socket);
@@ -100,7 +105,7 @@ function attach(
   };
   server.on('request', router.handle);
   server.on('connect', (request, socket, head) => {
-    openTunnel({ sites, upstream, ownPort, opened, refused }, request, socket, head);
+    openTunnel({ ...options, opened }, request, socket, head);
   });
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
@@ -136,6 +141,11 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
     port,
     sites: list,
     gatewayUrl: async (wanted) => (await list()).find(({ site }) => site === wanted)?.gateway,
+    check: async () => {
+      await sites.refresh();
+      await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
+      await sites.refresh();
+    },
     close: () => {
       closing ??= close();
       return closing;

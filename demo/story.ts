@@ -1,10 +1,9 @@
 /** The journey of a site from its publisher to two readers, told step by step. */
-import { readdir } from 'node:fs/promises';
-import { join, relative } from 'node:path';
 import { request } from 'undici';
-import { OBJECT_SUFFIX, objectUrlPathOf, urlPathOf } from '../core/site/path.ts';
+import { urlPathOf } from '../core/site/path.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import type { ContentHost } from './hosts.ts';
+import { publishedObjects } from './published.ts';
 import { type ReadingReport, readSite, throughProxy } from './reading.ts';
 import type { SiteSettings } from './site.ts';
 import type { Person, World } from './world.ts';
@@ -57,13 +56,15 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
   const ben = await world.addReader('ben', server, cache);
   say('connected two readers', `Ada's Reader on ${ada.proxy.url}, Ben's on ${ben.proxy.url}`);
 
-  const paths = await protectedPaths(world.out);
+  const objects = await publishedObjects(world.out);
+  const paths = [...objects.keys()];
   const { first, second, asked, askedAgain } = await readTwice(paths, settings, [ada, ben], host, say);
 
   const sample = sampleOf(paths, protection.public);
-  const cipher = await lookAtCache(content, sample);
+  const object = objects.get(sample) ?? '';
+  const cipher = await lookAtCache(content, sample, object);
   say('asked the cache without keys', cipher);
-  const refused = dishonest && (await tamperWithOne(dishonest, ada.proxy.url, settings.site, sample));
+  const refused = dishonest && (await tamperWithOne(dishonest, ada.proxy.url, settings.site, sample, object));
   if (refused) say('the cache changed one byte', refused.text);
 
   const addresses: Addresses = {
@@ -81,6 +82,7 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     summary: summarise(first, second, asked, askedAgain, protection, refused?.code),
     tries: triesFor(
       sample,
+      object,
       addresses,
       settings.site,
       content,
@@ -110,6 +112,7 @@ async function readTwice(
 
 function triesFor(
   sample: string,
+  object: string,
   { proxy, gateway }: Addresses,
   site: string,
   content: string,
@@ -120,7 +123,7 @@ function triesFor(
   return [
     ['open in a browser', hasIndex ? gateway : `${gateway.slice(0, -1)}${urlPathOf(sample)}`],
     ['or without one', `curl -x ${proxy} http://${site}${urlPathOf(sample)}`],
-    ['what the cache holds', `curl ${content}${objectUrlPathOf(sample)} | head -c 900 | cat -v`],
+    ['what the cache holds', `curl ${content}${object} | head -c 900 | cat -v`],
     ['without a Reader', `${content}${urlPathOf(sample)}   (sign in as ${name}, ${password})`],
     ...(tampered ? ([['the refusal', `${gateway.slice(0, -1)}${urlPathOf(sample)}`]] as const) : []),
   ];
@@ -166,15 +169,6 @@ function allSame({ outcomes }: ReadingReport): boolean {
   return outcomes.length > 0 && outcomes.every(({ same }) => same);
 }
 
-/** The path of every document, by the objects and heads in the output. */
-async function protectedPaths(out: string): Promise<string[]> {
-  const entries = await readdir(out, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith(OBJECT_SUFFIX))
-    .map((entry) => `/${relative(out, join(entry.parentPath, entry.name)).slice(0, -OBJECT_SUFFIX.length)}`)
-    .sort();
-}
-
 /** An encrypted document, a page if there is one. */
 function sampleOf(paths: readonly string[], open: ProtectSummary['public']): string {
   const readable = new Set(open.flatMap((group) => group.paths));
@@ -182,8 +176,8 @@ function sampleOf(paths: readonly string[], open: ProtectSummary['public']): str
   return encrypted.find((path) => path.endsWith('.html')) ?? encrypted[0] ?? '/index.html';
 }
 
-async function lookAtCache(content: string, path: string): Promise<string> {
-  const { body } = await request(content + objectUrlPathOf(path));
+async function lookAtCache(content: string, path: string, urlPath: string): Promise<string> {
+  const { body } = await request(content + urlPath);
   const object = Buffer.from(await body.arrayBuffer());
   const counts = new Map<number, number>();
   const payload = object.subarray(-Math.min(object.length, 4096));
@@ -200,8 +194,9 @@ async function tamperWithOne(
   proxy: string,
   site: string,
   path: string,
+  object: string,
 ): Promise<{ text: string; code: string; good: boolean }> {
-  cache.tamperWith(objectUrlPathOf(path));
+  cache.tamperWith(object);
   const dispatcher = throughProxy(proxy);
   const { statusCode, body } = await request(`http://${site}${urlPathOf(path)}`, { dispatcher });
   const page = await body.text();

@@ -30,6 +30,13 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
   // The publisher seals key bundles to this public key.
   "publicKey": "keyserver.pub",
 
+  // How the publication is kept fresh: how often its timestamp is signed, for how long one is good, and where it is put besides here:
+  // the directory that the web host serves, or s3://bucket/prefix.
+  // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
+
+  // For Prometheus; on loopback only.
+  // "metrics": { "listen": { "host": "127.0.0.1", "port": 9464 } },
+
   // Where the reading site connects to for a site's content, if not to the content hosts that the publisher names.
   "fetchFrom": {
     // "news.example": "http://127.0.0.1:8080",
@@ -47,6 +54,13 @@ const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyse
   "masterKey": "master.key",
   // The publisher seals key bundles to this public key.
   "publicKey": "keyserver.pub",
+
+  // How the publication is kept fresh: how often its timestamp is signed, for how long one is good, and where it is put besides here:
+  // the directory that the web host serves, or s3://bucket/prefix.
+  // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
+
+  // For Prometheus; on loopback only.
+  // "metrics": { "listen": { "host": "127.0.0.1", "port": 9464 } },
 
   // Where the reading site connects to for a site's content, if not to the content hosts that the publisher names.
   "fetchFrom": {

@@ -24,6 +24,24 @@ const fetchFrom = z.record(
   z.string().refine((text) => isOrigin(text, { allowHttp: true }), 'must be an origin, like http://127.0.0.1:8080'),
 );
 
+const publication = z
+  .strictObject({
+    resignMinutes: z.int().min(1).max(1440).default(60),
+    freshHours: z.int().min(1).max(720).default(48),
+    push: z.array(z.string().min(1)).max(8).default([]),
+  })
+  .refine(({ resignMinutes, freshHours }) => resignMinutes < freshHours * 60, {
+    path: ['resignMinutes'],
+    message: 'must be less than the time for which a timestamp is fresh',
+  });
+
+const metrics = z.strictObject({
+  listen: listen.refine(({ host }) => host === '::1' || isLoopback(host), {
+    path: ['host'],
+    message: 'must be loopback, like 127.0.0.1',
+  }),
+});
+
 const configuration = z.strictObject({
   origin: httpsOrigin.optional(),
   listen,
@@ -34,6 +52,8 @@ const configuration = z.strictObject({
   masterKey: z.string().min(1),
   publicKey: z.string().min(1),
   fetchFrom: fetchFrom.optional(),
+  publication: publication.optional(),
+  metrics: metrics.optional(),
 });
 
 /** An address to listen on. Port 0 takes a free one. */
@@ -56,6 +76,18 @@ export interface DoorConfig {
   readonly tls?: TlsFiles | undefined;
 }
 
+/** How the key server keeps a publication fresh. */
+export interface PublicationConfig {
+  /** Between two timestamps. */
+  readonly resignMinutes: number;
+  /** For which a timestamp is good. */
+  readonly freshHours: number;
+  /** Where timestamps are put, besides being served by the key server: directories, and `s3://bucket/prefix`. */
+  readonly push: readonly string[];
+}
+
+export const DEFAULT_PUBLICATION: PublicationConfig = { resignMinutes: 60, freshHours: 48, push: [] };
+
 /** A configuration whose paths are absolute, or relative to the working directory. */
 export interface KeyServerConfig extends DoorConfig {
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
@@ -74,6 +106,10 @@ export interface KeyServerConfig extends DoorConfig {
    * curl's `--connect-to`: the request still names the site as its host.
    */
   readonly fetchFrom?: Readonly<Record<string, string>> | undefined;
+  /** {@link DEFAULT_PUBLICATION}, if left out. */
+  readonly publication?: PublicationConfig | undefined;
+  /** Where metrics are read, on loopback; nowhere, if left out. */
+  readonly metrics?: { readonly listen: ListenAddress } | undefined;
 }
 
 /**
@@ -91,6 +127,7 @@ export function readConfig(file: string): KeyServerConfig {
     data: from(config.data),
     masterKey: from(config.masterKey),
     publicKey: from(config.publicKey),
+    ...(config.publication && { publication: publicationFrom(config.publication, from) }),
   };
 }
 
@@ -103,6 +140,15 @@ function devDoor({ origin, listen: { host, port } }: DoorConfig): DoorConfig {
   const keep = origin?.startsWith('http:') && isLoopback(new URL(origin).hostname);
   const listen = { host: host === '::1' || isLoopback(host) ? host : '127.0.0.1', port };
   return { listen, tls: undefined, origin: keep ? origin : undefined };
+}
+
+function publicationFrom(publication: PublicationConfig, from: (path: string) => string): PublicationConfig {
+  return { ...publication, push: publication.push.map((target) => (isUrl(target) ? target : from(target))) };
+}
+
+/** Whether a target is no path. */
+function isUrl(target: string): boolean {
+  return /^[a-z0-9]+:\/\//.test(target);
 }
 
 function tlsFrom(files: TlsFiles, from: (path: string) => string): TlsFiles {

@@ -44,7 +44,12 @@ export type KeyServerErrorCode =
   | 'lapsed'
   | 'revoked'
   | 'foreign-request'
-  | 'too-many-requests';
+  | 'too-many-requests'
+  | 'token-name'
+  | 'token-unknown'
+  | 'token-refused'
+  | 'timestamp-key-foreign'
+  | 'clock-back';
 
 /** The key server refuses: its message is for the operator; over the network only the code is told. */
 export class KeyServerError extends CodedError<KeyServerErrorCode> {

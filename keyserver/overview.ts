@@ -1,11 +1,15 @@
 /** What `wispr admin list` shows: everything but secrets. */
 import { readProviderRow } from './provider.ts';
 import type { KeyServerState } from './state.ts';
-import { all } from './storage/database.ts';
+import { all, first } from './storage/database.ts';
 import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
+import { isWithdrawn, readPublication } from './timestamp/state.ts';
+import { listTokens, type TokenOverview } from './tokens.ts';
 
 export interface Overview {
   readonly publisher: { readonly id: string | null; readonly key: string; readonly serial: number } | null;
+  readonly publication: PublicationOverview | null;
+  readonly tokens: readonly TokenOverview[];
   readonly sets: readonly {
     readonly name: string;
     readonly site: string;
@@ -13,6 +17,25 @@ export interface Overview {
     readonly imported: number;
   }[];
   readonly subscribers: readonly SubscriberOverview[];
+}
+
+/** Times in seconds since 1970. */
+export interface PublicationOverview {
+  readonly version: number;
+  readonly withdrawn: boolean;
+  /** When the timestamp was signed, and until when it is fresh. */
+  readonly signed: number;
+  readonly expires: number;
+  /** Whether the key for signing it again is here. */
+  readonly signsHere: boolean;
+  /** When other roles expire, as the publisher told. */
+  readonly expiries: readonly { readonly role: string; readonly expires: number }[];
+  /** Where timestamps are pushed to. */
+  readonly pushes: readonly {
+    readonly target: string;
+    readonly succeeded: number | null;
+    readonly failed: number | null;
+  }[];
 }
 
 export interface SubscriberOverview {
@@ -57,9 +80,24 @@ export function overview(state: KeyServerState): Overview {
   );
   return {
     publisher: provider ? { id: provider.root, key: provider.publisher_key, serial: provider.serial } : null,
+    publication: describePublication(state),
+    tokens: listTokens(state),
     sets: all(database, 'SELECT name, site, id, imported FROM sets ORDER BY site, name, imported'),
     subscribers: subscribers.map((row) => describeSubscriber(state, row)),
   };
+}
+
+function describePublication({ database }: KeyServerState): PublicationOverview | null {
+  const known = readPublication(database);
+  if (!known) return null;
+  const { snapshot, version, expires, expiries } = known;
+  const signsHere = first(database, 'SELECT 1 FROM timestamp_key') !== undefined;
+  const pushes = all<PublicationOverview['pushes'][number]>(
+    database,
+    'SELECT target, succeeded, failed FROM pushes ORDER BY target',
+  );
+  const withdrawn = isWithdrawn(known);
+  return { version: snapshot, withdrawn, signed: version, expires, signsHere, expiries, pushes };
 }
 
 function describeSubscriber({ database }: KeyServerState, row: SubscriberRow): SubscriberOverview {

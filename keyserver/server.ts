@@ -2,15 +2,19 @@
 import type { Express } from 'express';
 import { destination, type Logger, pino } from 'pino';
 import { createApiApp } from './api/app.ts';
-import type { KeyServerConfig } from './config.ts';
+import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkDoor, type Listener, listenFor } from './http/listen.ts';
 import type { Origins } from './import-bundle.ts';
+import { metricsDoor } from './metrics/door.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { ProviderReader, siteReadAt } from './provider.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
 import { type KeyServerState, openState } from './state.ts';
+import { TimestampKeeper } from './timestamp/keeper.ts';
+import { PushTarget } from './timestamp/push-target.ts';
 
 /** What the apps work with. */
 export interface KeyServerDependencies {
@@ -18,6 +22,8 @@ export interface KeyServerDependencies {
   readonly origins: Origins;
   readonly log: Logger;
   readonly hosts: ContentHosts;
+  readonly keeper: TimestampKeeper;
+  readonly metrics: Metrics;
   readonly limits?: Partial<RequestLimits>;
 }
 
@@ -40,9 +46,13 @@ export interface RunningKeyServer {
   /** Origin of the reading site. */
   readonly readingUrl: string;
   readonly origins: Origins;
+  /** Where metrics are read, if they are. */
+  readonly metricsUrl: string | undefined;
   /** The ports listened on. */
   readonly ports: { readonly keyServer: number; readonly reading: number };
   readonly state: KeyServerState;
+  /** Keeps the publication fresh. */
+  readonly keeper: TimestampKeeper;
   /** Reads renewed certificates. */
   readonly reload: () => void;
   /** Lets running requests end, then closes sockets and database. */
@@ -51,7 +61,7 @@ export interface RunningKeyServer {
 
 /** The two apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, log, hosts } = dependencies;
+  const { state, origins, log, hosts, keeper, metrics } = dependencies;
   const common = {
     state,
     log,
@@ -60,9 +70,12 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
     dev: config.dev === true,
     behindProxy: config.behindProxy === true,
   };
+  const doorOf = (door: string) => ({
+    count: (route: string, status: number) => metrics.count(door, route, status),
+  });
   return {
-    api: createApiApp({ ...common, origin: origins.keyServer }),
-    reading: createReadingSite({ ...common, origin: origins.reading, hosts }),
+    api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
+    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, hosts }),
   };
 }
 
@@ -83,6 +96,7 @@ export async function startKeyServer(config: KeyServerConfig, options: StartOpti
   try {
     listeners.push(await listenFor(config, 'listen'));
     listeners.push(await listenFor(config.reading, 'reading.listen'));
+    if (config.metrics) listeners.push(await listenFor(config.metrics, 'metrics.listen'));
     return await serve(config, state, listeners, options);
   } catch (error) {
     await Promise.all(listeners.map(({ close }) => close()));
@@ -97,25 +111,34 @@ async function serve(
   listeners: readonly Listener[],
   { log = createLog(), limits = {} }: StartOptions,
 ): Promise<RunningKeyServer> {
-  const [api, reading] = listeners as [Listener, Listener];
+  const [api, reading, metricsListener] = listeners as [Listener, Listener, Listener?];
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
-  const apps = createKeyServer(config, { state, origins, log, hosts, limits });
+  const publication = config.publication ?? DEFAULT_PUBLICATION;
+  const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
+  const keeper = new TimestampKeeper({ state, log, targets, ...publication });
+  const metrics = createMetrics(state, targets);
+  const apps = createKeyServer(config, { state, origins, log, hosts, keeper, metrics, limits });
   await warnOfDescriptor(state, origins, log);
   if (config.dev) rememberDevOrigins(state.database, origins);
   else forgetDevOrigins(state.database);
   api.serve(apps.api);
   reading.serve(apps.reading);
+  metricsListener?.serve(metricsDoor(metrics, metricsListener.origin));
+  keeper.start();
   log.info({ ...origins, dev: config.dev === true }, 'started');
   return {
     url: origins.keyServer,
     readingUrl: origins.reading,
     origins,
+    metricsUrl: metricsListener && `${metricsListener.origin}/metrics`,
     ports: { keyServer: api.port, reading: reading.port },
     state,
+    keeper,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
+      await keeper.stop();
       await hosts.close();
       state.database.close();
       log.info('stopped');

@@ -10,7 +10,8 @@ import { withState } from '../../keyserver/state.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { print, say } from '../voice.ts';
-import { describeGrant, isoDay } from './describe.ts';
+import { addTokenCommand, describeToken } from './admin-token.ts';
+import { describeGrant, describePublication, isoDay } from './describe.ts';
 
 interface Options {
   readonly config: string;
@@ -27,8 +28,9 @@ export function addAdminCommand(program: Command): void {
   addSubcommand(admin, 'import <file>', "import the publisher's sealed key bundle")
     .option('--new-publisher-key <id>', 'take this publisher key in place of the one that is known')
     .action(runImport);
-  addSubcommand(admin, 'list', 'show sets, subscribers, devices and accounts').action(runList);
+  addSubcommand(admin, 'list', 'show publication, sets, subscribers, devices and accounts').action(runList);
   addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end').action(runRevoke);
+  addTokenCommand(addSubcommand(admin, 'token', 'make a token with which the publisher hands over from afar'));
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {
@@ -76,11 +78,16 @@ async function runRevoke(name: string, { config: configFile, json }: Options): P
   say('keys that a device holds already stay good until they expire, after 30 days at the latest');
 }
 
-function describeOverview({ publisher, sets, subscribers }: Overview): string {
+function describeOverview({ publisher, publication, tokens, sets, subscribers }: Overview): string {
   const lines = [
     publisher
       ? `Publisher ${publisher.id ?? '(waits for a bundle with a root)'}, key ${publisher.key}, bundle serial ${publisher.serial}`
       : 'No publisher yet: wispr admin import FILE',
+    '',
+    ...describePublication(publication),
+    '',
+    `Publishing tokens (${tokens.length})`,
+    ...tokens.map(describeToken),
     '',
     `Sets (${sets.length})`,
     ...sets.map(({ site, name, id, imported }) => `  ${site}  ${name}  ${id.slice(0, 8)}…  since ${isoDay(imported)}`),

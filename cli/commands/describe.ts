@@ -1,9 +1,32 @@
-/** How the key server's commands write grants and times. */
+/** How the key server's commands write grants, times and publications. */
+import type { PublicationOverview } from '../../keyserver/overview.ts';
 import type { Grant } from '../../keyserver/subscribers.ts';
 
 /** A day in UTC, like 2026-11-20. */
 export function isoDay(time: number): string {
   return new Date(time * 1000).toISOString().slice(0, 10);
+}
+
+/** To the second, in UTC. */
+function isoTime(time: number): string {
+  return new Date(time * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** The lines of `wispr admin list` about the publication. */
+export function describePublication(publication: PublicationOverview | null): string[] {
+  if (!publication) return ['No publication yet: the publisher hands it over with "wispr publish"'];
+  const { version, withdrawn, signed, expires, signsHere, expiries, pushes } = publication;
+  const who = signsHere ? 'signed again here' : 'signed again by the publisher';
+  return [
+    `Publication ${version}${withdrawn ? ', WITHDRAWN: no timestamp is signed until there is a higher version' : ''}`,
+    `  timestamp of ${isoTime(signed)}, fresh until ${isoTime(expires)}, ${who}`,
+    ...expiries.map((role) => `  ${role.role} expires on ${isoDay(role.expires)}`),
+    ...pushes.map(({ target, succeeded, failed }) => {
+      const last = succeeded === null ? 'never' : isoTime(succeeded);
+      const broken = failed !== null && failed >= (succeeded ?? 0) ? `, failed at ${isoTime(failed)}` : '';
+      return `  pushed to ${target}: ${last}${broken}`;
+    }),
+  ];
 }
 
 export function describeGrant({ pattern, until }: Grant): string {

@@ -11,6 +11,7 @@ import { type FetchedDescriptor, fetchDescriptor, sendBindingRequest } from '../
 import { defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
 import type { Passphrase } from '../store/storage-key.ts';
 import { ReaderStore, type StoredBinding, type StoredSite, siteTaken } from '../store/store.ts';
+import { fetchFirstRoot } from './first-root.ts';
 import { checkHostProof } from './host-proof.ts';
 import { type InvitationLink, parseInvitationLink } from './link.ts';
 
@@ -18,7 +19,7 @@ import { type InvitationLink, parseInvitationLink } from './link.ts';
 export interface ConnectionRequest {
   /** What the publisher calls itself; proves nothing. */
   readonly name: string;
-  /** Key id of the publisher's key. */
+  /** The root id, which its hosts name. */
   readonly publisher: string;
   readonly keyServer: string;
   readonly sites: readonly RequestedSite[];
@@ -59,7 +60,7 @@ export interface BoundResult {
 }
 
 /**
- * @throws ReaderError, KeyError: whatever was refused, nothing was changed
+ * @throws ReaderError, KeyError, PublicationError: whatever was refused, nothing was changed
  */
 export async function bindSite(options: BindOptions): Promise<BoundResult> {
   const link = parseInvitationLink(options.link);
@@ -90,8 +91,9 @@ async function connect(
   if (link.code === undefined && !known) throw codeNeeded(link.keyServer);
   const sites = await confirmSites(fetched, known, upstream, options);
   await checkLabels(bindings, sites);
+  const firstRoot = await fetchFirstRoot(upstream, descriptor);
   const deviceKey = link.code === undefined ? undefined : await bindDevice(store, upstream, fetched, link.code);
-  await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites }, nowInSeconds());
+  await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot }, nowInSeconds());
   const { name, publisher, keyServer } = descriptor;
   return { name, publisher, keyServer, sites };
 }

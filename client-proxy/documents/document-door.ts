@@ -5,12 +5,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { DocumentReader, OpenedDocument } from '../../core/object/document-reader.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { isSingleRange, parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type HeaderFields, VIA } from '../answer-fields.ts';
+import { CONFIRMED_HEADER, type HeaderFields, VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { LIMITS } from '../limits.ts';
@@ -26,6 +27,12 @@ export interface DocumentRequest {
   readonly door: Door;
   /** The document's path. */
   readonly path: string;
+  /** What the publication says of it. */
+  readonly entry: DocumentEntry;
+  /** 404: it stands for one that does not exist, and is sent whole. */
+  readonly status: 200 | 404;
+  /** When the publication was last confirmed, as {@link CONFIRMED_HEADER} says it. */
+  readonly confirmed: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -43,7 +50,7 @@ interface Exchange extends DocumentRequest {
 export async function serveDocument(upstream: Upstream, wanted: DocumentRequest): Promise<void> {
   const { request, response, description } = wanted;
   const source = new ContentSource(upstream, description.content);
-  const header = request.method === 'GET' ? request.headers.range : undefined;
+  const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
   const exchange = { ...wanted, source, range: isSingleRange(header) ? header : undefined };
   const stop = () => source.end(new Error('the client left'));
   response.once('close', stop);
@@ -57,23 +64,24 @@ export async function serveDocument(upstream: Upstream, wanted: DocumentRequest)
 
 /** From the beginning: head and first block are verified before anything is decided. */
 async function serveFresh(exchange: Exchange): Promise<void> {
-  const { bound, path, request, response, source, range } = exchange;
-  const expected = { site: bound.site, path, publisherKey: bound.publisherKey };
+  const { bound, path, entry, status, request, response, source, range } = exchange;
+  const expected = { site: bound.site, path, publisherKey: bound.publisherKey, entry };
   const known = bound.remembered.get(path);
   const opened = await openAt(source.fetch, expected, { findKey: bound.keys.find, now: nowInSeconds(), known });
   source.opened();
-  if (opened.reader !== known?.reader) bound.remembered.set(path, opened.reader);
+  if (opened.reader !== known?.reader) bound.remembered.set(path, opened.reader, entry.head);
   const chosen = await represent(opened.reader, exchange);
-  if (isNotModified(request.headers, chosen)) endNotModified(response, chosen);
-  else if (request.method === 'HEAD') response.writeHead(200, chosen.headers).end();
+  if (status === 200 && isNotModified(request.headers, chosen)) endNotModified(response, chosen);
+  else if (request.method === 'HEAD') response.writeHead(status, chosen.headers).end();
   else if (range !== undefined && chosen.ranges && rangeApplies(request.headers, chosen))
     await serveRangeOf(opened, chosen, range, exchange);
-  else await sendWhole(opened, chosen, response);
+  else await sendWhole(opened, chosen, exchange);
 }
 
-function sendWhole({ content, metadata }: OpenedDocument, chosen: Decorated, response: ServerResponse): Promise<void> {
+function sendWhole({ content, metadata }: OpenedDocument, chosen: Decorated, exchange: Exchange): Promise<void> {
   const { headers, undo } = chosen;
-  return deliver(response, { status: 200, headers, content, length: metadata.contentLength, undo });
+  const { response, status } = exchange;
+  return deliver(response, { status, headers, content, length: metadata.contentLength, undo });
 }
 
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */
@@ -86,7 +94,7 @@ async function serveRangeOf(
   const { reader, content, metadata } = opened;
   const { response, source } = exchange;
   const range = parseByteRange(header, metadata.contentLength);
-  if (range === undefined) return sendWhole(opened, chosen, response);
+  if (range === undefined) return sendWhole(opened, chosen, exchange);
   if (range === 'unsatisfiable') return endUnsatisfiable(response, chosen, metadata.contentLength);
   if (range.start <= LIMITS.skippedInStream)
     return sendRange(sliceOf(content, range), chosen, range, metadata.contentLength, response);
@@ -96,9 +104,9 @@ async function serveRangeOf(
 
 /** With a head that was verified a while ago. `false`: nothing was sent, and the document has to be opened anew. */
 async function serveRemembered(exchange: Exchange): Promise<boolean> {
-  const { bound, path, request, range } = exchange;
+  const { bound, path, entry, request, range } = exchange;
   const known = range === undefined ? undefined : bound.remembered.get(path);
-  if (range === undefined || known === undefined) return false;
+  if (range === undefined || known?.headHash !== entry.head) return false;
   const reader = await known.reader.confirm({ findKey: bound.keys.find, now: nowInSeconds() });
   const chosen = await represent(reader, exchange);
   if (!chosen.ranges || !rangeApplies(request.headers, chosen) || isNotModified(request.headers, chosen)) return false;
@@ -120,7 +128,7 @@ async function serveBlocks(
   const range = parseByteRange(header, contentLength);
   if (range === undefined || range === 'unsatisfiable') return false;
   try {
-    const payload = await fetchBlocks(reader, range, source, path);
+    const payload = await fetchBlocks(reader, range, source, exchange);
     if (payload === undefined) return false;
     const content = tellingWhenOpen(reader.contentRange(range, payload), source);
     await sendRange(content, chosen, range, contentLength, response);
@@ -165,9 +173,10 @@ interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
 }
 
-async function represent(reader: DocumentReader, { door, request }: Exchange): Promise<Decorated> {
+async function represent(reader: DocumentReader, { door, request, confirmed }: Exchange): Promise<Decorated> {
   const chosen = await chooseRepresentation(reader, request.headers);
-  return { ...chosen, headers: documentHeaders({ ...chosen.headers, via: VIA }, door) };
+  const headers = { ...chosen.headers, via: VIA, [CONFIRMED_HEADER]: confirmed };
+  return { ...chosen, headers: documentHeaders(headers, door) };
 }
 
 function endNotModified(response: ServerResponse, { headers }: Decorated): void {

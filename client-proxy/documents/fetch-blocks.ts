@@ -3,7 +3,8 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { isEncrypted } from '../../core/object/header.ts';
-import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { payloadUrl } from '../../core/reading/open-at.ts';
 import type { ContentSource } from './content-source.ts';
 
 const SKIPPED_AT_ONCE = 65_536;
@@ -11,19 +12,20 @@ const SKIPPED_AT_ONCE = 65_536;
 /**
  * The payload from the first block that `range` needs; where the content host ignores the range, what is before it is skipped.
  *
- * @returns `undefined` where the host answers neither with a range nor with the whole
+ * @returns `undefined` where the host answers neither with a range nor with the whole, or the payload is not a file of bytes
  */
 export async function fetchBlocks(
   reader: DocumentReader,
   range: ByteRange,
   source: ContentSource,
-  path: string,
+  { path, entry }: { readonly path: string; readonly entry: DocumentEntry },
 ): Promise<ByteReader | undefined> {
   const encrypted = isEncrypted(reader.head.header);
+  if (encrypted && entry.inPage) return undefined; // its bytes stand in the page as text
   const offset = encrypted ? reader.head.length : 0; // a signed document's payload is a file of its own
   const blocks = reader.payloadRange(range);
   const bytes = { start: offset + blocks.start, end: offset + blocks.end };
-  const { status, body } = await source.fetchRange(encrypted ? objectUrlPathOf(path) : urlPathOf(path), bytes);
+  const { status, body } = await source.fetchRange(payloadUrl(path, entry), bytes);
   if (status !== 200 && status !== 206) {
     await body.return();
     return undefined;

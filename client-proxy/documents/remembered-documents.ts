@@ -1,7 +1,7 @@
 /**
  * Opened documents of one site. With a verified head, any block can be fetched and checked by itself, which ranges need; and an object that
- * begins with the same bytes needs no second check of its signature. An old entry does no harm: another version begins with other bytes,
- * its blocks do not have the digests in the head, and it is then opened anew.
+ * begins with the same bytes needs no second check of its signature. Whether it is still the one that the publication names, whoever asks
+ * looks at.
  */
 import type { DocumentReader, KnownDocument } from '../../core/object/document-reader.ts';
 import { headBytes } from '../../core/object/head.ts';
@@ -24,9 +24,10 @@ export class RememberedDocuments {
     return entry;
   }
 
-  set(path: string, reader: DocumentReader): void {
+  /** @param headHash - SHA-256 of the head, hexadecimal */
+  set(path: string, reader: DocumentReader, headHash: string): void {
     this.forget(path);
-    this.#put(path, { reader, headBytes: headBytes(reader.head), until: Date.now() + LIMITS.rememberedFor });
+    this.#put(path, { reader, headBytes: headBytes(reader.head), headHash, until: Date.now() + LIMITS.rememberedFor });
     while (this.#bytes > LIMITS.rememberedHeadBytes || this.#entries.size > LIMITS.rememberedDocuments) {
       const [oldest] = this.#entries.keys();
       if (oldest === undefined) return;

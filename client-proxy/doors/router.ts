@@ -1,11 +1,12 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CodedError } from '../../core/errors.ts';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
-import { serveDocument } from '../documents/document-door.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { labelOf } from '../gateway-label.ts';
@@ -14,11 +15,14 @@ import { serveHome } from './home.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
 import { isWelcome } from './same-origin.ts';
+import { confirmedAt, serveSite } from './site.ts';
 
 export interface RouterOptions {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   readonly ownPort: () => number | undefined;
+  /** Seconds since 1970. */
+  readonly now: () => number;
   /** Told of every refusal; `address` is host and path, without the query. */
   readonly refused: (error: CodedError, address: string) => void;
 }
@@ -27,6 +31,13 @@ export interface RouterOptions {
 interface Call extends RefusedRequest {
   address?: string;
   readingUrl?: string;
+  confirmed?: string;
+}
+
+interface CurrentSite {
+  readonly bound: BoundSite;
+  readonly description: SiteDescription;
+  readonly freshness: Freshness;
 }
 
 const OWN_HOSTS = ['localhost', '127.0.0.1'];
@@ -88,8 +99,7 @@ export class Router {
     const label = labelOf(host.host);
     if (label === undefined)
       return serveHome(
-        this.#options.sites.all(),
-        (site) => this.gatewayUrl(site.label),
+        { sites: this.#options.sites.all(), urlOf: (site) => this.gatewayUrl(site.label), now: this.#options.now() },
         path,
         call.request,
         call.response,
@@ -113,16 +123,29 @@ export class Router {
         'worker-refused',
         'a service worker would answer in place of the checks, and outlive the keys',
       );
-    const path = documentPathOf(target);
-    if (path === undefined) throw new ReadingError('path-refused', 'the address has a spelling that no document has');
-    const renewing = bound.descriptor.ensure();
-    const current = renewing && (await renewing) ? await this.#reread(bound) : { bound, description };
-    await serveDocument(this.#options.upstream, { ...current, door, path, request, response });
+    if (documentPathOf(target) === undefined)
+      throw new ReadingError('path-refused', 'the address has a spelling that no document has');
+    const { freshness, ...current } = await this.#current(bound, asksForNewest(request));
+    call.readingUrl = readingUrlOf(current.description.reading, target);
+    call.confirmed = confirmedAt(freshness);
+    const { upstream, now } = this.#options;
+    await serveSite(upstream, { ...current, freshness, door, target, now, request, response });
   }
 
-  /** After its descriptor was renewed. */
-  async #reread({ site }: BoundSite) {
-    await this.#options.sites.refresh();
+  /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
+  async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
+    const current = publication.current(newest);
+    const freshness = current instanceof Promise ? await current : current;
+    const known = await this.#reread(site);
+    const renewing = known.bound.descriptor.ensure();
+    if (!renewing) return { ...known, freshness };
+    await renewing;
+    return { ...(await this.#reread(site)), freshness };
+  }
+
+  async #reread(site: string): Promise<Omit<CurrentSite, 'freshness'>> {
+    const rereading = this.#options.sites.refresh();
+    if (rereading) await rereading;
     const bound = this.#options.sites.find(site);
     if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
     return { bound, description: bound.description };
@@ -136,6 +159,11 @@ export class Router {
   #isOwn({ host, port }: { host: string; port: number }): boolean {
     return port === this.#options.ownPort() && (OWN_HOSTS.includes(host) || labelOf(host) !== undefined);
   }
+}
+
+/** An end-to-end reload (RFC 9111 section 5.2.1.4). */
+function asksForNewest({ headers }: IncomingMessage): boolean {
+  return /(?:^|[\s,])no-cache(?:$|[\s,])/i.test(headers['cache-control'] ?? '');
 }
 
 /** Browsers tell plain-http origins nothing of who asks; there, the headers of the answer keep other sites' pages out. */

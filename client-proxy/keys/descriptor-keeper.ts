@@ -1,6 +1,13 @@
-/** Keeps the descriptor of a binding current: one past its expiry is not used, and an old one is fetched again beside the reading. */
+/**
+ * Keeps the descriptor of a binding current. It comes with the publication; the key server is asked only where it has expired, and no
+ * publication has brought a newer one.
+ */
 import type { Dispatcher } from 'undici';
+import { sha256 } from '#primitives';
+import { toHex } from '../../core/encoding/hex.ts';
+import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
+import type { SitePublication } from '../../core/publication/site-publication.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { LIMITS } from '../limits.ts';
 import type { ReaderStore, StoredBinding } from '../store/store.ts';
@@ -26,11 +33,20 @@ export class DescriptorKeeper {
    * @throws KeyError `descriptor-expired`
    */
   ensure(): undefined | Promise<boolean> {
-    const { descriptor, descriptorFetched } = this.#binding;
-    const now = nowInSeconds();
-    if (now > descriptor.expires) return this.#renewNow();
-    if (now - descriptorFetched > LIMITS.descriptorAge / 1000) this.#renew().catch(() => undefined);
-    return undefined;
+    return nowInSeconds() > this.#binding.descriptor.expires ? this.#renewNow() : undefined;
+  }
+
+  /**
+   * Takes over the descriptor that a publication names, if it is newer. One that is no good leaves things as they are: its expiry will tell.
+   *
+   * @throws PublicationError, ReadingError: it could not be had
+   */
+  async follow(publication: SitePublication): Promise<void> {
+    const { descriptorBytes } = this.#binding;
+    if (publication.descriptorHash() === toHex(await sha256(descriptorBytes))) return;
+    const bytes = await publication.descriptor();
+    const descriptor = await verifyDescriptor(bytes, nowInSeconds()).catch(ignoreRefusal);
+    if (descriptor && this.#continues(descriptor)) this.#store.saveDescriptor(descriptor, bytes, nowInSeconds());
   }
 
   async #renewNow(): Promise<boolean> {
@@ -56,13 +72,23 @@ export class DescriptorKeeper {
 
   /** The sites that a newer descriptor adds stay inactive: only the reader's confirmation puts a site into the store. */
   async #fetch(): Promise<void> {
-    const { publisher, keyServer, issued } = this.#binding.descriptor;
-    const { descriptor, bytes } = await fetchDescriptor(this.#dispatcher, keyServer);
-    if (descriptor.publisher !== publisher || descriptor.issued < issued)
+    const { descriptor, bytes } = await fetchDescriptor(this.#dispatcher, this.#binding.descriptor.keyServer);
+    if (!this.#continues(descriptor))
       throw new KeyError(
         'descriptor-malformed',
         'the key server shows a descriptor of another publisher, or an older one',
       );
     this.#store.saveDescriptor(descriptor, bytes, nowInSeconds());
   }
+
+  /** Another key server needs another binding. */
+  #continues({ publisher, keyServer, issued }: VerifiedDescriptor): boolean {
+    const { descriptor } = this.#binding;
+    return publisher === descriptor.publisher && keyServer === descriptor.keyServer && issued >= descriptor.issued;
+  }
+}
+
+function ignoreRefusal(error: unknown): undefined {
+  if (error instanceof KeyError) return undefined;
+  throw error;
 }

@@ -12,6 +12,8 @@ export interface Exchange {
   readonly body?: Uint8Array;
   /** Bytes of the answer. */
   readonly maximumLength: number;
+  /** Milliseconds for all of it, where not the usual. */
+  readonly timeout?: number;
 }
 
 export interface ExchangeAnswer {
@@ -32,7 +34,7 @@ export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
   path: string,
-  { body, maximumLength }: Exchange,
+  { body, maximumLength, timeout = LIMITS.exchangeTimeout }: Exchange,
 ): Promise<ExchangeAnswer> {
   if (!isOrigin(origin, { allowLoopback: true }))
     throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
@@ -40,7 +42,7 @@ export async function exchange(
     const answer = await request(origin + path, {
       dispatcher,
       method: body ? 'POST' : 'GET',
-      signal: AbortSignal.timeout(LIMITS.exchangeTimeout),
+      signal: AbortSignal.timeout(timeout),
       headers: { accept: '*/*', ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body }),
     });

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
-import { VIA } from '../answer-fields.ts';
+import { CONFIRMED_HEADER, VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
 import { PAGE_HEADERS, type Page, renderPage } from './template.ts';
 import { refusalText } from './texts.ts';
@@ -14,10 +14,15 @@ export interface RefusedRequest {
   readonly address?: string | undefined;
   /** The signed reading site, for documents of a connected site. */
   readonly readingUrl?: string | undefined;
+  /** When its publication was last confirmed, for the header field. */
+  readonly confirmed?: string | undefined;
 }
 
 /** Answers with a page; where bytes are out already, ends the transfer visibly incomplete. */
-export function refuse(error: unknown, { request, response, address, readingUrl }: RefusedRequest): CodedError {
+export function refuse(
+  error: unknown,
+  { request, response, address, readingUrl, confirmed }: RefusedRequest,
+): CodedError {
   const known = error instanceof CodedError ? error : unforeseen(error);
   if (response.headersSent || response.destroyed) {
     response.destroy();
@@ -30,6 +35,7 @@ export function refuse(error: unknown, { request, response, address, readingUrl 
     'content-length': String(Buffer.byteLength(html)),
     'wispr-refusal': known.code,
     via: VIA,
+    ...(confirmed !== undefined && { [CONFIRMED_HEADER]: confirmed }),
     ...(status === 405 && { allow: 'GET, HEAD' }),
   });
   response.end(request.method === 'HEAD' ? undefined : html);

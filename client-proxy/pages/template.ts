@@ -10,9 +10,17 @@ export interface Page {
   readonly advice?: readonly string[];
   /** The one way on. */
   readonly action?: { readonly text: string; readonly url: string } | undefined;
-  readonly sites?: readonly { readonly site: string; readonly publisher: string; readonly url: string }[];
+  readonly sites?: readonly ListedSite[];
   /** Small print: name and value. */
   readonly facts?: readonly (readonly [name: string, value: string])[];
+}
+
+export interface ListedSite {
+  readonly site: string;
+  readonly publisher: string;
+  readonly url: string;
+  /** How its publication is, in a few words. */
+  readonly state: string;
 }
 
 const STYLE = `
@@ -57,7 +65,7 @@ const TEMPLATE = `<!doctype html>
 <% if (it.page.sites) { %>
 <ul class="sites">
 <% for (const site of it.page.sites) { %>
-<li><a href="<%= site.url %>"><%= site.site %><span><%= site.publisher %></span></a></li>
+<li><a href="<%= site.url %>"><%= site.site %><span><%= site.publisher %></span><span><%= site.state %></span></a></li>
 <% } %>
 </ul>
 <% } %>

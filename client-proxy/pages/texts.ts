@@ -4,6 +4,7 @@
  */
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
+import type { PublicationErrorCode } from '../../core/publication/errors.ts';
 import type { ReadingErrorCode } from '../../core/reading/errors.ts';
 import type { ReaderErrorCode } from '../errors.ts';
 
@@ -15,7 +16,7 @@ export interface RefusalText {
   readonly advice: readonly string[];
 }
 
-type Code = ObjectErrorCode | ReadingErrorCode | KeyErrorCode | ReaderErrorCode;
+type Code = ObjectErrorCode | PublicationErrorCode | ReadingErrorCode | KeyErrorCode | ReaderErrorCode;
 
 const ASK_PUBLISHER = 'If it stays like this, tell the publisher, with the code below.';
 const TRY_LATER = 'Try again in a few minutes.';
@@ -48,8 +49,33 @@ const INCOMPLETE: RefusalText = {
 const MISSING: RefusalText = {
   status: 502,
   title: 'The content host does not have this page',
-  lead: 'It says that there is nothing at this address. That answer is not signed, so it may be wrong.',
-  advice: ['Check the address.', TRY_LATER, ASK_PUBLISHER],
+  lead: 'The publisher signed that there is such a page, but the computer that should carry it does not have it.',
+  advice: [TRY_LATER, ASK_PUBLISHER],
+};
+
+const LIST_CHANGED: RefusalText = {
+  status: 502,
+  title: 'The list of this site’s pages is not what the publisher signed',
+  lead: 'Before any page, the Reader checks the publisher’s signed list of all of them. What came is not that list, so nothing is shown.',
+  advice: [
+    'Reload the page: the fault may be a passing one.',
+    'Another network may bring the right list.',
+    ASK_PUBLISHER,
+  ],
+};
+
+const LIST_MISSING: RefusalText = {
+  status: 502,
+  title: 'The list of this site’s pages could not be had',
+  lead: 'Before any page, the Reader checks the publisher’s signed list of all of them. Nobody has it at the moment.',
+  advice: ['Check your connection.', TRY_LATER, ASK_PUBLISHER],
+};
+
+const LIST_OLD: RefusalText = {
+  status: 502,
+  title: 'This site has not been confirmed for too long',
+  lead: 'Its publisher says again and again that what you see is what it published last. It has not said so for longer than it allows itself, so nothing is shown: it could be out of date without anybody knowing.',
+  advice: ['Check your connection: a newer word may be waiting.', 'Check the clock of this computer.', ASK_PUBLISHER],
 };
 
 const UNREACHABLE: RefusalText = {
@@ -137,6 +163,53 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'No page has an address like this',
     lead: 'The address is written in a way that is never used, so that every page has one address only.',
     advice: ['Check the link for doubled slashes, dots or odd characters.'],
+  },
+  'no-such-document': {
+    status: 404,
+    title: 'There is no such page',
+    lead: 'The publisher signed a list of all pages of this site, and none has this address.',
+    advice: ['Check the address.', 'Start from the first page of the site.'],
+  },
+  'metadata-too-large': LIST_CHANGED,
+  'metadata-malformed': LIST_CHANGED,
+  'metadata-signature': LIST_CHANGED,
+  'metadata-mismatch': LIST_CHANGED,
+  'metadata-rollback': {
+    ...LIST_CHANGED,
+    title: 'An older state of this site was offered',
+    lead: 'You have seen a newer one before, so somebody between you and the publisher holds an old copy. Nothing of it is shown.',
+  },
+  'metadata-missing': LIST_MISSING,
+  'metadata-expired': LIST_OLD,
+  'publication-expired': LIST_OLD,
+  'publication-withdrawn': {
+    status: 502,
+    title: 'The publisher has taken this edition back',
+    lead: 'It told all readers not to show what it published last, and has not published anything newer yet.',
+    advice: [TRY_LATER],
+  },
+  'root-unexpected': {
+    ...LIST_CHANGED,
+    title: 'Somebody else speaks for this site',
+    lead: 'The keys at the root of this site are not those of the publisher that you connected with. Nothing is shown.',
+    advice: ['Try another network.', ASK_PUBLISHER],
+  },
+  'clock-behind': {
+    status: 502,
+    title: 'The clock of this computer is behind',
+    lead: 'The publisher confirmed this site at a time that has not come yet, by this computer’s clock.',
+    advice: ['Set the clock, and reload.'],
+  },
+  'settings-malformed': {
+    ...LIST_CHANGED,
+    title: 'This site says something that this Reader does not understand',
+    lead: 'The publisher signed settings of the site that are malformed, or for a newer Reader.',
+    advice: ['Update wispr.', ASK_PUBLISHER],
+  },
+  'head-unexpected': {
+    ...NOT_A_DOCUMENT,
+    lead: 'The publisher signed a list of all pages of this site, and what came is not the page that is in it. Nothing of it is shown.',
+    advice: ['Reload the page: the fault may be a passing one.', TRY_LATER, ASK_PUBLISHER],
   },
   'object-missing': MISSING,
   'content-host-answer': {
@@ -269,3 +342,12 @@ export const EMPTY_HOME_TEXT = {
     'This page shows the site as soon as that is done.',
   ],
 } as const;
+
+/** For a site whose publication is no longer fresh. @param checked - how long ago it was confirmed */
+export function noticeText(site: string, checked: string) {
+  return {
+    title: `${site} was last checked ${checked}`,
+    lead: 'The publisher has not confirmed since then that this is what it published last, or its word has not reached you. You can read on: everything is as the publisher signed it, but there may be something newer.',
+    advice: ['Check your connection, and the clock of this computer.'],
+  };
+}

@@ -7,7 +7,7 @@ import { reasonOf } from '../../core/errors.ts';
 import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 const FILE_NAME = 'reader.db';
@@ -46,6 +46,27 @@ CREATE TABLE set_keys (
   PRIMARY KEY (binding, id)
 ) STRICT, WITHOUT ROWID;
 `;
+
+/**
+ * `publications`: signed metadata by site and role, as they came; every one is verified again when it is read. `stays`: 0 for what may
+ * be dropped, the least recently `used` first.
+ */
+const PUBLICATIONS = `
+CREATE TABLE publications (
+  site TEXT NOT NULL REFERENCES sites (site) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  stays INTEGER NOT NULL,
+  used INTEGER NOT NULL,
+  PRIMARY KEY (site, name)
+) STRICT;
+`;
+
+/**
+ * From each version to the next. Bindings of version 1 name publishers by a key, from before there were publications: nothing could be read
+ * with them any more, and their sites have to be free for a new invitation. The device's seed stays.
+ */
+const MIGRATIONS = [SCHEMA, `DELETE FROM bindings; ${PUBLICATIONS}`] as const;
 
 /**
  * Opens the database in `directory`, and makes both where they are missing (0700 and 0600).
@@ -89,10 +110,8 @@ function prepare(database: DatabaseSync, file: string): void {
   inTransaction(database, () => {
     const version = headerNumber(database, 'user_version'); // another process may have been quicker
     if (version > SCHEMA_VERSION) throw newer(file);
-    if (version === 0) {
-      database.exec(SCHEMA);
-      database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
-    }
+    for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
   });
 }
 
@@ -107,6 +126,14 @@ export function damaged(what: string, why: string, cause?: unknown): ReaderError
   return new ReaderError('store-damaged', `the reader's database is damaged: ${what}: ${why}`, {
     cause,
     hint: 'restore it from a backup, or move it away and connect again with a new invitation; nothing was changed',
+  });
+}
+
+/** Nothing was changed. */
+export function unwritable(error: unknown): ReaderError {
+  return new ReaderError('store-unusable', `the reader's database cannot be written: ${reasonOf(error)}`, {
+    cause: error,
+    hint: 'check the space on the disk and the permissions of the folder',
   });
 }
 

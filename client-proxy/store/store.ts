@@ -9,7 +9,8 @@ import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
-import { damaged, openDatabase } from './database.ts';
+import { damaged, openDatabase, unwritable } from './database.ts';
+import { PublicationStore, saveFirstRoot } from './publication-store.ts';
 import type { Sealing } from './sealing.ts';
 import { openSealing, type StorageKeyOptions } from './storage-key.ts';
 
@@ -42,6 +43,8 @@ export interface NewBinding {
   /** Left out where the device stays bound with the key that it has. */
   readonly deviceKey: NamedKey | undefined;
   readonly sites: readonly StoredSite[];
+  /** The publisher's first root, which its id was compared with. */
+  readonly firstRoot: Uint8Array;
 }
 
 type Row = Record<string, unknown>;
@@ -105,7 +108,8 @@ export class ReaderStore {
   }
 
   /** Adds a binding, or renews the one with this publisher and key server. All or nothing. */
-  async saveBinding({ descriptor, descriptorBytes, deviceKey, sites }: NewBinding, now: number): Promise<void> {
+  async saveBinding(binding: NewBinding, now: number): Promise<void> {
+    const { descriptor, descriptorBytes, deviceKey, sites, firstRoot } = binding;
     const { keyServer, publisher } = descriptor;
     const place = deviceKey && devicePlace(keyServer, publisher, deviceKey.id);
     const sealed = deviceKey && place && (await this.#sealing.seal(deviceKey.key, place));
@@ -120,6 +124,7 @@ export class ReaderStore {
         );
         for (const { site, label } of sites) insert.run(site, label, id, now);
         this.#checkOwner(id, sites);
+        for (const { site } of sites) saveFirstRoot(this.#database, site, firstRoot);
       }),
     );
   }
@@ -127,6 +132,11 @@ export class ReaderStore {
   /** A newer descriptor of a binding. Sites that it adds stay inactive until the reader confirms them. */
   saveDescriptor(descriptor: VerifiedDescriptor, descriptorBytes: Uint8Array, now: number): void {
     this.#write(() => this.#updateDescriptor(descriptor, descriptorBytes, now));
+  }
+
+  /** What is kept of a site's publication. */
+  publicationOf(site: string): PublicationStore {
+    return new PublicationStore(this.#database, site);
   }
 
   async setKey(binding: number, id: KeyId): Promise<SetKey | undefined> {
@@ -249,11 +259,4 @@ function devicePlace(keyServer: string, publisher: KeyId, deviceKeyId: KeyId): (
 
 function setKeyPlace(binding: number, id: KeyId, notBefore: number, notAfter: number): (string | number)[] {
   return ['set_keys', 'key', binding, id, notBefore, notAfter];
-}
-
-function unwritable(error: unknown): ReaderError {
-  return new ReaderError('store-unusable', `the reader's database cannot be written: ${reasonOf(error)}`, {
-    cause: error,
-    hint: 'check the space on the disk and the permissions of the folder',
-  });
 }

@@ -39,11 +39,13 @@ export interface ReadingContext {
   readonly known?: KnownDocument | undefined;
 }
 
-/** A document that was opened before, under the same expectation. */
+/** A document that was opened before, at the same site, path and publisher. */
 export interface KnownDocument {
   readonly reader: DocumentReader;
   /** Of `reader.head`, as `headBytes` gives them. */
   readonly headBytes: Uint8Array;
+  /** SHA-256 of them, hexadecimal. */
+  readonly headHash: string;
 }
 
 /** A document whose head, key and first block have passed every check. */
@@ -198,7 +200,7 @@ export class DocumentReader {
  *
  * @param object - the object as it came; a signed document's head
  * @param fetchContent - gets a signed document's content, from the document's own URL; asked only after its head has passed
- * @throws ObjectError naming the first check that failed
+ * @throws ObjectError naming the first check that failed; PublicationError `head-unexpected`
  */
 export async function openDocument(
   object: AsyncIterable<Uint8Array>,
@@ -207,15 +209,24 @@ export async function openDocument(
   fetchContent: () => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<OpenedDocument> {
   const input = new ByteReader(object);
-  const { known } = context;
-  const reader =
-    known && (await input.takeIfEqual(known.headBytes))
-      ? await known.reader.confirm(context)
-      : await DocumentReader.create(await readHead(input, expected), context);
+  const known = await takeKnown(input, expected, context);
+  const reader = known
+    ? await known.confirm(context)
+    : await DocumentReader.create(await readHead(input, expected), context);
   if (isEncrypted(reader.head.header)) return reader.open(input);
   // Step 10, for signed documents.
   if (!(await input.atEnd())) throw new ObjectError('object-trailing', 'bytes follow the head of a signed document');
   return reader.open(new ByteReader(await fetchContent()));
+}
+
+/** The reader of a document that was opened before, if these are the bytes of its head; a publication may demand others. */
+async function takeKnown(
+  input: ByteReader,
+  { pin }: Expectation,
+  { known }: ReadingContext,
+): Promise<DocumentReader | undefined> {
+  if (known === undefined || (pin && pin.sha256 !== known.headHash)) return undefined;
+  return (await input.takeIfEqual(known.headBytes)) ? known.reader : undefined;
 }
 
 /** Step 10. */

@@ -5,12 +5,14 @@
  */
 import { ed25519Sign, ed25519Verify, type KeyPair, sha256 } from '#primitives';
 import { toBase64url } from '../encoding/base64url.ts';
-import type { ByteReader } from '../encoding/byte-reader.ts';
+import { ByteReader, streamOf } from '../encoding/byte-reader.ts';
 import { concat, equalBytes, readU32, u32, utf8 } from '../encoding/bytes.ts';
+import { toHex } from '../encoding/hex.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
+import { PublicationError } from '../publication/errors.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount } from './geometry.ts';
-import { encodeHeader, type Header, parseHeader, payloadShape } from './header.ts';
+import { encodeHeader, type Header, isEncrypted, parseHeader, payloadShape } from './header.ts';
 import { LIMITS } from './limits.ts';
 
 const MAGIC = utf8('wispr/1\n');
@@ -36,6 +38,18 @@ export interface Expectation {
   readonly path: string;
   /** The Ed25519 public key of the publisher that the reader is bound to for this site. */
   readonly publisherKey: Uint8Array;
+  /** What the site's publication says of the head. Left out by those who look at an object by itself. */
+  readonly pin?: HeadPin;
+}
+
+/** What a publication names of a document's head. */
+export interface HeadPin {
+  /** Hexadecimal. */
+  readonly sha256: string;
+  /** Bytes. */
+  readonly length: number;
+  /** Key id of the set key; `undefined` for a public document. */
+  readonly set: KeyId | undefined;
 }
 
 /** The length of the head that belongs to `header`, known before its digests are. */
@@ -57,11 +71,43 @@ export function encodeHead(header: Header, digests: Uint8Array, publisherSecretK
 }
 
 /**
- * Reads a head and takes verification steps 1 to 9. The signature is checked before the digest list is read.
+ * Reads a head and takes verification steps 1 to 9. The signature is checked before the digest list is read. Where a publication names the
+ * head, nothing of it is looked at before its hash has passed (step P10 of docs/spec/publication.md).
  *
- * @throws ObjectError naming the first check that failed
+ * @throws ObjectError naming the first check that failed; PublicationError `head-unexpected`
  */
 export async function readHead(input: ByteReader, expected: Expectation): Promise<Head> {
+  const { pin } = expected;
+  if (pin === undefined) return readHeadFrom(input, expected);
+  const pinned = new ByteReader(streamOf(await readPinned(input, pin)));
+  const head = await readHeadFrom(pinned, expected);
+  if (!(await pinned.atEnd())) throw unexpected('more follows in it than belongs to a head');
+  checkSet(head.header, pin);
+  return head;
+}
+
+/** P10: the bytes that the publication names, and no more. */
+async function readPinned(input: ByteReader, { length, sha256: hash }: HeadPin): Promise<Uint8Array> {
+  const maximum = LIMITS.headerLength + LIMITS.blocks * DIGEST_LENGTH + 100;
+  const bytes = length <= maximum ? await input.read(length) : undefined;
+  if (bytes === undefined) throw unexpected('it is shorter');
+  if (toHex(await sha256(bytes)) !== hash) throw unexpected('its hash is another');
+  return bytes;
+}
+
+/** An object of another set would be opened with that set's key. */
+function checkSet(header: Header, { set }: HeadPin): void {
+  if ((isEncrypted(header) ? header.set : undefined) !== set) throw unexpected('it belongs to another set');
+}
+
+function unexpected(why: string): PublicationError {
+  return new PublicationError(
+    'head-unexpected',
+    `what the content host has is not the document that the publication names: ${why}`,
+  );
+}
+
+async function readHeadFrom(input: ByteReader, expected: Expectation): Promise<Head> {
   const { header, headerBytes, signature } = await readSignedPart(input);
   await checkPublisher(header.publisher, expected.publisherKey);
   checkSignature(headerBytes, signature, expected.publisherKey);

@@ -5,74 +5,61 @@
 import { DelegatedRoles } from './delegated-roles.ts';
 import { PublicationError } from './errors.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type {
-  MetaFile,
-  RootMetadata,
-  SnapshotMetadata,
-  TargetInfo,
-  TargetsMetadata,
-  TimestampMetadata,
+import {
+  type MetaFile,
+  type RoleMetadata,
+  type RootMetadata,
+  type SnapshotMetadata,
+  sameFile,
+  type TargetInfo,
+  type TargetsMetadata,
+  type TimestampMetadata,
+  type TopLevelRole,
 } from './metadata.ts';
 import { metadataFile } from './names.ts';
+import { fetchBounded, fetchNamed, type MetadataSource, type MetadataStore, missing } from './sources.ts';
+import {
+  forgetNewest,
+  keepState,
+  loadKept,
+  readKept,
+  type TrustedState,
+  targetsFile,
+  type Verified,
+  verifyTopTargets,
+} from './trusted-state.ts';
 import {
   checkExpiry,
-  isoTime,
-  tooLarge,
+  checkNotFuture,
+  checkTimestampExpiry,
   type VerifyOptions,
   verifyFirstRoot,
   verifyNextRoot,
-  verifyOwnSnapshot,
   verifySnapshot,
-  verifyTargets,
   verifyTimestamp,
 } from './verify-roles.ts';
 
-/** Where metadata come from. Nothing is believed of what it gives; it has to bound time. */
-export interface MetadataSource {
-  /**
-   * A metadata file.
-   *
-   * @param file - such as `7.snapshot.json`
-   * @param maximumLength - more need not be fetched
-   * @returns `undefined` if there is none
-   */
-  metadata(file: string, maximumLength: number): Promise<Uint8Array | undefined>;
-  /** The places where a timestamp may be had, to be asked in this order until one has a fresh one. */
-  timestamps(maximumLength: number): readonly (() => Promise<Uint8Array | undefined>)[];
-}
-
-/** Where a client keeps what it trusts, by the names of roles and a few of its own that begin with `wispr:`. */
-export interface MetadataStore {
-  read(name: string): Promise<Uint8Array | undefined>;
-  write(name: string, bytes: Uint8Array): Promise<void>;
-}
+export type { MetadataSource, MetadataStore } from './sources.ts';
+export type { TrustedState } from './trusted-state.ts';
 
 export interface ClientOptions extends VerifyOptions {
   readonly source: MetadataSource;
+  /** One for each first root. */
   readonly store: MetadataStore;
   /** The root to begin with; its origin is the caller's matter. Asked for only where the store has no good one. */
   readonly firstRoot: () => Promise<Uint8Array>;
   /** Seconds after its expiry for which a timestamp is still taken. 0: TUF's own rule. */
   readonly grace: number;
+  /** Called with a state that has passed every check and is about to be used; what it throws keeps the old one in use. */
+  readonly beforeUse?: (state: TrustedState) => Promise<void>;
 }
-
-/** One complete state of a site. */
-export interface TrustedState {
-  readonly root: RootMetadata;
-  readonly timestamp: TimestampMetadata;
-  readonly snapshot: SnapshotMetadata;
-  readonly targets: TargetsMetadata;
-}
-
-/** What the last complete state is kept under. */
-const IN_USE = { timestamp: 'wispr:timestamp', snapshot: 'wispr:snapshot', targets: 'wispr:targets' } as const;
 
 export class PublicationClient {
   readonly #options: ClientOptions;
   readonly #delegated: DelegatedRoles;
   #root: RootMetadata | undefined;
   /** The newest that were verified, for what may not go back. */
-  #timestamp: TimestampMetadata | undefined;
+  #timestamp: Verified<TimestampMetadata> | undefined;
   #snapshot: SnapshotMetadata | undefined;
   #state: TrustedState | undefined;
   #refreshing: Promise<void> | undefined;
@@ -90,12 +77,15 @@ export class PublicationClient {
 
   /** The newest timestamp that was verified; it may be newer than that of {@link state}. */
   get newestTimestamp(): TimestampMetadata | undefined {
-    return this.#timestamp;
+    return this.#timestamp?.role;
   }
 
   /** Reads what the store has. Whatever does not verify any more is as if it were not there. Called by itself where needed. */
   load(): Promise<void> {
-    this.#loading ??= this.#load();
+    this.#loading ??= this.#load().catch((error: unknown) => {
+      this.#loading = undefined;
+      throw error;
+    });
     return this.#loading;
   }
 
@@ -103,7 +93,7 @@ export class PublicationClient {
    * Looks for something newer (5.3 to 5.6). If it fails, the state stays what it was.
    *
    * @param now - seconds since 1970
-   * @throws PublicationError, and whatever the source throws
+   * @throws PublicationError, and whatever source and store throw
    */
   refresh(now: number): Promise<void> {
     this.#refreshing ??= this.#refresh(now).finally(() => {
@@ -131,7 +121,8 @@ export class PublicationClient {
     if (state === undefined)
       throw new PublicationError('metadata-missing', 'no publication of this site has been verified yet');
     checkExpiry('root', state.root, now);
-    this.#checkTimestamp(state.timestamp, now);
+    checkNotFuture(state.timestamp, now, this.#options);
+    checkTimestampExpiry(state.timestamp, now, this.#options.grace);
     checkExpiry('snapshot', state.snapshot, now);
     checkExpiry('targets', state.targets, now);
     return state;
@@ -139,208 +130,145 @@ export class PublicationClient {
 
   async #load(): Promise<void> {
     const { store, firstRoot } = this.#options;
-    this.#root =
-      (await this.#kept('root', (bytes) => verifyFirstRoot(bytes, this.#options))) ??
-      verifyFirstRoot(await firstRoot(), this.#options);
-    await this.#loadBelow(this.#root);
-    if ((await store.read('root')) === undefined) await store.write('root', await firstRoot());
+    const kept = await readKept(store, 'root', (bytes) => verifyFirstRoot(bytes, this.#options));
+    if (kept) return this.#loadBelow(kept.role);
+    const bytes = await firstRoot();
+    const root = verifyFirstRoot(bytes, this.#options);
+    await store.write('root', bytes);
+    await this.#loadBelow(root);
   }
 
   async #loadBelow(root: RootMetadata): Promise<void> {
-    const options = this.#options;
-    this.#timestamp = await this.#kept('timestamp', (bytes) => verifyTimestamp(bytes, root, undefined, options));
-    this.#snapshot = await this.#kept('snapshot', (bytes) => verifyOwnSnapshot(bytes, root, options));
-    const timestamp = await this.#kept(IN_USE.timestamp, (bytes) => verifyTimestamp(bytes, root, undefined, options));
-    const snapshot =
-      timestamp &&
-      (await this.#kept(IN_USE.snapshot, (bytes) =>
-        verifySnapshot(bytes, root, timestamp.snapshot, undefined, options),
-      ));
-    const targets =
-      snapshot && (await this.#kept(IN_USE.targets, (bytes) => this.#verifyTopTargets(bytes, root, snapshot)));
-    this.#state = timestamp && snapshot && targets && { root, timestamp, snapshot, targets };
-  }
-
-  /** What the store has under a name, if it verifies. */
-  async #kept<Kept>(name: string, verify: (bytes: Uint8Array) => Kept | Promise<Kept>): Promise<Kept | undefined> {
-    const bytes = await this.#options.store.read(name);
-    if (bytes === undefined) return undefined;
-    try {
-      return await verify(bytes);
-    } catch (error) {
-      if (error instanceof PublicationError) return undefined;
-      throw error;
-    }
+    const { timestamp, snapshot, state } = await loadKept(root, this.#options);
+    this.#root = root;
+    this.#timestamp = timestamp;
+    this.#snapshot = snapshot;
+    this.#state = state;
   }
 
   async #refresh(now: number): Promise<void> {
     await this.load();
     const root = await this.#updateRoot(now);
-    await this.#updateTimestamp(root, now);
-    const timestamp = this.#timestamp;
-    if (timestamp === undefined) throw missing('timestamp.json');
-    this.#checkTimestamp(timestamp, now);
-    const [snapshot, snapshotBytes] = await this.#updateSnapshot(root, timestamp.snapshot, now);
-    const [targets, targetsBytes] = await this.#updateTargets(root, snapshot, now);
-    await this.#use({ root, timestamp, snapshot, targets }, snapshotBytes, targetsBytes);
+    const timestamp = await this.#updateTimestamp(root, now);
+    const snapshot = await this.#updateSnapshot(root, timestamp.role.snapshot, now);
+    const targets = await this.#updateTargets(root, snapshot.role, now);
+    const state = { root, timestamp: timestamp.role, snapshot: snapshot.role, targets: targets.role };
+    await this.#options.beforeUse?.(state);
+    if (timestamp.role !== this.#state?.timestamp)
+      await keepState(this.#options.store, { timestamp, snapshot: snapshot.bytes, targets: targets.bytes });
+    this.#state = state;
   }
 
   /** 5.3 */
   async #updateRoot(now: number): Promise<RootMetadata> {
     const { source, store } = this.#options;
-    let root = this.#root as RootMetadata;
-    for (let turn = 0; turn < PUBLICATION_LIMITS.rootRotations; turn++) {
-      const bytes = await this.#fetch(source, metadataFile('root', root.version + 1), PUBLICATION_LIMITS.rootLength); // 5.3.3
-      if (bytes === undefined) break;
-      root = verifyNextRoot(bytes, root, this.#options); // 5.3.4, 5.3.5
-      this.#root = root;
-      await store.write('root', bytes); // 5.3.8
-      await this.#loadBelow(root); // 5.3.11: what the new keys do not sign is gone
-      this.#delegated.forget();
+    const before = this.#root as RootMetadata;
+    let root = before;
+    try {
+      for (let turn = 0; turn < PUBLICATION_LIMITS.rootRotations; turn++) {
+        const file = metadataFile('root', root.version + 1);
+        const bytes = await fetchBounded(source, file, PUBLICATION_LIMITS.rootLength); // 5.3.3
+        if (bytes === undefined) break;
+        const next = verifyNextRoot(bytes, root, this.#options); // 5.3.4, 5.3.5
+        await store.write('root', bytes); // 5.3.8
+        root = next;
+      }
+    } finally {
+      if (root !== before) await this.#afterRotation(before, root); // also where a later root was refused
     }
     checkExpiry('root', root, now); // 5.3.10
     return root;
   }
 
+  /** 5.3.11. Beyond it, whatever the new keys do not sign is gone. */
+  async #afterRotation(before: RootMetadata, root: RootMetadata): Promise<void> {
+    if (keysLeft(before, root, 'timestamp') || keysLeft(before, root, 'snapshot'))
+      await forgetNewest(this.#options.store);
+    await this.#loadBelow(root);
+  }
+
   /** 5.4. Places that have nothing good are passed over for the next. */
-  async #updateTimestamp(root: RootMetadata, now: number): Promise<void> {
+  async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<TimestampMetadata>> {
     let failure: unknown;
     let found = false;
     for (const ask of this.#options.source.timestamps(PUBLICATION_LIMITS.timestampLength)) {
       try {
         const bytes = await ask(); // 5.4.1
         if (bytes === undefined) continue;
-        await this.#takeTimestamp(bytes, root);
+        await this.#takeTimestamp(bytes, root, now);
         found = true;
-        if (this.#timestamp && now <= this.#timestamp.expires) return;
+        if (this.#timestamp && now < this.#timestamp.role.expires) break;
       } catch (error) {
         failure ??= error;
       }
     }
-    if (!found) throw failure ?? missing('timestamp.json');
+    if (!found || this.#timestamp === undefined) throw failure ?? missing('timestamp.json');
+    checkTimestampExpiry(this.#timestamp.role, now, this.#options.grace); // the one from before, where nothing is newer
+    return this.#timestamp;
   }
 
-  async #takeTimestamp(bytes: Uint8Array, root: RootMetadata): Promise<void> {
-    const timestamp = verifyTimestamp(bytes, root, this.#timestamp, this.#options); // 5.4.2, 5.4.3
+  async #takeTimestamp(bytes: Uint8Array, root: RootMetadata, now: number): Promise<void> {
+    const timestamp = verifyTimestamp(bytes, root, this.#timestamp?.role, this.#options, this.#snapshot); // 5.4.2, 5.4.3
     if (timestamp === undefined) return;
-    if (this.#snapshot && timestamp.snapshot.version < this.#snapshot.version && this.#timestamp === undefined)
-      throw new PublicationError(
-        'metadata-rollback',
-        `the timestamp names publication ${timestamp.snapshot.version}, and ${this.#snapshot.version} was seen before`,
-      );
-    this.#timestamp = timestamp;
+    checkNotFuture(timestamp, now, this.#options); // P8, before it could keep those of today from being newer
+    checkTimestampExpiry(timestamp, now, this.#options.grace); // 5.4.4, P7
     await this.#options.store.write('timestamp', bytes); // 5.4.5
-  }
-
-  /** P7, P8; with a grace of 0, step 5.4.4. */
-  #checkTimestamp({ version, expires }: TimestampMetadata, now: number): void {
-    if (version > now + PUBLICATION_LIMITS.clockTolerance)
-      throw new PublicationError(
-        'clock-behind',
-        `this machine's clock says ${isoTime(now)}, and the publication was confirmed on ${isoTime(version)}`,
-        { hint: 'set the clock of this machine' },
-      );
-    if (now <= expires + this.#options.grace) return;
-    throw new PublicationError(
-      'publication-expired',
-      `the publication was to be confirmed again by ${isoTime(expires)}; this machine's clock says ${isoTime(now)}`,
-    );
+    this.#timestamp = { role: timestamp, bytes };
   }
 
   /** 5.5. The bytes are left out where the state has this very snapshot. */
-  async #updateSnapshot(
-    root: RootMetadata,
-    expected: MetaFile,
-    now: number,
-  ): Promise<[SnapshotMetadata, Uint8Array | undefined]> {
+  async #updateSnapshot(root: RootMetadata, expected: MetaFile, now: number): Promise<MaybeNew<SnapshotMetadata>> {
     const inUse = this.#state;
-    if (inUse && sameFile(inUse.timestamp.snapshot, expected)) {
-      checkExpiry('snapshot', inUse.snapshot, now);
-      return [inUse.snapshot, undefined];
-    }
-    const bytes =
-      (await this.#ownCopy('snapshot', expected, (kept) =>
-        verifySnapshot(kept, root, expected, undefined, this.#options),
-      )) ?? (await this.#fetchBelow(root, 'snapshot', expected, PUBLICATION_LIMITS.snapshotLength)); // 5.5.1
-    const snapshot = await verifySnapshot(bytes, root, expected, this.#snapshot, this.#options); // 5.5.2 to 5.5.5
-    checkExpiry('snapshot', snapshot, now); // 5.5.6
-    this.#snapshot = snapshot;
-    await this.#options.store.write('snapshot', bytes); // 5.5.7
-    return [snapshot, bytes];
+    if (inUse && sameFile(inUse.timestamp.snapshot, expected)) return unchanged('snapshot', inUse.snapshot, now);
+    const verify = (bytes: Uint8Array) => verifySnapshot(bytes, root, expected, this.#options, this.#snapshot); // 5.5.2 to 5.5.5
+    const snapshot = await this.#fetchRole(root, 'snapshot', expected, verify, now); // 5.5.1, 5.5.6, 5.5.7
+    this.#snapshot = snapshot.role;
+    return snapshot;
   }
 
-  /** 5.6.1 to 5.6.6 */
+  /** 5.6.1 to 5.6.6. The bytes are left out where the state has this very file. */
   async #updateTargets(
     root: RootMetadata,
     snapshot: SnapshotMetadata,
     now: number,
-  ): Promise<[TargetsMetadata, Uint8Array | undefined]> {
-    const expected = snapshot.roles.get('targets');
-    if (expected === undefined) throw missing('targets');
+  ): Promise<MaybeNew<TargetsMetadata>> {
+    const expected = targetsFile(snapshot);
     const inUse = this.#state;
-    const known = inUse?.snapshot.roles.get('targets');
-    if (inUse && known && sameFile(known, expected)) {
-      checkExpiry('targets', inUse.targets, now);
-      return [inUse.targets, undefined];
-    }
-    const bytes =
-      (await this.#ownCopy('targets', expected, (kept) => this.#verifyTopTargets(kept, root, snapshot))) ??
-      (await this.#fetchBelow(root, 'targets', expected, PUBLICATION_LIMITS.targetsLength)); // 5.6.1
-    const targets = await this.#verifyTopTargets(bytes, root, snapshot); // 5.6.2 to 5.6.4
-    checkExpiry('targets', targets, now); // 5.6.5
-    await this.#options.store.write('targets', bytes); // 5.6.6
-    return [targets, bytes];
+    if (inUse && sameFile(targetsFile(inUse.snapshot), expected)) return unchanged('targets', inUse.targets, now);
+    const verify = (bytes: Uint8Array) => verifyTopTargets(bytes, root, snapshot, this.#options); // 5.6.2 to 5.6.4
+    return this.#fetchRole(root, 'targets', expected, verify, now); // 5.6.1, 5.6.5, 5.6.6
   }
 
-  /** From now on this state counts; also after a new start. */
-  async #use(state: TrustedState, snapshot: Uint8Array | undefined, targets: Uint8Array | undefined): Promise<void> {
-    const { store } = this.#options;
-    if (snapshot) await store.write(IN_USE.snapshot, snapshot);
-    if (targets) await store.write(IN_USE.targets, targets);
-    const timestamp = await store.read('timestamp');
-    if (timestamp && state.timestamp !== this.#state?.timestamp) await store.write(IN_USE.timestamp, timestamp);
-    this.#state = state;
-  }
-
-  #verifyTopTargets(bytes: Uint8Array, root: RootMetadata, snapshot: SnapshotMetadata): Promise<TargetsMetadata> {
-    const expected = snapshot.roles.get('targets');
-    if (expected === undefined) throw missing('targets');
-    return verifyTargets(bytes, 'targets', { roleKeys: root.roles.targets, keys: root.keys }, expected, this.#options);
-  }
-
-  /** The store's copy, if it is the file that is wanted. */
-  async #ownCopy(
-    name: string,
-    expected: MetaFile,
-    verify: (bytes: Uint8Array) => Promise<{ version: number }>,
-  ): Promise<Uint8Array | undefined> {
-    const kept = await this.#kept(name, async (bytes) => ({ bytes, role: await verify(bytes) }));
-    return kept?.role.version === expected.version ? kept.bytes : undefined;
-  }
-
-  async #fetchBelow(
+  /** A role's file: the store's copy, if it is the one that is wanted, or the source's, which is kept once it is verified. */
+  async #fetchRole<Role extends RoleMetadata>(
     root: RootMetadata,
-    role: string,
-    { version, length }: MetaFile,
-    maximum: number,
-  ): Promise<Uint8Array> {
-    const file = root.consistentSnapshot ? metadataFile(role, version) : `${role}.json`;
-    const bytes = await this.#fetch(this.#options.source, file, length ?? maximum);
-    if (bytes === undefined) throw missing(file);
-    return bytes;
-  }
-
-  async #fetch(source: MetadataSource, file: string, maximum: number): Promise<Uint8Array | undefined> {
-    const bytes = await source.metadata(file, maximum);
-    if (bytes && bytes.length > maximum) throw tooLarge(file, maximum);
-    return bytes;
+    name: 'snapshot' | 'targets',
+    expected: MetaFile,
+    verify: (bytes: Uint8Array) => Promise<Role>,
+    now: number,
+  ): Promise<Verified<Role>> {
+    const { source, store } = this.#options;
+    const own = await readKept(store, name, verify);
+    const bytes = own?.bytes ?? (await fetchNamed(source, root, name, expected, PUBLICATION_LIMITS[`${name}Length`]));
+    const role = own?.role ?? (await verify(bytes));
+    checkExpiry(name, role, now);
+    if (own === undefined) await store.write(name, bytes);
+    return { role, bytes };
   }
 }
 
-function sameFile(a: MetaFile, b: MetaFile): boolean {
-  return a.version === b.version && a.sha256 === b.sha256 && a.length === b.length;
+/** A role's metadata, with their bytes if they are not those that are in use. */
+interface MaybeNew<Role> {
+  readonly role: Role;
+  readonly bytes: Uint8Array | undefined;
 }
 
-function missing(file: string): PublicationError {
-  return new PublicationError('metadata-missing', `the content hosts have no ${file}`);
+function unchanged<Role extends RoleMetadata>(name: string, role: Role, now: number): MaybeNew<Role> {
+  checkExpiry(name, role, now);
+  return { role, bytes: undefined };
+}
+
+/** Whether a role has lost a key. */
+function keysLeft(before: RootMetadata, after: RootMetadata, role: TopLevelRole): boolean {
+  return before.roles[role].keyids.some((keyid) => !after.roles[role].keyids.includes(keyid));
 }

@@ -1,12 +1,12 @@
 /** The search for a target through the delegations: TUF specification section 5.6.7. */
 import { binFor, delegates, pathHashOf } from './bins.ts';
-import type { ClientOptions, TrustedState } from './client.ts';
 import { PublicationError } from './errors.ts';
 import type { RoleKeys, TufKey } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { MetaFile, TargetInfo, TargetsMetadata } from './metadata.ts';
-import { metadataFile } from './names.ts';
-import { checkExpiry, tooLarge, verifyTargets } from './verify-roles.ts';
+import { type MetaFile, type RootMetadata, sameFile, type TargetInfo, type TargetsMetadata } from './metadata.ts';
+import { fetchNamed, type MetadataSource, type MetadataStore } from './sources.ts';
+import { readKept, type TrustedState } from './trusted-state.ts';
+import { checkExpiry, type VerifyOptions, verifyTargets } from './verify-roles.ts';
 
 /** A role that is to be asked. */
 interface Step {
@@ -16,29 +16,29 @@ interface Step {
   readonly terminating: boolean;
 }
 
+/**
+ * A role that was verified, or is about to be. Who delegated to it is part of it: what one role's keys have signed is nothing that another
+ * role's, or the same role's later keys would have.
+ */
 interface Kept {
   readonly file: MetaFile;
-  readonly role: TargetsMetadata;
+  readonly roleKeys: RoleKeys;
+  readonly keys: ReadonlyMap<string, TufKey>;
+  readonly role: Promise<TargetsMetadata>;
+  /** Of the file, or the most that it can have. */
   readonly length: number;
 }
 
-type Options = Pick<ClientOptions, 'source' | 'store' | 'strict' | 'verify'>;
+type Options = VerifyOptions & { readonly source: MetadataSource; readonly store: MetadataStore };
 
 export class DelegatedRoles {
   readonly #options: Options;
-  /** The least recently used first. */
+  /** By name, the least recently used first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
-  readonly #loading = new Map<string, Promise<TargetsMetadata>>();
 
   constructor(options: Options) {
     this.#options = options;
-  }
-
-  /** After a change of keys. */
-  forget(): void {
-    this.#kept.clear();
-    this.#bytes = 0;
   }
 
   /** Depth first, in the order of the delegations; a role is asked once. */
@@ -62,48 +62,39 @@ export class DelegatedRoles {
     return undefined;
   }
 
-  async #role(step: Step, state: TrustedState): Promise<TargetsMetadata> {
-    const expected = state.snapshot.roles.get(step.name);
-    if (expected === undefined)
-      throw new PublicationError('metadata-missing', `the snapshot does not name ${step.name}`);
-    const kept = this.#kept.get(step.name);
-    if (kept && kept.file.version === expected.version && kept.file.sha256 === expected.sha256) {
-      this.#kept.delete(step.name);
-      this.#kept.set(step.name, kept);
-      return kept.role;
+  #role(step: Step, { root, snapshot }: TrustedState): Promise<TargetsMetadata> {
+    const { name, roleKeys, keys } = step;
+    const file = snapshot.roles.get(name);
+    if (file === undefined) throw new PublicationError('metadata-missing', `the snapshot does not name ${name}`);
+    const known = this.#kept.get(name);
+    if (known && known.roleKeys === roleKeys && known.keys === keys && sameFile(known.file, file)) {
+      this.#kept.delete(name);
+      this.#kept.set(name, known);
+      return known.role;
     }
-    const name = `${expected.version} ${step.name}`;
-    const loading =
-      this.#loading.get(name) ?? this.#load(step, expected, state).finally(() => this.#loading.delete(name));
-    this.#loading.set(name, loading);
-    return loading;
+    const { length = PUBLICATION_LIMITS.targetsLength } = file;
+    const made = { file, roleKeys, keys, length, role: this.#load(step, file, root) };
+    this.#keep(name, made);
+    made.role.catch(() => this.#kept.get(name) === made && this.#drop(name));
+    return made.role;
   }
 
-  async #load(step: Step, expected: MetaFile, { root }: TrustedState): Promise<TargetsMetadata> {
+  async #load({ name, roleKeys, keys }: Step, file: MetaFile, root: RootMetadata): Promise<TargetsMetadata> {
     const { source, store } = this.#options;
-    const own = await store.read(step.name);
-    const ownRole = own && (await this.#verify(own, step, expected).catch(ignoreRefusal));
-    if (own && ownRole) return this.#keep(step.name, expected, ownRole, own.length);
-    const file = root.consistentSnapshot ? metadataFile(step.name, expected.version) : `${step.name}.json`;
-    const maximum = expected.length ?? PUBLICATION_LIMITS.targetsLength;
-    const bytes = await source.metadata(file, maximum);
-    if (bytes === undefined) throw new PublicationError('metadata-missing', `the content hosts have no ${file}`);
-    if (bytes.length > maximum) throw tooLarge(file, maximum);
-    const role = await this.#verify(bytes, step, expected);
-    await store.write(step.name, bytes);
-    return this.#keep(step.name, expected, role, bytes.length);
-  }
-
-  #verify(bytes: Uint8Array, { name, roleKeys, keys }: Step, expected: MetaFile): Promise<TargetsMetadata> {
-    return verifyTargets(bytes, name, { roleKeys, keys }, expected, this.#options);
-  }
-
-  #keep(name: string, file: MetaFile, role: TargetsMetadata, length: number): TargetsMetadata {
-    this.#drop(name);
-    this.#kept.set(name, { file, role, length });
-    this.#bytes += length;
-    while (this.#bytes > PUBLICATION_LIMITS.rolesKept) this.#drop(this.#kept.keys().next().value as string);
+    const verify = (bytes: Uint8Array) => verifyTargets(bytes, name, { roleKeys, keys }, file, this.#options);
+    const own = await readKept(store, name, verify);
+    if (own) return own.role;
+    const bytes = await fetchNamed(source, root, name, file, PUBLICATION_LIMITS.targetsLength);
+    const role = await verify(bytes);
+    await store.write(name, bytes);
     return role;
+  }
+
+  #keep(name: string, kept: Kept): void {
+    this.#drop(name);
+    this.#kept.set(name, kept);
+    this.#bytes += kept.length;
+    while (this.#bytes > PUBLICATION_LIMITS.rolesKept) this.#drop(this.#kept.keys().next().value as string);
   }
 
   #drop(name: string): void {
@@ -118,9 +109,4 @@ function stepsFrom({ bins, delegations, keys }: TargetsMetadata, path: string, p
   return delegations
     .filter((delegation) => delegates(delegation, path, pathHash))
     .map((delegation) => ({ name: delegation.name, roleKeys: delegation, keys, terminating: delegation.terminating }));
-}
-
-function ignoreRefusal(error: unknown): undefined {
-  if (error instanceof PublicationError) return undefined;
-  throw error;
 }

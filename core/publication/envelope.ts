@@ -15,6 +15,8 @@ export interface Envelope {
   readonly message: Uint8Array;
   /** What they say; to be asked for once enough keys have signed them. */
   readonly signed: () => TufObject;
+  /** Another reading of the same file, to be tried where the signatures are not over this one's message. */
+  readonly otherwise?: () => Envelope;
 }
 
 /** How this project's writer puts an envelope: then the signed bytes need not be made again, only found. */
@@ -30,23 +32,25 @@ const latin1 = new TextDecoder('latin1');
  * @throws PublicationError `metadata-malformed`
  */
 export function openEnvelope(bytes: Uint8Array, role: string): Envelope {
-  return openOurForm(bytes) ?? openAnyForm(bytes, role);
+  return openOurForm(bytes, role) ?? openAnyForm(bytes, role);
 }
 
 /**
+ * @returns the envelope, in the reading that was signed
  * @throws PublicationError `metadata-signature` if fewer of the role's keys have signed than its threshold wants
  */
 export function checkSignatures(
-  { signatures, message }: Envelope,
+  envelope: Envelope,
   role: string,
   roleKeys: RoleKeys,
   keys: ReadonlyMap<string, TufKey>,
   verify: SignatureVerifier,
-): void {
-  const count = countSigners(signatures, message, roleKeys, keys, verify);
-  if (count >= roleKeys.threshold) return;
-  const message_ = `${role} is signed by ${count} of its keys, and needs ${roleKeys.threshold}`;
-  throw new PublicationError('metadata-signature', message_);
+): Envelope {
+  const count = countSigners(envelope.signatures, envelope.message, roleKeys, keys, verify);
+  if (count >= roleKeys.threshold) return envelope;
+  if (envelope.otherwise) return checkSignatures(envelope.otherwise(), role, roleKeys, keys, verify);
+  const message = `${role} is signed by ${count} of its keys, and needs ${roleKeys.threshold}`;
+  throw new PublicationError('metadata-signature', message);
 }
 
 /** The bytes of an envelope in this project's form. */
@@ -55,30 +59,42 @@ export function encodeEnvelope(signatures: readonly TufSignature[], message: Uin
   return concat(utf8(`{"signatures":${tufCanonicalText(list)},"signed":`), message, utf8('}'));
 }
 
-function openOurForm(bytes: Uint8Array): Envelope | undefined {
+function openOurForm(bytes: Uint8Array, role: string): Envelope | undefined {
   const start = latin1.decode(bytes.subarray(0, START_LENGTH));
   const match = OUR_FORM.exec(start);
   if (match === null || bytes.at(-1) !== 0x7d) return undefined;
   const message = bytes.subarray(match[0].length, -1);
-  try {
-    const signatures = JSON.parse(match[1] ?? '') as TufSignature[];
-    return { signatures, message, signed: () => parseObject(message) };
-  } catch {
-    return undefined;
-  }
+  const signatures = parse(utf8(match[1] ?? ''));
+  if (!Array.isArray(signatures)) return undefined;
+  return {
+    signatures: checkEach(signatures, role),
+    message,
+    signed: () => parseObject(message),
+    // Others write this form too, but sign the canonical one: they differ where there are escapes.
+    otherwise: () => openAnyForm(bytes, role),
+  };
 }
 
 function openAnyForm(bytes: Uint8Array, role: string): Envelope {
   const value = parse(bytes);
-  const malformed = () => new PublicationError('metadata-malformed', `the metadata of ${role} are not of TUF's form`);
-  if (!isTufObject(value) || !isTufObject(value.signed) || !Array.isArray(value.signatures)) throw malformed();
+  if (!isTufObject(value) || !isTufObject(value.signed) || !Array.isArray(value.signatures)) throw malformed(role);
   const { signed, signatures } = value;
-  if (signatures.length > PUBLICATION_LIMITS.signatures || !signatures.every(isSignature)) throw malformed();
   try {
-    return { signatures: signatures as unknown as TufSignature[], message: tufCanonical(signed), signed: () => signed };
+    return { signatures: checkEach(signatures, role), message: tufCanonical(signed), signed: () => signed };
   } catch (error) {
-    throw new PublicationError('metadata-malformed', `the metadata of ${role} are not of TUF's form`, { cause: error });
+    throw error instanceof PublicationError ? error : malformed(role, error);
   }
+}
+
+/** No more signatures than are allowed, each of its form, and each key id once (4.2.1). */
+function checkEach(signatures: readonly TufJson[], role: string): TufSignature[] {
+  if (signatures.length > PUBLICATION_LIMITS.signatures || !signatures.every(isSignature)) throw malformed(role);
+  if (new Set(signatures.map(({ keyid }) => keyid)).size < signatures.length) throw malformed(role);
+  return signatures as unknown as TufSignature[];
+}
+
+function malformed(role: string, cause?: unknown): PublicationError {
+  return new PublicationError('metadata-malformed', `the metadata of ${role} are not of TUF's form`, { cause });
 }
 
 function parseObject(bytes: Uint8Array): TufObject {
@@ -95,7 +111,7 @@ function parse(bytes: Uint8Array): TufJson | undefined {
   }
 }
 
-function isSignature(value: TufJson): boolean {
+function isSignature(value: TufJson): value is { keyid: string; sig: string } {
   return isTufObject(value) && typeof value.keyid === 'string' && typeof value.sig === 'string';
 }
 

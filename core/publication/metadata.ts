@@ -121,6 +121,11 @@ export function parseTargets(signed: TufObject, role: string): TargetsMetadata {
   };
 }
 
+/** Whether two entries can only be of the same file. */
+export function sameFile(a: MetaFile, b: MetaFile): boolean {
+  return a.version === b.version && a.sha256 === b.sha256 && a.length === b.length;
+}
+
 /** `expires` as TUF writes it. */
 export function formatExpiry(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
@@ -184,6 +189,7 @@ function parseDelegation(value: TufJson, role: string): Delegation {
     (paths === undefined) === (prefixes === undefined)
   )
     throw malformed(role, 'a delegation');
+  if (isReserved(name)) throw malformed(role, 'the name of a delegation');
   return {
     ...parseRoleKeys(value, role),
     name,
@@ -196,8 +202,13 @@ function parseDelegation(value: TufJson, role: string): Delegation {
 function parseSuccinct(value: TufJson, role: string): SuccinctDelegation {
   const { bit_length: bits, name_prefix: namePrefix } = object(value, role);
   const good = isVersion(bits) && bits <= 32 && typeof namePrefix === 'string';
-  if (!good) throw malformed(role, 'its bins');
+  if (!good || isReserved(namePrefix)) throw malformed(role, 'its bins');
   return { ...parseRoleKeys(value, role), bits, namePrefix };
+}
+
+/** What a delegated role cannot be called: others' files are kept under these names. */
+function isReserved(name: string): boolean {
+  return name === '' || ['root', 'timestamp', 'snapshot', 'targets'].includes(name) || name.includes('wispr:');
 }
 
 function texts(value: TufJson, role: string): string[] {

@@ -8,6 +8,9 @@ export const METADATA_PATH = '/.well-known/wispr/';
 /** The one metadata file whose name stays. */
 export const TIMESTAMP_FILE = 'timestamp.json';
 
+/** The root that a publisher's id is the hash of. */
+export const FIRST_ROOT_FILE = '1.root.json';
+
 /** Document paths that publications keep for themselves. */
 export const SETTINGS_PATH = '/.well-known/wispr-settings';
 
@@ -15,9 +18,10 @@ export const SETTINGS_PATH = '/.well-known/wispr-settings';
 export const DESCRIPTOR_TARGET = DESCRIPTOR_PATH.slice(1);
 export const SETTINGS_TARGET = SETTINGS_PATH.slice(1);
 
-/** The file of a role's metadata: `7.documents-a4.json`. */
-export function metadataFile(role: string, version: number): string {
-  return `${version}.${urlPathOf(role)}.json`;
+/** The file of a role's metadata, `7.documents-a4.json`, as it stands in a URL; without a version in repositories that are not consistent. */
+export function metadataFile(role: string, version?: number): string {
+  const name = `${urlPathOf(role).replaceAll('/', '%2F')}.json`;
+  return version === undefined ? name : `${version}.${name}`;
 }
 
 /** The target path of a document's head. */

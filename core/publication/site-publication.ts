@@ -4,16 +4,18 @@
  */
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
-import { fromUtf8, utf8 } from '../encoding/bytes.ts';
+import { concat, fromUtf8, utf8 } from '../encoding/bytes.ts';
 import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
+import type { TargetInfo } from './metadata.ts';
 import { DESCRIPTOR_TARGET, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import { parseSettings, type SiteSettings } from './settings.ts';
+import { readKept } from './trusted-state.ts';
 import { isoTime } from './verify-roles.ts';
 
 /** Where the files of a site come from: metadata, and the small targets that every reader needs. */
@@ -49,25 +51,31 @@ export interface Freshness {
 
 const DESCRIPTOR_LENGTH = 65_536;
 const WITHDRAWN = 'wispr:withdrawn';
+const WITHDRAWN_KEPT = 1024;
+const SETTINGS = 'wispr:settings';
+const HASH_LENGTH = 32;
 const NO_SETTINGS: SiteSettings = { cleanUrls: false, grace: 0, redirects: [] };
 
 export class SitePublication {
   readonly #client: PublicationClient;
   readonly #options: SitePublicationOptions;
+  readonly #store: MetadataStore;
   #settings: { readonly hash: string; readonly value: SiteSettings } | undefined;
   #withdrawn: ReadonlySet<number> = new Set();
   #loaded: Promise<void> | undefined;
 
   constructor(options: SitePublicationOptions) {
     this.#options = options;
-    const { source, store } = options;
+    const { source, rootId } = options;
+    this.#store = storeFor(rootId, options.store);
     this.#client = new PublicationClient({
       source,
-      store,
+      store: this.#store,
       strict: true,
       verify: verifyEd25519,
       grace: PUBLICATION_LIMITS.grace, // that of the settings is checked at each look-up
       firstRoot: () => this.#firstRoot(),
+      beforeUse: (state) => this.#readSettings(state),
     });
   }
 
@@ -93,7 +101,6 @@ export class SitePublication {
     } finally {
       await this.#rememberWithdrawn();
     }
-    await this.#readSettings();
   }
 
   /** The state that is in use; `undefined` before the first {@link refresh}. */
@@ -101,7 +108,7 @@ export class SitePublication {
     return this.#client.state;
   }
 
-  /** Site settings, as of the last publication that was read whole. */
+  /** Site settings, as of the last publication that was read whole; the strictest before there is one. */
   get settings(): SiteSettings {
     return this.#settings?.value ?? NO_SETTINGS;
   }
@@ -120,7 +127,7 @@ export class SitePublication {
         `the publisher has withdrawn publication ${version}, and there is no newer one yet`,
       );
     const shownUntil = timestamp.expires + this.settings.grace;
-    if (now > shownUntil)
+    if (now >= shownUntil)
       throw new PublicationError(
         'publication-expired',
         `this publication was last confirmed on ${isoTime(timestamp.version)}, and could be shown until ${isoTime(shownUntil)}; this machine's clock says ${isoTime(now)}`,
@@ -130,7 +137,7 @@ export class SitePublication {
       confirmed: timestamp.version,
       freshUntil: timestamp.expires,
       shownUntil,
-      stale: now > timestamp.expires,
+      stale: now >= timestamp.expires,
     };
   }
 
@@ -145,8 +152,14 @@ export class SitePublication {
     return target && documentEntryOf(target, path);
   }
 
-  /** What the path and query of a URL name. */
-  resolve(urlPath: string, now: number): Promise<Resolution> {
+  /**
+   * What the path and query of a URL name.
+   *
+   * @throws PublicationError
+   */
+  async resolve(urlPath: string, now: number): Promise<Resolution> {
+    this.freshness(now);
+    if (this.#settings === undefined) throw new PublicationError('metadata-missing', 'the site settings were lost');
     return resolveUrl(urlPath, (path) => this.document(path, now), this.settings);
   }
 
@@ -157,22 +170,15 @@ export class SitePublication {
 
   /** Fetches the descriptor that the publication names; whether it is any good is the caller's to check. */
   async descriptor(): Promise<Uint8Array> {
-    return this.#smallTarget(DESCRIPTOR_TARGET, DESCRIPTOR_LENGTH);
+    return this.#smallTarget(DESCRIPTOR_TARGET, this.state?.targets.target(DESCRIPTOR_TARGET), DESCRIPTOR_LENGTH);
   }
 
   async #load(): Promise<void> {
     await this.#client.load();
-    const kept = fromUtf8((await this.#options.store.read(WITHDRAWN)) ?? new Uint8Array(0)) ?? '';
-    this.#withdrawn = new Set(
-      kept
-        .split(' ')
-        .filter((text) => text !== '')
-        .map(Number),
-    );
+    const kept = fromUtf8((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0)) ?? '';
+    this.#withdrawn = new Set(kept.split(' ').filter(Boolean).map(Number));
     await this.#rememberWithdrawn();
-    const settings = await this.#options.store.read(SETTINGS_TARGET);
-    if (settings && this.#client.state && toHex(await sha256(settings)) === this.#settingsHash())
-      this.#settings = { hash: this.#settingsHash() ?? '', value: parseSettings(settings) };
+    await this.#loadSettings();
   }
 
   async #firstRoot(): Promise<Uint8Array> {
@@ -195,26 +201,32 @@ export class SitePublication {
   async #rememberWithdrawn(): Promise<void> {
     const told = this.#client.newestTimestamp?.withdrawn ?? [];
     if (told.every((version) => this.#withdrawn.has(version))) return;
-    const all = [...new Set([...this.#withdrawn, ...told])].sort((a, b) => a - b);
+    const all = [...new Set([...this.#withdrawn, ...told])].sort((a, b) => a - b).slice(-WITHDRAWN_KEPT);
     this.#withdrawn = new Set(all);
-    await this.#options.store.write(WITHDRAWN, utf8(all.join(' ')));
+    await this.#store.write(WITHDRAWN, utf8(all.join(' ')));
   }
 
-  #settingsHash(): string | undefined {
-    return this.#client.state?.targets.target(SETTINGS_TARGET)?.sha256;
+  /** The settings that were trusted last, which may be newer than the state: their hash stands before them. */
+  async #loadSettings(): Promise<void> {
+    const kept = await readKept(this.#store, SETTINGS, async (bytes) => {
+      const settings = bytes.subarray(HASH_LENGTH);
+      const hash = toHex(await sha256(settings));
+      return toHex(bytes.subarray(0, HASH_LENGTH)) === hash ? { hash, value: parseSettings(settings) } : undefined;
+    });
+    this.#settings = kept?.role;
   }
 
-  async #readSettings(): Promise<void> {
-    const hash = this.#settingsHash();
-    if (hash === undefined) throw new PublicationError('metadata-missing', 'the publication has no site settings');
-    if (hash === this.#settings?.hash) return;
-    const bytes = await this.#smallTarget(SETTINGS_TARGET, PUBLICATION_LIMITS.settingsLength);
-    this.#settings = { hash, value: parseSettings(bytes) };
-    await this.#options.store.write(SETTINGS_TARGET, bytes);
+  /** The settings of a publication that is about to be used. */
+  async #readSettings({ targets }: TrustedState): Promise<void> {
+    const target = targets.target(SETTINGS_TARGET);
+    if (target?.sha256 === this.#settings?.hash && target) return;
+    const bytes = await this.#smallTarget(SETTINGS_TARGET, target, PUBLICATION_LIMITS.settingsLength);
+    const value = parseSettings(bytes);
+    await this.#store.write(SETTINGS, concat(await sha256(bytes), bytes));
+    this.#settings = { hash: toHex(await sha256(bytes)), value };
   }
 
-  async #smallTarget(path: string, maximum: number): Promise<Uint8Array> {
-    const target = this.#client.state?.targets.target(path);
+  async #smallTarget(path: string, target: TargetInfo | undefined, maximum: number): Promise<Uint8Array> {
     if (target === undefined) throw new PublicationError('metadata-missing', `the publication does not name ${path}`);
     const bytes =
       target.length <= maximum
@@ -225,4 +237,12 @@ export class SitePublication {
       throw new PublicationError('metadata-mismatch', `${path} is not the file that the publication names`);
     return bytes;
   }
+}
+
+/** What is kept of one publisher is never taken for another's, also where a site is connected anew in the same place. */
+function storeFor(rootId: string, store: MetadataStore): MetadataStore {
+  return {
+    read: (name) => store.read(`${rootId} ${name}`),
+    write: (name, bytes) => store.write(`${rootId} ${name}`, bytes),
+  };
 }

@@ -43,8 +43,7 @@ export function verifyFirstRoot(bytes: Uint8Array, options: VerifyOptions): Root
 /** 5.3.4 and 5.3.5: the successor of a trusted root. */
 export function verifyNextRoot(bytes: Uint8Array, trusted: RootMetadata, options: VerifyOptions): RootMetadata {
   checkLength(bytes, PUBLICATION_LIMITS.rootLength, 'root');
-  const envelope = openEnvelope(bytes, 'root');
-  checkRootSignatures(envelope, trusted, options);
+  const envelope = checkRootSignatures(openEnvelope(bytes, 'root'), trusted, options);
   const root = parseRoot(envelope.signed());
   checkRootSignatures(envelope, root, options);
   if (root.version !== trusted.version + 1)
@@ -52,26 +51,60 @@ export function verifyNextRoot(bytes: Uint8Array, trusted: RootMetadata, options
   return checkConsistent(root, options);
 }
 
-/** 5.4.2 and 5.4.3. `undefined`: it is not newer than `previous`, which stays. */
+/** 5.4.2: a timestamp that this root's keys have signed. */
+export function verifyOwnTimestamp(bytes: Uint8Array, root: RootMetadata, options: VerifyOptions): TimestampMetadata {
+  checkLength(bytes, PUBLICATION_LIMITS.timestampLength, 'timestamp');
+  const envelope = checkSignatures(
+    openEnvelope(bytes, 'timestamp'),
+    'timestamp',
+    root.roles.timestamp,
+    root.keys,
+    options.verify,
+  );
+  const timestamp = parseTimestamp(envelope.signed());
+  if (options.strict) checkComplete(timestamp.snapshot, 'snapshot');
+  return timestamp;
+}
+
+/**
+ * 5.4.2 and 5.4.3.
+ *
+ * @param newest - the newest snapshot that was seen, where the timestamp before was lost
+ * @returns `undefined` if it is not newer than `previous`, which stays
+ */
 export function verifyTimestamp(
   bytes: Uint8Array,
   root: RootMetadata,
   previous: TimestampMetadata | undefined,
   options: VerifyOptions,
+  newest?: SnapshotMetadata,
 ): TimestampMetadata | undefined {
-  checkLength(bytes, PUBLICATION_LIMITS.timestampLength, 'timestamp');
-  const envelope = openEnvelope(bytes, 'timestamp');
-  checkSignatures(envelope, 'timestamp', root.roles.timestamp, root.keys, options.verify);
-  const timestamp = parseTimestamp(envelope.signed());
-  if (options.strict) checkComplete(timestamp.snapshot, 'snapshot');
-  if (previous === undefined) return timestamp;
-  if (timestamp.version < previous.version)
+  const timestamp = verifyOwnTimestamp(bytes, root, options);
+  if (previous && timestamp.version < previous.version)
     throw rollback(`timestamp ${timestamp.version} is older than ${previous.version}, which was seen before`);
-  if (timestamp.snapshot.version < previous.snapshot.version)
-    throw rollback(
-      `the timestamp names publication ${timestamp.snapshot.version}, and ${previous.snapshot.version} was seen before`,
-    );
-  return timestamp.version === previous.version ? undefined : timestamp;
+  const seen = previous?.snapshot.version ?? newest?.version ?? 0;
+  if (timestamp.snapshot.version < seen)
+    throw rollback(`the timestamp names publication ${timestamp.snapshot.version}, and ${seen} was seen before`);
+  return timestamp.version === previous?.version ? undefined : timestamp;
+}
+
+/** P8. Versions of foreign repositories are no times. */
+export function checkNotFuture({ version }: TimestampMetadata, now: number, { strict }: VerifyOptions): void {
+  if (!strict || version <= now + PUBLICATION_LIMITS.clockTolerance) return;
+  throw new PublicationError(
+    'clock-behind',
+    `this machine's clock says ${isoTime(now)}, and the publication was confirmed on ${isoTime(version)}`,
+    { hint: 'set the clock of this machine' },
+  );
+}
+
+/** P7; with a grace of 0, step 5.4.4. */
+export function checkTimestampExpiry({ expires }: TimestampMetadata, now: number, grace: number): void {
+  if (now < expires + grace) return;
+  throw new PublicationError(
+    'publication-expired',
+    `the publication was to be confirmed again by ${isoTime(expires)}; this machine's clock says ${isoTime(now)}`,
+  );
 }
 
 /** 5.5.2 to 5.5.5. */
@@ -79,8 +112,8 @@ export async function verifySnapshot(
   bytes: Uint8Array,
   root: RootMetadata,
   expected: MetaFile,
-  previous: SnapshotMetadata | undefined,
   options: VerifyOptions,
+  previous?: SnapshotMetadata,
 ): Promise<SnapshotMetadata> {
   await checkFile(bytes, expected, 'snapshot');
   const snapshot = verifyOwnSnapshot(bytes, root, options);
@@ -97,8 +130,13 @@ export async function verifySnapshot(
 /** A snapshot that this reader kept: only its signatures are checked. */
 export function verifyOwnSnapshot(bytes: Uint8Array, root: RootMetadata, options: VerifyOptions): SnapshotMetadata {
   checkLength(bytes, PUBLICATION_LIMITS.snapshotLength, 'snapshot');
-  const envelope = openEnvelope(bytes, 'snapshot');
-  checkSignatures(envelope, 'snapshot', root.roles.snapshot, root.keys, options.verify);
+  const envelope = checkSignatures(
+    openEnvelope(bytes, 'snapshot'),
+    'snapshot',
+    root.roles.snapshot,
+    root.keys,
+    options.verify,
+  );
   const snapshot = parseSnapshot(envelope.signed());
   if (options.strict) for (const [role, file] of snapshot.roles) checkComplete(file, role);
   return snapshot;
@@ -113,8 +151,7 @@ export async function verifyTargets(
   options: VerifyOptions,
 ): Promise<TargetsMetadata> {
   await checkFile(bytes, expected, role);
-  const envelope = openEnvelope(bytes, role);
-  checkSignatures(envelope, role, roleKeys, keys, options.verify);
+  const envelope = checkSignatures(openEnvelope(bytes, role), role, roleKeys, keys, options.verify);
   const targets = parseTargets(envelope.signed(), role);
   if (targets.version !== expected.version) throw wrongVersion(role, targets.version, expected.version);
   return targets;
@@ -122,19 +159,21 @@ export async function verifyTargets(
 
 /** 5.3.10, 5.4.4, 5.5.6, 5.6.5. */
 export function checkExpiry(role: string, { expires }: { readonly expires: number }, now: number): void {
-  if (now <= expires) return;
+  if (now < expires) return;
   throw new PublicationError(
     'metadata-expired',
     `${role} expired on ${isoTime(expires)}; this machine's clock says ${isoTime(now)}`,
   );
 }
 
+/** A time as people and TUF write it. Times beyond what a date can hold, which may be signed, stand as numbers. */
 export function isoTime(seconds: number): string {
+  if (seconds > 8.64e12) return String(seconds);
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-function checkRootSignatures(envelope: Envelope, { roles, keys }: RootMetadata, { verify }: VerifyOptions): void {
-  checkSignatures(envelope, 'root', roles.root, keys, verify);
+function checkRootSignatures(envelope: Envelope, { roles, keys }: RootMetadata, { verify }: VerifyOptions): Envelope {
+  return checkSignatures(envelope, 'root', roles.root, keys, verify);
 }
 
 function checkConsistent(root: RootMetadata, { strict }: VerifyOptions): RootMetadata {

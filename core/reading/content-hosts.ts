@@ -2,8 +2,8 @@ import { ReadingError } from './errors.ts';
 import type { ContentAnswer } from './open-at.ts';
 
 /**
- * Asks the content hosts of a site in the publisher's order. The next one is asked where one cannot be reached, or says that the fault is
- * its own (a status of 500 or more); the last one's answer stands.
+ * Asks the content hosts of a site in the publisher's order. The next one is asked where one cannot be reached, or does not have what the
+ * publication says there is; the last one's answer stands.
  *
  * @throws ReadingError `content-host-unreachable` if none can be reached; whatever else `ask` throws, at once
  */
@@ -15,7 +15,7 @@ export async function askInOrder<Host, Answer extends ContentAnswer>(
   for (const [index, host] of hosts.entries()) {
     try {
       const answer = await ask(host);
-      if (answer.status < 500 || index === hosts.length - 1) return answer;
+      if (answer.status === 200 || answer.status === 206 || index === hosts.length - 1) return answer;
       await answer.body[Symbol.asyncIterator]().return?.();
     } catch (error) {
       if (!(error instanceof ReadingError) || error.code !== 'content-host-unreachable') throw error;

@@ -1,12 +1,14 @@
 /**
- * How a reader of a bound site gets one document: which URLs it asks a content host for, and what it does with the answers. Shared by
- * every door (proxy, gateway, reading site); the caller brings the sockets and the keys.
+ * How a reader of a bound site gets one document that the publication names: which URLs it asks a content host for, and what it does with
+ * the answers. Shared by every door (proxy, gateway, reading site); the caller brings the sockets and the keys.
  */
 
 import { openCarrier } from '../object/carrier.ts';
 import { type OpenedDocument, openDocument, type ReadingContext } from '../object/document-reader.ts';
 import type { Expectation } from '../object/head.ts';
-import { objectUrlPathOf, urlPathOf } from '../site/path.ts';
+import type { DocumentEntry } from '../publication/document-entry.ts';
+import { contentTargetOf, headTargetOf, targetUrlPath } from '../publication/names.ts';
+import { urlPathOf } from '../site/path.ts';
 import { ReadingError } from './errors.ts';
 
 /** What a content host answered. Its headers are not looked at: nothing in them is signed. */
@@ -23,48 +25,45 @@ export interface ContentAnswer {
  */
 export type FetchContent = (urlPath: string) => Promise<ContentAnswer>;
 
+/** A document that the reader wants, and what the publication says about it. */
+export interface WantedDocument extends Omit<Expectation, 'pin'> {
+  readonly entry: DocumentEntry;
+}
+
 /**
- * Fetches and opens a document.
+ * Fetches and opens a document. The head is compared with the publication before anything in it is looked at; whatever the content host
+ * says in its status or its headers, nothing else is shown.
  *
- * Asks for the object beside the document; where the host has none, for the document itself, which may be an HTML carrier. Anything
- * that is not signed for this site, path and publisher is refused, whatever its status or its headers say.
- *
- * @throws ReadingError `object-missing`, `content-host-answer`, `content-host-unreachable`; ObjectError as `openDocument` does
+ * @throws ReadingError `object-missing`, `content-host-answer`, `content-host-unreachable`; PublicationError `head-unexpected`;
+ * ObjectError as `openDocument` does
  */
 export async function openAt(
   fetchContent: FetchContent,
-  expected: Expectation,
+  wanted: WantedDocument,
   context: ReadingContext,
 ): Promise<OpenedDocument> {
-  const object = await fetchObject(fetchContent, expected.path);
-  return openDocument(openCarrier(object), expected, context, async () => {
-    const answer = await fetchContent(urlPathOf(expected.path));
-    return bodyOf(answer, `the content of the signed document ${expected.path}`);
-  });
+  const { path, entry } = wanted;
+  const expected = { ...wanted, pin: { sha256: entry.head, length: entry.headLength, set: entry.set } };
+  const body = await bodyOf(await fetchContent(objectUrl(path, entry)), `the protected object of ${path}`);
+  return openDocument(entry.inPage ? openCarrier(body) : body, expected, context, async () =>
+    bodyOf(await fetchContent(payloadUrl(path, entry)), `the content of the signed document ${path}`),
+  );
 }
 
-async function fetchObject(fetchContent: FetchContent, path: string): Promise<AsyncIterable<Uint8Array>> {
-  const beside = await fetchContent(objectUrlPathOf(path));
-  if (beside.status === 200) return beside.body;
-  await discard(beside);
-  if (beside.status !== 404 && beside.status !== 410)
-    throw unexpectedStatus(beside.status, `the protected object of ${path}`);
-  return bodyOf(await fetchContent(urlPathOf(path)), `the protected object of ${path}`);
+/** The URL path of the file that begins with a document's head. */
+export function objectUrl(path: string, { head, inPage }: DocumentEntry): string {
+  return inPage ? urlPathOf(path) : targetUrlPath(headTargetOf(path), head);
+}
+
+/** The URL path of the file with a document's payload: behind its head, or, of public documents, by itself. */
+export function payloadUrl(path: string, entry: DocumentEntry): string {
+  return entry.content === undefined ? objectUrl(path, entry) : targetUrlPath(contentTargetOf(path), entry.content);
 }
 
 async function bodyOf(answer: ContentAnswer, what: string): Promise<AsyncIterable<Uint8Array>> {
   if (answer.status === 200) return answer.body;
-  await discard(answer);
-  if (answer.status === 404 || answer.status === 410) {
+  await answer.body[Symbol.asyncIterator]().return?.();
+  if (answer.status === 404 || answer.status === 410)
     throw new ReadingError('object-missing', `the content host does not have ${what}`);
-  }
-  throw unexpectedStatus(answer.status, what);
-}
-
-function unexpectedStatus(status: number, what: string): ReadingError {
-  return new ReadingError('content-host-answer', `the content host answered ${status} when asked for ${what}`);
-}
-
-async function discard({ body }: ContentAnswer): Promise<void> {
-  await body[Symbol.asyncIterator]().return?.();
+  throw new ReadingError('content-host-answer', `the content host answered ${answer.status} when asked for ${what}`);
 }

@@ -1,22 +1,29 @@
 /** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
 import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
 import { bindDevice } from '../bindings.ts';
 import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
 import { countRefusedCode, limitRefusedCodes, limitRequests, type RequestLimits } from '../http/limits.ts';
+import type { Origins } from '../import-bundle.ts';
 import { answerKeyRequest } from '../key-requests.ts';
 import type { ProviderReader } from '../provider.ts';
 import type { KeyServerState } from '../state.ts';
+import type { TimestampKeeper } from '../timestamp/keeper.ts';
+import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
+import { addPublicationRoutes } from './publication.ts';
 
 export interface ApiOptions extends DoorOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly limits: RequestLimits;
+  readonly origins: Origins;
+  readonly keeper: TimestampKeeper;
 }
 
 const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
@@ -25,8 +32,17 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'stale-request': 400,
   'publisher-unknown': 409,
   'no-provider': 503,
+  'token-refused': 401,
+  'bundle-foreign': 409,
+  'bundle-older': 409,
+  'bundle-conflict': 409,
+  'bundle-elsewhere': 409,
+  'publisher-key-changed': 409,
   busy: 503,
 };
+
+/** Of publications; the rest disagrees with what is known here. */
+const MALFORMED: readonly string[] = ['metadata-malformed', 'metadata-too-large', 'metadata-signature'];
 
 /** The API as an Express app, not listening. */
 export function createApiApp(options: ApiOptions): Express {
@@ -55,6 +71,7 @@ export function createApiApp(options: ApiOptions): Express {
       send(response, 'application/octet-stream', await answerKeyRequest(state, origin, bytesOf(request.body)));
     },
   );
+  addPublicationRoutes(app, options);
   app.use((_request, response) => sendError(response, 404, 'not-found'));
   app.use(handleError(options));
   return app;
@@ -68,39 +85,15 @@ function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandl
   return limitRequests(keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false });
 }
 
-const refuseTooMany: RequestHandler = (_request, response) => sendError(response, 429, 'too-many-requests');
-
-const noStore: RequestHandler = (_request, response, next) => {
-  response.set('Cache-Control', 'no-store');
-  next();
-};
-
-/** Takes the body as it is, whatever its type claims; a compressed one is refused. */
-function body(limit: number): RequestHandler {
-  return express.raw({ type: () => true, limit, inflate: false });
-}
-
-function bytesOf(received: unknown): Uint8Array {
-  return received instanceof Uint8Array ? received : new Uint8Array(0);
-}
-
-function send(response: Response, type: string, bytes: Uint8Array): void {
-  // Not `set`, which adds a charset.
-  response.setHeader('Content-Type', type);
-  response.setHeader('Content-Length', bytes.length);
-  response.end(bytes);
-}
-
-function sendError(response: Response, status: number, error: string): void {
-  response.status(status).set('Cache-Control', 'no-store').json({ error });
-}
-
 /** What is not foreseen is logged by its kind and where it happened, and told to nobody. */
 function handleError({ log }: DoorOptions): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);
     if (error instanceof KeyServerError && error.code === 'code-refused') countRefusedCode(response);
+    if (error instanceof KeyServerError && error.code === 'token-refused') response.set('WWW-Authenticate', 'Bearer');
     if (error instanceof KeyError) return sendError(response, 400, error.code);
+    if (error instanceof PublicationError)
+      return sendError(response, MALFORMED.includes(error.code) ? 400 : 409, error.code);
     if (error instanceof KeyServerError && STATUS[error.code])
       return sendError(response, STATUS[error.code] ?? 500, error.code);
     if (error?.type === 'entity.too.large') return sendError(response, 413, 'too-large');

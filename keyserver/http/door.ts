@@ -11,6 +11,8 @@ export interface DoorOptions {
   readonly dev: boolean;
   /** A proxy in front sets `X-Forwarded-For`. */
   readonly behindProxy: boolean;
+  /** Told of each answer: its route, as a pattern, and its status. */
+  readonly count: (route: string, status: number) => void;
 }
 
 /**
@@ -27,7 +29,7 @@ export function createDoor(options: DoorOptions, misdirected: (request: Request,
     .set('query parser', false)
     .set('trust proxy', options.behindProxy ? 1 : false);
   const { host } = new URL(options.origin);
-  app.use(logRequest(options.log), securityHeaders(options.dev), (request, response, next) => {
+  app.use(logRequest(options), securityHeaders(options.dev), (request, response, next) => {
     if (request.headers.host?.toLowerCase() === host) next();
     else misdirected(request, response);
   });
@@ -35,13 +37,14 @@ export function createDoor(options: DoorOptions, misdirected: (request: Request,
 }
 
 /** One line a request: what was asked for by its pattern, how it ended, and how long it took. */
-function logRequest(log: Logger) {
+function logRequest({ log, count }: DoorOptions) {
   return (request: Request, response: Response, next: NextFunction) => {
     const start = performance.now();
     response.once('close', () => {
       const route: string = response.locals.route ?? request.route?.path ?? 'none';
       const ms = Math.round(performance.now() - start);
       const cut = response.writableFinished ? {} : { cut: true };
+      count(route, response.statusCode);
       log.info({ method: request.method, route, status: response.statusCode, ms, ...cut }, 'request');
     });
     next();

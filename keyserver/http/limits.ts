@@ -20,6 +20,11 @@ export interface RequestLimits {
   readonly joinsTotal: number;
   /** Requests for documents a minute of one address: each can make the reading site fetch the whole of one. */
   readonly documentsPerAddress: number;
+  /** Publishing: refusals in 15 minutes, and all requests a minute, of one address. */
+  readonly publishingRefusals: number;
+  readonly publishingPerAddress: number;
+  /** Requests for timestamp and roots a minute of one address. */
+  readonly metadataPerAddress: number;
 }
 
 export const DEFAULT_LIMITS: RequestLimits = {
@@ -31,6 +36,9 @@ export const DEFAULT_LIMITS: RequestLimits = {
   joinsPerAddress: 20,
   joinsTotal: 1000,
   documentsPerAddress: 600,
+  publishingRefusals: 20,
+  publishingPerAddress: 60,
+  metadataPerAddress: 1200,
 };
 
 /** Bytes of a form's body; those of the API are in `MESSAGE_LIMITS`. */

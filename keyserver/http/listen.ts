@@ -56,7 +56,10 @@ export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfi
  * @param member - what the configuration calls its address
  * @throws KeyServerError `certificate-…`, `port-in-use`, `listen-failed`
  */
-export async function listenFor(door: DoorConfig, member: 'listen' | 'reading.listen'): Promise<Listener> {
+export async function listenFor(
+  door: DoorConfig,
+  member: 'listen' | 'reading.listen' | 'metrics.listen',
+): Promise<Listener> {
   let app: RequestListener = (_request, response) => void response.writeHead(503).end();
   const listener: RequestListener = (request, response) => app(request, response);
   const server = door.tls ? createHttpsServer(readTls(door.tls, originOf(door)), listener) : createHttpServer(listener);

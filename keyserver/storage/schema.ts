@@ -120,21 +120,23 @@ export const MIGRATIONS: readonly string[] = [
     sealed BLOB NOT NULL
   ) STRICT;
 
-  -- The chain of roots, each as its publisher signed it.
+  -- The roots after the first one, each as its publisher signed it.
   CREATE TABLE roots (version INTEGER PRIMARY KEY, metadata BLOB NOT NULL) STRICT;
 
-  -- The timestamp that counts, and when the roles expire that its publisher told of.
+  -- The timestamp that counts; every withdrawal that was ever seen; and when the roles expire that the publisher told of.
   CREATE TABLE publication (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     timestamp BLOB NOT NULL,
-    expiries TEXT NOT NULL,
-    signed INTEGER NOT NULL
+    version INTEGER NOT NULL,
+    snapshot INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    withdrawn TEXT NOT NULL,
+    expiries TEXT NOT NULL
   ) STRICT;
 
-  -- What lies where timestamps are pushed to.
+  -- When timestamps were last pushed, and when that last failed.
   CREATE TABLE pushes (
     target TEXT PRIMARY KEY,
-    version INTEGER,
     succeeded INTEGER,
     failed INTEGER
   ) STRICT, WITHOUT ROWID;

@@ -53,9 +53,15 @@ export interface OpenSealedFile {
 /**
  * Seals `content` under a new passphrase.
  *
+ * @param parameters - for tests: a cheaper password hash
  * @throws PublishError `passphrase-too-short`
  */
-export async function createSealedFile(kind: SealedKind, passphrase: string, content: JsonObject): Promise<Uint8Array> {
+export async function createSealedFile(
+  kind: SealedKind,
+  passphrase: string,
+  content: JsonObject,
+  parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH)),
+): Promise<Uint8Array> {
   if ([...passphrase].length < MINIMUM_PASSPHRASE_LENGTH) {
     throw new PublishError(
       'passphrase-too-short',
@@ -63,7 +69,6 @@ export async function createSealedFile(kind: SealedKind, passphrase: string, con
       { typed: true, hint: 'four or five unrelated words are easy to remember and hard to guess' },
     );
   }
-  const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   return seal(kind, content, await keyFromPassphrase(passphrase, parameters), parameters);
 }
 

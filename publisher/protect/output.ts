@@ -43,12 +43,17 @@ export interface InspectedOutput {
   readonly staged: IdSet;
   /** Names of the files in the directory of the metadata. */
   readonly metadata: ReadonlySet<string>;
+  /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
+  readonly ownTargets: ReadonlySet<string>;
   /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: readonly string[];
 }
 
 /** What desktops put into directories by themselves; nobody misses it. */
 const LITTER = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
+
+/** What the role `targets` names. */
+const OWN_TARGETS = [DESCRIPTOR_PATH, SETTINGS_PATH];
 
 const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';
@@ -128,6 +133,7 @@ class Inspection implements InspectedOutput {
   readonly placed: IdSet;
   readonly staged: IdSet;
   readonly metadata = new Set<string>();
+  readonly ownTargets = new Set<string>();
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
   /** Whether there is anything but litter. */
@@ -135,11 +141,13 @@ class Inspection implements InspectedOutput {
   readonly #out: string;
   readonly #index: PublisherIndex;
   readonly #readOnly: boolean;
+  readonly #published: readonly string[];
 
   constructor(out: string, index: PublisherIndex, readOnly: boolean) {
     this.#out = out;
     this.#index = index;
     this.#readOnly = readOnly;
+    this.#published = index.fact('targets')?.split(' ') ?? [];
     const largest = index.largestId();
     [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
     [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
@@ -171,10 +179,17 @@ class Inspection implements InspectedOutput {
   /** Whether a file is one that the index says is there. */
   #isKnown(path: string): boolean {
     const name = parseImmutableName(path);
+    if (name && OWN_TARGETS.includes(name.path)) return this.#isOwnTarget(name.hash);
     const row = name && this.#index.findFiles(name.path);
     if (row && name.isObject && row.head === name.hash) this.heads.add(row.id);
     else if (row && !name.isObject && row.content === name.hash) this.contents.add(row.id);
     else return this.#isPlace(path);
+    return true;
+  }
+
+  #isOwnTarget(hash: string): boolean {
+    if (!this.#published.includes(hash)) return false;
+    this.ownTargets.add(hash);
     return true;
   }
 
@@ -199,7 +214,7 @@ class Inspection implements InspectedOutput {
       if (startOf(file).toString('latin1', 0, MAGIC.length) !== MAGIC) return 'foreign';
       return parseImmutableName(path) ? 'immutable' : 'plain'; // without a hash in its name: as wispr 0.1 made them
     }
-    if (isWellKnownTarget(path)) return 'immutable';
+    if (OWN_TARGETS.includes(parseImmutableName(path)?.path ?? '')) return 'immutable';
     if (this.#hasObject(path)) return 'plain';
     const name = parseImmutableName(path);
     if (name && (this.#hasObject(name.path) || digestOf(file) === name.hash)) return 'immutable';
@@ -232,12 +247,6 @@ class Inspection implements InspectedOutput {
 /** Quickly: it is asked of every file. */
 function mayBeLeftover(name: string): boolean {
   return name.startsWith('.') || name.endsWith(CARRIER_SUFFIX);
-}
-
-/** The descriptor and the settings, as the targets that they are. */
-function isWellKnownTarget(path: string): boolean {
-  const target = parseImmutableName(path)?.path;
-  return target === DESCRIPTOR_PATH || target === SETTINGS_PATH;
 }
 
 /** Everything in a directory that is no directory, at whatever depth. Links are listed, and never followed. */

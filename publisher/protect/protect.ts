@@ -185,6 +185,7 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
     ...{ out, index, roles, now, descriptor: secured.descriptor, settings: encodeSettings(settings) },
     freshFor: freshness.hours * 3600,
     metadata: output.metadata,
+    ownTargets: output.ownTargets,
     lastVersion: keys.contents.publication,
     raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
   });

@@ -45,6 +45,8 @@ export interface PublicationContext {
   readonly roles: PublicationRoles;
   /** Names of the metadata files that are there. */
   readonly metadata: ReadonlySet<string>;
+  /** Hashes of the descriptor and the settings that are there. */
+  readonly ownTargets: ReadonlySet<string>;
   /** Bytes of the descriptor, and of the site settings. */
   readonly descriptor: Uint8Array;
   readonly settings: Uint8Array;
@@ -99,6 +101,7 @@ interface Draft {
  */
 export async function publish(context: PublicationContext): Promise<PublicationSummary> {
   await putRoots(context);
+  await putTargets(context);
   const draft = await makeDraft(context);
   const { version, signed } = draft.snapshot
     ? await signPublication(context, draft)
@@ -153,7 +156,6 @@ async function signPublication(
   }
   if (draft.documents) await sign(DOCUMENTS_ROLE, await documentsMetadata(about, draft.bits, keys), roles.targets);
   if (draft.targets) {
-    await putTargets(context);
     await sign('targets', await targetsMetadata(about, await ownTargets(context), keys), roles.targets);
   }
   const files = [...draft.roles.values()]
@@ -188,12 +190,15 @@ function entryOf({ head, headLength, setId, content, form }: IndexedDocument): D
 }
 
 /** The descriptor and the settings, at their immutable names. */
-async function putTargets({ out, descriptor, settings }: PublicationContext): Promise<void> {
+async function putTargets({ out, index, ownTargets, descriptor, settings }: PublicationContext): Promise<void> {
   for (const [target, bytes] of [
     [DESCRIPTOR_TARGET, descriptor],
     [SETTINGS_TARGET, settings],
   ] as const) {
-    await replaceFile(join(out, targetFile(target, await hexDigest(bytes))), bytes);
+    const hash = await hexDigest(bytes);
+    const file = targetFile(target, hash);
+    if (!ownTargets.has(hash)) await replaceFile(join(out, file), bytes);
+    index.unretire(file);
   }
 }
 

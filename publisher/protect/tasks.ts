@@ -43,7 +43,6 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
     context.index.transaction(() => {
       for (const { task, document } of batch) storeDocument(context, task, document);
     });
-    context.onDone(done.written + done.unchanged);
   };
   try {
     await forEachInFlight(context.index.tasks(), CALLS_IN_FLIGHT, async (task) => {
@@ -51,6 +50,7 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
       done[document.reused ? 'unchanged' : 'written']++;
       finished.push({ task, document });
       note(BATCH);
+      context.onDone(done.written + done.unchanged);
     });
   } finally {
     note(1); // also after a failure: what is there need not be made again

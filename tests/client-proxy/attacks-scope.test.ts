@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bindSite } from '../../client-proxy/index.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
+import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
@@ -14,24 +15,44 @@ const SECRET = 'for subscribers only';
 
 let rig: ReaderRig<HostileKeyServer>;
 let other: TestPublisher;
+let otherHost: ContentHost;
 let otherServer: HostileKeyServer;
 beforeAll(async () => {
   rig = await startHostileReaderRig();
   other = await TestPublisher.create('other.example');
+  otherHost = await startContentHost();
   otherServer = await HostileKeyServer.start(other);
+  const site = { site: 'other.example', content: [otherHost.origin], reading: other.reading };
+  otherServer.descriptor = other.descriptor(otherServer.origin, { sites: [site] });
   await bindSite({ ...rig.storage, link: otherServer.invite(), trustSites: ['other.example'] });
+  other.afterPublishing = () => rig.proxy.check();
+  await other.sign(otherHost.files);
 });
 afterAll(async () => {
   await otherServer.close();
+  await otherHost.close();
   await rig.close();
 });
 beforeEach(() => {
-  rig.host.files.clear();
   rig.host.handlers.clear();
   rig.host.requests.length = 0;
 });
 
 const read = (path = '/a.html', site = 'news.example') => send(rig.proxy.port, `http://${site}${path}`);
+
+/** What the publication names at `/a.html`, by a publisher's mistake or a thief of its keys. */
+const publishAs = (object: Uint8Array) => rig.publisher.publishObject(rig.host.files, '/a.html', object);
+
+/** What the content host has in the place of the file that the publication names. */
+function serveFor(path: string, bytes: Uint8Array | undefined): void {
+  const file = rig.publisher.fileOf(path);
+  if (bytes) rig.host.files.set(file, bytes);
+  else rig.host.files.delete(file);
+}
+
+/** What the content host was asked for, but for what every look for a newer publication asks. */
+const documentRequests = () =>
+  rig.host.requests.map(({ url }) => url).filter((url) => !url.startsWith('/.well-known/'));
 
 function expectRefused(answer: Received, code: string, status = 502): void {
   expect([answer.status, refusalCode(answer)]).toEqual([status, code]);
@@ -40,25 +61,30 @@ function expectRefused(answer: Received, code: string, status = 502): void {
 
 describe('a valid object in the wrong place', () => {
   it('attack 18: at another path', async () => {
-    rig.host.files.set('/a.html.protected', await rig.publisher.object('/b.html', { content: SECRET }));
+    await publishAs(await rig.publisher.object('/b.html', { content: SECRET }));
     expectRefused(await read(), 'path-mismatch');
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'right' });
+    await rig.publisher.publish(rig.host.files, '/b.html', { content: SECRET });
+    serveFor('/a.html', rig.host.files.get(rig.publisher.fileOf('/b.html')));
+    expectRefused(await read(), 'head-unexpected');
   });
 
   it('attack 19: of another site, both bound', async () => {
     const sameKey = Object.create(rig.publisher, { site: { value: 'other.example' } }) as TestPublisher;
-    rig.host.files.set('/a.html.protected', await sameKey.object('/a.html', { content: SECRET }));
+    await publishAs(await sameKey.object('/a.html', { content: SECRET }));
     expectRefused(await read('/a.html', 'news.example'), 'site-mismatch');
-    rig.host.files.set('/a.html.protected', await other.object('/a.html', { content: SECRET }));
+    const theirs = await other.publish(otherHost.files, '/a.html', { content: SECRET });
     expect((await read('/a.html', 'other.example')).text).toBe(SECRET);
+    await publishAs(theirs);
     expectRefused(await read('/a.html', 'news.example'), 'publisher-unexpected');
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'right' });
+    serveFor('/a.html', theirs);
+    expectRefused(await read('/a.html', 'news.example'), 'head-unexpected');
   });
 
   it("attack 20: signed by another bound publisher's key", async () => {
     const impostor = Object.create(other, { site: { value: 'news.example' } }) as TestPublisher;
-    rig.host.files.set(
-      '/a.html.protected',
-      await impostor.object('/a.html', { content: SECRET, set: rig.publisher.set }),
-    );
+    await publishAs(await impostor.object('/a.html', { content: SECRET, set: rig.publisher.set }));
     expectRefused(await read(), 'publisher-unexpected');
   });
 
@@ -66,9 +92,12 @@ describe('a valid object in the wrong place', () => {
     const dear = await createSetKey();
     const object = await rig.publisher.object('/a.html', { content: SECRET, set: dear });
     const cheap = Buffer.from(Buffer.from(object).toString('latin1').replace(dear.id, rig.publisher.set.id), 'latin1');
-    rig.host.files.set('/a.html.protected', cheap);
+    await publishAs(cheap);
     expectRefused(await read(), 'signature-invalid');
-    rig.host.files.set('/a.html.protected', object);
+    // The object is as the publisher made it; the publication says that it belongs to another set.
+    await publishAs(object);
+    expectRefused(await read(), 'head-unexpected');
+    await rig.publisher.publishObject(rig.host.files, '/a.html', object, { set: dear });
     expectRefused(await read(), 'not-entitled', 403);
   });
 });
@@ -84,7 +113,7 @@ describe('attack 22: a key that is not valid now', () => {
     const set = await createSetKey();
     const [notBefore, notAfter] = [now() + from, now() + until];
     rig.keyServer.grant(set, { notBefore, notAfter });
-    rig.host.files.set('/a.html.protected', await rig.publisher.object('/a.html', { content: SECRET, set }));
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET, set });
     const answer = await read();
     expectRefused(answer, 'key-not-valid-now', 403);
     for (const time of [notBefore, notAfter]) expect(answer.text).toContain(new Date(time * 1000).toISOString());
@@ -93,7 +122,7 @@ describe('attack 22: a key that is not valid now', () => {
   it('that has expired while it was kept: asked for again, and used if it was extended', async () => {
     const set = await createSetKey();
     rig.keyServer.grant(set, { notAfter: now() + 1 });
-    rig.host.files.set('/a.html.protected', await rig.publisher.object('/a.html', { content: SECRET, set }));
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET, set });
     expect((await read()).text).toBe(SECRET);
     rig.keyServer.grant(set, { notAfter: now() - 5 });
     await expect.poll(async () => refusalCode(await read()), { timeout: 10_000 }).toBe('key-not-valid-now');
@@ -104,25 +133,36 @@ describe('attack 22: a key that is not valid now', () => {
 
 describe('attack 23: something else than an object', () => {
   it.each([
-    ['unsigned HTML with status 200', 200, 'text/html', `<h1>${SECRET}</h1>`, 'object-unrecognised'],
-    ['a fallback page with status 200', 200, 'text/html', `<!-- wispr --><p>${SECRET}</p>`, 'object-unrecognised'],
+    ['unsigned HTML with status 200', 200, 'text/html', `<h1>${SECRET}</h1>`, 'head-unexpected'],
+    ['a fallback page with status 200', 200, 'text/html', `<!-- wispr --><p>${SECRET}</p>`, 'head-unexpected'],
     ['an unsigned redirect', 302, 'text/html', SECRET, 'content-host-answer'],
     ['a server error', 503, 'text/html', SECRET, 'content-host-answer'],
     ['a range that nobody asked for', 206, 'text/html', SECRET, 'content-host-answer'],
   ])('%s', async (_, status, type, body, code) => {
     const answer = (_request: unknown, response: ServerResponse) =>
       response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/' }).end(body);
-    rig.host.handlers.set('/a.html.protected', answer);
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
+    rig.host.handlers.set(rig.publisher.fileOf('/a.html'), answer);
     rig.host.handlers.set('/a.html', answer);
+    rig.host.requests.length = 0;
     expectRefused(await read(), code);
-    expect(rig.host.requests.every(({ url }) => url.startsWith('/a.html'))).toBe(true);
+    expect(documentRequests()).toEqual([rig.publisher.fileOf('/a.html')]);
   });
 
-  it('an unsigned 404', async () => expectRefused(await read(), 'object-missing'));
+  it('an unsigned 404', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
+    serveFor('/a.html', undefined);
+    expectRefused(await read(), 'object-missing');
+  });
 
-  it('an unsigned page where only the object is missing', async () => {
+  it('an unsigned page where there is no document, or only its object is missing', async () => {
+    rig.host.files.set('/none.html', utf8(`<h1>${SECRET}</h1>`));
+    rig.host.files.set('/none.html.protected', await rig.publisher.object('/none.html', { content: SECRET }));
+    expectRefused(await read('/none.html'), 'no-such-document', 404);
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
+    serveFor('/a.html', undefined);
     rig.host.files.set('/a.html', utf8(`<h1>${SECRET}</h1>`));
-    expectRefused(await read(), 'object-unrecognised');
+    expectRefused(await read(), 'object-missing');
   });
 });
 
@@ -188,20 +228,21 @@ describe('loops', () => {
       await rig.publisher.object('/a.html', { content: 'inner' }),
       utf8('<p>inner fallback</p>'),
     );
-    const outer = encodeHtmlCarrier(await rig.publisher.object('/a.html', { content: 'outer' }), inner);
-    rig.host.files.set('/a.html', outer);
+    const object = await rig.publisher.object('/a.html', { content: 'outer' });
+    const outer = encodeHtmlCarrier(object, inner);
+    await rig.publisher.publish(rig.host.files, '/b.html', { content: SECRET });
+    await rig.publisher.publishCarrier(rig.host.files, '/a.html', object, outer);
     expect((await read()).text).toBe('outer');
-    rig.host.handlers.set('/a.html.protected', (_, response) =>
-      response.writeHead(302, { location: '/a.html.protected' }).end(),
-    );
+    const file = rig.publisher.fileOf('/b.html');
+    rig.host.handlers.set(file, (_, response) => response.writeHead(302, { location: file }).end());
     rig.host.requests.length = 0;
-    expectRefused(await read(), 'content-host-answer');
-    expect(rig.host.requests).toHaveLength(1);
+    expectRefused(await read('/b.html'), 'content-host-answer');
+    expect(documentRequests()).toHaveLength(1);
   });
 
   it('attack 26: a protected object inside a protected object is not unwrapped twice', async () => {
     const inner = await rig.publisher.object('/a.html', { content: SECRET });
-    rig.host.files.set('/a.html.protected', await rig.publisher.object('/a.html', { content: inner }));
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: inner });
     const answer = await read();
     expect([answer.status, answer.body.equals(inner)]).toEqual([200, true]);
   });
@@ -212,6 +253,7 @@ describe('attack 88: equivalent spellings of a URL', () => {
     await rig.publisher.publish(rig.host.files, '/a/é b.html', { content: SECRET });
     // What a proxy that looked away would pass on.
     for (const path of ['/a//x', '/%2e%2e/x', '/a/é b.html']) rig.host.files.set(path, utf8('unsigned'));
+    rig.host.requests.length = 0;
   });
 
   it.each([

@@ -234,11 +234,80 @@ describe('confirmation', () => {
     const now = Math.floor(Date.now() / 1000);
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { issued: now - 60, expires: now + 1 });
     await bind({ trustSites: ['news.example'] });
-    const proxy = await startProxy({ ...storage, port: 0, ca: certificate.ca });
+    const host = await startContentHost();
+    cleanUp.add(host.close);
+    await publisher.publish(host.files, '/a.html', { content: 'not read' });
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
+    const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
     cleanUp.add(proxy.close);
     await keyServer.close();
     await expect.poll(() => Math.floor(Date.now() / 1000), { timeout: 5000 }).toBeGreaterThan(now + 1);
     expect((await send(proxy.port, 'http://news.example/a.html')).headers['wispr-refusal']).toBe('descriptor-expired');
+  });
+
+  it('attack 71: a descriptor that comes with a publication is taken over, and the host it adds is not served', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    await bind({ trustSites: ['news.example'] });
+    const [before, after] = [await startContentHost(), await startContentHost()];
+    for (const { close } of [before, after]) cleanUp.add(close);
+    await publisher.publish(before.files, '/a.html', { content: 'read' });
+    before.files.set('/b.html', utf8('unsigned'));
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${before.port}`)];
+    const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
+    cleanUp.add(proxy.close);
+    const [news, second] = twoSites();
+    if (!news || !second) throw new Error('two sites');
+    const moved = { ...news, content: [after.origin], reading: 'https://new.news.example' };
+    publisher.setDescriptor(publisher.descriptor(keyServer.origin, { sites: [moved, second], issued: now }));
+    for (const { files } of [before, after]) await publisher.sign(files);
+    await proxy.check();
+    await before.close();
+    const elsewhere = await send(proxy.port, 'http://news.example/none.html');
+    expect(elsewhere.text).toContain('href="https://new.news.example/none.html"');
+    expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
+    expect((await proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
+    expect((await send(proxy.port, 'http://second.example/')).headers['wispr-refusal']).toBe('host-unreachable');
+  });
+
+  it('a descriptor in a publication that is older, expired, or of others, changes nothing', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    await bind({ trustSites: ['news.example'] });
+    const host = await startContentHost();
+    cleanUp.add(host.close);
+    await publisher.publish(host.files, '/a.html', { content: 'read' });
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
+    const proxy = await startProxy({ ...storage, port: 0, connectTo, ca: certificate.ca });
+    cleanUp.add(proxy.close);
+    const stranger = await TestPublisher.create();
+    const other = twoSites().slice(1);
+    for (const descriptor of [
+      publisher.descriptor(keyServer.origin, { sites: other, issued: now - 3600 }),
+      publisher.descriptor(keyServer.origin, { sites: other, issued: now, expires: now - 1 }),
+      publisher.descriptor('https://keys.example', { sites: other, issued: now }),
+      stranger.descriptor(keyServer.origin, { sites: other, issued: now }),
+      utf8('no descriptor at all'),
+    ]) {
+      publisher.setDescriptor(descriptor);
+      await publisher.sign(host.files);
+      await proxy.check();
+      expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
+    }
+  });
+
+  it('attack 70: a first root that is not the one that the descriptor names is refused', async () => {
+    const stranger = await TestPublisher.create();
+    keyServer.metadata.set('/.well-known/wispr/1.root.json', stranger.root.bytes);
+    await expect(bind({ trustSites: ['news.example'] })).rejects.toMatchObject({ code: 'root-unexpected' });
+    keyServer.metadata.clear();
+    await expect(bind({ trustSites: ['news.example'] })).rejects.toMatchObject({ code: 'metadata-missing' });
+    expect(await connectedSites()).toEqual([]);
+    expect(keyServer.bodies).toHaveLength(0); // the code is still good
+    const host = await startContentHost();
+    cleanUp.add(host.close);
+    await publisher.sign(host.files);
+    const connectTo = [parseConnectTo(':443:127.0.0.1:9'), parseConnectTo(`:80:127.0.0.1:${host.port}`)];
+    await bind({ trustSites: ['news.example'], connectTo });
+    expect(await connectedSites()).toEqual(['news.example']);
   });
 
   it('a site that the descriptor no longer names stays bound, and is refused', async () => {

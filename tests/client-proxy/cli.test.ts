@@ -127,10 +127,11 @@ describe('wispr bind and wispr proxy', () => {
   });
 
   it('log refusals without queries, and nothing when told to be quiet', async () => {
+    await publisher.sign(host.files);
     await bind('--yes');
     const running = await startProxyCommand();
     await send(running.port, 'http://news.example/missing.html?secret=1');
-    await expect.poll(running.stderr).toContain('refused news.example/missing.html: object-missing');
+    await expect.poll(running.stderr).toContain('refused news.example/missing.html: no-such-document');
     expect(running.stderr()).not.toContain('secret');
   });
 });

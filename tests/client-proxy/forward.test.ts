@@ -273,7 +273,8 @@ describe('a parent proxy', () => {
       const part = await send(proxy.port, rig.url('/film'), { headers: { range: 'bytes=1500000-1500003' } });
       expect([part.status, part.text]).toEqual([206, 'film']);
       expect((await send(proxy.port, 'http://elsewhere.example:8080/x?y')).text).toBe('parent');
-      expect(seen[0]).toBe('GET http://news.example/film.protected news.example Basic bWU6c2VjcmV0');
+      const file = rig.publisher.fileOf('/film');
+      expect(seen).toContain(`GET http://news.example${file} news.example Basic bWU6c2VjcmV0`);
       expect(seen.at(-1)).toBe('GET http://elsewhere.example:8080/x?y elsewhere.example:8080 Basic bWU6c2VjcmV0');
       expect(await connectTo(proxy.port, '127.0.0.1:9')).toMatch(/^HTTP\/1.1 502 /); // tunnels go straight
       expect(seen.some((line) => line.startsWith('CONNECT'))).toBe(false);
@@ -289,8 +290,9 @@ describe('a parent proxy', () => {
       sites: ({ origin }) => [{ site: 'news.example', content: [origin], reading: 'https://read.news.example' }],
     });
     const content = Buffer.alloc(500_000, 'kept by a cache that cannot read it ');
-    const object = await carried.publisher.object('/a.bin', { content });
-    carried.host.handlers.set('/a.bin.protected', (_, response) =>
+    const object = await carried.publisher.publish(carried.host.files, '/a.bin', { content });
+    const file = carried.publisher.fileOf('/a.bin');
+    carried.host.handlers.set(file, (_, response) =>
       response
         .writeHead(200, { 'cache-control': 'public, max-age=600, no-transform', 'content-length': object.length })
         .end(object),
@@ -301,7 +303,7 @@ describe('a parent proxy', () => {
         expect((await send(proxy.port, carried.url('/a.bin'))).body.equals(content)).toBe(true);
       const part = await send(proxy.port, carried.url('/a.bin'), { headers: { range: 'bytes=400000-400009' } });
       expect([part.status, part.body.equals(content.subarray(400_000, 400_010))]).toEqual([206, true]);
-      expect(carried.host.requests.map(({ url }) => url)).toEqual(['/a.bin.protected']);
+      expect(carried.host.requests.filter(({ url }) => url === file)).toHaveLength(1);
     } finally {
       await proxy.close();
       await carried.close();

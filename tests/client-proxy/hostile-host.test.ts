@@ -15,25 +15,34 @@ let rig: ReaderRig;
 let host: Awaited<ReturnType<typeof startRawHost>>;
 let answer: (head: string, socket: Socket) => void;
 beforeAll(async () => {
-  host = await startRawHost((head, socket) => answer(head, socket));
+  host = await startRawHost((head, socket) => {
+    const [, path = ''] = /^GET (\S+) /.exec(head) ?? [];
+    if (path.startsWith('/.well-known/')) sendFile(socket, rig.host.files.get(path));
+    else answer(head, socket);
+  });
   rig = await startReaderRig({ proxy: { connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] } });
 });
 afterAll(async () => {
   await rig.close();
   await host.close();
 });
-beforeEach(() => {
+beforeEach(async () => {
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
   answer = (_head, socket) => socket.destroy();
 });
 afterEach(async () => {
   // Whatever came: the proxy lives on, and reads a good document.
-  const object = await rig.publisher.object('/good.html', { content: 'good' });
-  answer = (_head, socket) => {
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
-    socket.write(object);
-  };
+  const object = await rig.publisher.publish(rig.host.files, '/good.html', { content: 'good' });
+  answer = (_head, socket) => sendFile(socket, object);
   expect((await send(rig.proxy.port, rig.url('/good.html'))).text).toBe('good');
 });
+
+/** Properly. */
+function sendFile(socket: Socket, file: Uint8Array | undefined): void {
+  if (!file) return void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n');
+  socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${file.length}\r\n\r\n`);
+  socket.write(file);
+}
 
 const many = (count: number) =>
   Array.from({ length: count }, (_, index) => `X-${index}: ${'x'.repeat(500)}\r\n`).join('');
@@ -68,7 +77,7 @@ describe('attack 56: a malformed answer', () => {
     answer = (_head, socket) => socket.end(bytes, 'latin1');
     const got = await send(rig.proxy.port, rig.url('/a.html'));
     expect(got.status).toBe(502);
-    expect(['content-host-answer', 'content-host-unreachable', 'object-unrecognised']).toContain(refusalCode(got));
+    expect(['content-host-answer', 'content-host-unreachable', 'head-unexpected']).toContain(refusalCode(got));
     expect(got.text).not.toContain(SECRET);
     expect(got.complete).toBe(true);
   });
@@ -103,7 +112,7 @@ describe('attack 56: a malformed answer', () => {
   });
 
   it('after a hundred interim answers is still just an answer', async () => {
-    const object = await rig.publisher.object('/a.html', { content: 'late' });
+    const object = await rig.publisher.publish(rig.host.files, '/a.html', { content: 'late' });
     answer = (_head, socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(100));
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
@@ -145,7 +154,7 @@ describe('attack 56: a malformed answer', () => {
 
   it('in chunks of one byte is the document all the same', async () => {
     const content = randomBytes(200_000);
-    const object = Buffer.from(await rig.publisher.object('/a.html', { content }));
+    const object = Buffer.from(await rig.publisher.publish(rig.host.files, '/a.html', { content }));
     const crumbs = Buffer.alloc(6 * object.length, '1\r\n_\r\n');
     for (let index = 0; index < object.length; index++) crumbs[6 * index + 3] = object[index] ?? 0;
     answer = (_head, socket) => {
@@ -157,7 +166,7 @@ describe('attack 56: a malformed answer', () => {
   });
 
   it('without end is bounded by the signed length', async () => {
-    const object = await rig.publisher.object('/a.html', { content: Buffer.alloc(200_000, 'x') });
+    const object = await rig.publisher.publish(rig.host.files, '/a.html', { content: Buffer.alloc(200_000, 'x') });
     let sent = 0;
     answer = (_head, socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
@@ -187,7 +196,7 @@ describe('attack 56: a malformed answer', () => {
       socket.on('drain', more);
       more();
     };
-    expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('object-unrecognised');
+    expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('head-unexpected');
     await expect.poll(() => ended).toBe(true);
   });
 
@@ -198,7 +207,9 @@ describe('attack 56: a malformed answer', () => {
   ])('that only ever promises %s is given up in time', async (what, head, drop) => {
     const before = LIMITS.openTimeout;
     const path = `/${encodeURIComponent(what)}.bin`;
-    const object = await rig.publisher.object(decodeURIComponent(path), { content: Buffer.alloc(3_000_000) });
+    const object = await rig.publisher.publish(rig.host.files, decodeURIComponent(path), {
+      content: Buffer.alloc(3_000_000),
+    });
     if (what.endsWith('before')) {
       answer = (_head, socket) => {
         socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}\r\n\r\n`);
@@ -256,7 +267,7 @@ describe('several content hosts', () => {
     try {
       await carried.publisher.publish(carried.host.files, '/a.html', { content: 'from the third' });
       expect((await send(carried.proxy.port, carried.url('/a.html'))).text).toBe('from the third');
-      expect(refusalCode(await send(carried.proxy.port, carried.url('/none.html')))).toBe('object-missing');
+      expect(refusalCode(await send(carried.proxy.port, carried.url('/none.html')))).toBe('no-such-document');
     } finally {
       await carried.close();
       await faulty.close();
@@ -267,7 +278,7 @@ describe('several content hosts', () => {
 describe('a client that leaves', () => {
   it('ends what was fetched for it', async () => {
     let closed = false;
-    const object = await rig.publisher.object('/long.bin', { content: Buffer.alloc(300_000) });
+    const object = await rig.publisher.publish(rig.host.files, '/long.bin', { content: Buffer.alloc(300_000) });
     answer = (_head, socket) => {
       socket.on('close', () => {
         closed = true;
@@ -287,6 +298,7 @@ describe('a client that leaves', () => {
   });
 
   it('ends it before its head is there, too, and while interim answers come', async () => {
+    await rig.publisher.publish(rig.host.files, '/never.html', { content: 'never' });
     for (const bytes of ['', 'HTTP/1.1 103 Early Hints\r\n\r\n']) {
       let [asked, open] = [0, 0];
       answer = (_head, socket) => {

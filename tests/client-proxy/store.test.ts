@@ -36,7 +36,7 @@ async function fill(passphrase?: string) {
   const key = randomBytes(32);
   const deviceKey = { id: await keyIdOf('device', key), key };
   const sites = [{ site: 'news.example', label: 'news-example-x' }];
-  await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites }, 1);
+  await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot: publisher.root.bytes }, 1);
   const set = await createSetKey();
   await store.saveSetKeys(1, new Map([[set.id, { key: set.key, notBefore: 5, notAfter: 10 }]]));
   const seed = await store.deviceSeed();
@@ -81,7 +81,13 @@ describe("the reader's store", () => {
     const key = randomBytes(32);
     const deviceKey = { id: await keyIdOf('device', key), key };
     await one.saveBinding(
-      { descriptor: await verifyDescriptor(descriptorBytes, 0), descriptorBytes, deviceKey, sites: [] },
+      {
+        descriptor: await verifyDescriptor(descriptorBytes, 0),
+        descriptorBytes,
+        deviceKey,
+        sites: [],
+        firstRoot: publisher.root.bytes,
+      },
       1,
     );
     expect(one.version()).not.toBe(before[0]);
@@ -145,7 +151,7 @@ describe('a database that cannot be used', () => {
   it('of a newer version: store-newer, and not changed', async () => {
     await fill();
     const newer = new DatabaseSync(file);
-    newer.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 2');
+    newer.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 3');
     newer.close();
     const before = readFileSync(file);
     await expect(open()).rejects.toMatchObject({ code: 'store-newer' });

@@ -2,9 +2,10 @@
 import { expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { collect } from '../../core/encoding/byte-reader.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { type KnownDocument, openDocument } from '../../core/object/document-reader.ts';
-import { headBytes } from '../../core/object/head.ts';
+import { headBytes, headDigest } from '../../core/object/head.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
 
 const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
@@ -32,7 +33,11 @@ const open = (object: Uint8Array, options: { known?: KnownDocument; now?: number
 
 const object = await encode('first version');
 const { reader } = await open(object);
-const known: KnownDocument = { reader, headBytes: headBytes(reader.head) };
+const known: KnownDocument = {
+  reader,
+  headBytes: headBytes(reader.head),
+  headHash: toHex(await headDigest(reader.head)),
+};
 
 it('the same object opens with what is known, however it arrives', async () => {
   for (const pieces of [1, 7, 64, object.length]) {

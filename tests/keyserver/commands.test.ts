@@ -138,6 +138,24 @@ describe('beside the running key server', () => {
     expect(answer.refused).toMatchObject([{ reason: 'revoked' }]);
   });
 
+  it('a publishing token is shown once, listed without what it is, and revoked', async () => {
+    const made = await runWispr(['admin', 'token', '--name', 'ci', '--days', '30'], { cwd: folder });
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^wispr-publish-[\w-]{43}\n$/)]);
+    const { keyserver = '' } = server.ready;
+    const authorization = `Bearer ${made.stdout.trim()}`;
+    const put = () => fetch(`${keyserver}/v1/publication`, { method: 'PUT', headers: { authorization } });
+    expect((await put()).status).toBe(400);
+    const again = await runWispr(['admin', 'token', '--name', 'ci'], { cwd: folder });
+    expect([again.code, again.stdout]).toEqual([2, '']);
+    const list = await runWispr(['admin', 'token', '--list'], { cwd: folder });
+    expect(list.stdout).toMatch(/ci: made .*, good until .*, last used/);
+    expect(list.stdout).not.toContain(made.stdout.trim().slice(-43));
+    expect((await runWispr(['admin', 'list'], { cwd: folder })).stdout).toContain('Publishing tokens (1)');
+    expect((await runWispr(['admin', 'token', '--revoke', 'ci'], { cwd: folder })).code).toBe(0);
+    expect((await put()).status).toBe(401);
+    expect((await runWispr(['admin', 'token', '--revoke', 'ci'], { cwd: folder })).stderr).toContain('token-unknown');
+  });
+
   it('ten processes at once lose nothing', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `reader ${index}`);
     const outcomes = await Promise.all(names.map((name) => runWispr(['invite', name], { cwd: folder })));
@@ -162,6 +180,8 @@ describe('wrong arguments', () => {
     [['admin', 'revoke', 'nobody'], 1, /there is no subscriber "nobody"/],
     [['admin', 'import', 'none.bundle'], 2, /there is no none\.bundle/],
     [['admin', 'frobnicate'], 2, /unknown command/],
+    [['admin', 'token', '--days', 'soon'], 2, /1 to 3650 whole days/],
+    [['admin', 'token', '--name', 'a b'], 2, /cannot be the name of a token/],
     [['invite', 'anna', '-c', 'none.json'], 2, /there is no none\.json/],
     [['keyserver', '--frobnicate'], 2, /unknown option/],
   ] as [string[], number, RegExp][])('%j: exit code %i', async (args, status, words) => {

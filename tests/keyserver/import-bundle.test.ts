@@ -63,12 +63,12 @@ describe('the first bundle', () => {
     });
   });
 
-  it('leaves no set key readable in the database file', async () => {
+  it('leaves no key readable in the database file', async () => {
     await importSealed();
     state.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     const { readFileSync } = await import('node:fs');
     const file = readFileSync(configIn(folder).data);
-    for (const { key } of publisher.sets.values()) {
+    for (const key of [...[...publisher.sets.values()].map((set) => set.key), publisher.root.timestampSeed]) {
       expect(file.includes(Buffer.from(key))).toBe(false);
       expect(file.includes(toBase64url(key))).toBe(false);
     }
@@ -102,9 +102,33 @@ describe('a later bundle', () => {
   it('attack 90: another one with the same serial is refused', async () =>
     expectRefused(await seal({ serial: 5 }), 'bundle-conflict'));
 
-  it('of another publisher is refused', async () => {
+  it('of another publisher is refused, whatever key it is signed with', async () => {
     const other = { ...(await createPublisher()), workspace: publisher.workspace };
     await expectRefused(await seal({ serial: 9 }, other), 'bundle-foreign');
+    await expectRefused(await seal({ serial: 9 }, { ...other, identity: publisher.identity }), 'bundle-foreign');
+  });
+
+  it('attack 90: signed by another publisher key is refused, until the operator names that key', async () => {
+    const { identity } = await createPublisher();
+    const bytes = await seal({ serial: 6 }, { ...publisher, identity });
+    await expectRefused(bytes, 'publisher-key-changed');
+    const wrong = importBundle(state, bytes, ORIGINS, { newPublisherKey: publisher.identity.id });
+    await expect(wrong).rejects.toMatchObject({ code: 'publisher-key-changed' });
+    const result = await importBundle(state, bytes, ORIGINS, { newPublisherKey: identity.id });
+    expect(result).toMatchObject({ outcome: 'updated', publisher: publisher.root.id, publisherKey: identity.id });
+    await expectRefused(await seal({ serial: 7 }), 'publisher-key-changed'); // the old key is no good any more
+  });
+
+  it('attack 90: the operator can let neither root nor workspace nor serial go', async () => {
+    const stranger = await createPublisher();
+    const named = { newPublisherKey: stranger.identity.id };
+    const attempts = [
+      [await seal({ serial: 9 }, { ...stranger, workspace: publisher.workspace }), 'bundle-foreign'],
+      [await seal({ serial: 9 }, { ...stranger, root: publisher.root }), 'bundle-foreign'],
+      [await seal({ serial: 4 }, { ...publisher, identity: stranger.identity }), 'bundle-older'],
+    ] as const;
+    for (const [bytes, code] of attempts)
+      await expect(importBundle(state, bytes, ORIGINS, named)).rejects.toMatchObject({ code });
   });
 });
 
@@ -128,6 +152,11 @@ describe('a bundle is refused', () => {
     await expectRefused(await seal({ expires: 1000 }), 'descriptor-expired');
     await expectRefused(await seal({ keyServer: 'https://keys.elsewhere.example' }), 'bundle-elsewhere');
     await expectRefused(await seal({ reading: 'https://read.elsewhere.example' }), 'bundle-elsewhere');
+  });
+
+  it('whose root is not the one that its descriptor names', async () => {
+    const root = toBase64url((await createPublisher()).root.bytes);
+    await expectRefused(await seal({ bundle: { root } }), 'bundle-foreign');
   });
 
   it('that is cut short, altered anywhere, or something else', async () => {

@@ -1,17 +1,68 @@
-/** The first root of a publication, as far as keys and bindings look at it: its bytes, and the id that they give a publisher. */
-import { randomBytes } from '#primitives';
-import { toBase64url } from '../../core/encoding/base64url.ts';
-import { utf8 } from '../../core/encoding/bytes.ts';
+/** A publication's roots and timestamps, really signed: all that bindings and key servers look at of a publication. */
+import { ed25519KeyPair, randomBytes } from '#primitives';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { rootIdOf } from '../../core/publication/writer.ts';
+import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
+import type { TopLevelRole } from '../../core/publication/metadata.ts';
+import {
+  ROLE_VALIDITY,
+  rootIdOf,
+  rootMetadata,
+  signMetadata,
+  timestampMetadata,
+} from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+
+export type RoleSigners = Readonly<Record<TopLevelRole, RoleSigner>>;
 
 export interface FirstRoot {
+  /** `1.root.json` */
   readonly bytes: Uint8Array;
   /** The publisher's identity. */
   readonly id: KeyId;
+  readonly signers: RoleSigners;
+  /** The seed of the timestamp role, as a key bundle carries it. */
+  readonly timestampSeed: Uint8Array;
 }
 
-export async function createFirstRoot(): Promise<FirstRoot> {
-  const bytes = utf8(`stand-in for a root ${toBase64url(randomBytes(16))}`);
-  return { bytes, id: await rootIdOf(bytes) };
+export async function createFirstRoot(expires?: number): Promise<FirstRoot> {
+  const timestampSeed = randomBytes(32);
+  const fresh = () => roleSigner(ed25519KeyPair(randomBytes(32)));
+  const signers = {
+    root: await fresh(),
+    targets: await fresh(),
+    snapshot: await fresh(),
+    timestamp: await roleSigner(ed25519KeyPair(timestampSeed)),
+  };
+  const bytes = await encodeRoot(signers, 1, [signers.root], expires);
+  return { bytes, id: await rootIdOf(bytes), signers, timestampSeed };
+}
+
+/** A root of one key a role, signed by `by`. */
+export async function encodeRoot(
+  signers: RoleSigners,
+  version: number,
+  by: readonly RoleSigner[],
+  expires = nowInSeconds() + ROLE_VALIDITY.root,
+): Promise<Uint8Array> {
+  const role = ({ publicKey }: RoleSigner) => ({ publicKeys: [publicKey], threshold: 1 });
+  const { root, targets, snapshot, timestamp } = signers;
+  const roles = { root: role(root), targets: role(targets), snapshot: role(snapshot), timestamp: role(timestamp) };
+  return signMetadata(await rootMetadata({ version, expires }, roles), by);
+}
+
+export interface TimestampWish {
+  /** Of the publication. */
+  readonly publication?: number;
+  /** Of the timestamp: when it was signed, in seconds since 1970. */
+  readonly signed?: number;
+  readonly expires?: number;
+  readonly withdrawn?: readonly number[];
+}
+
+/** `timestamp.json` as a publisher makes it. */
+export function encodeTimestamp(signer: RoleSigner, wish: TimestampWish = {}): Uint8Array {
+  const { publication = 1, signed = nowInSeconds(), withdrawn = [] } = wish;
+  const { expires = signed + ROLE_VALIDITY.timestamp } = wish;
+  const snapshot = { version: publication, length: 1000 + publication, sha256: String(publication).padStart(64, '0') };
+  return signMetadata(timestampMetadata({ version: signed, expires }, snapshot, withdrawn), [signer]);
 }

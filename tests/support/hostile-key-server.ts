@@ -19,6 +19,7 @@ import {
   type RefusalReason,
 } from '../../core/keys/key-request.ts';
 import { type NamedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
 import { closeServer, listenOnLoopback } from './content-host.ts';
 import type { TestPublisher } from './test-publisher.ts';
 
@@ -39,6 +40,8 @@ export class HostileKeyServer {
   readonly port: number;
   readonly publisher: TestPublisher;
   descriptor: Uint8Array;
+  /** What it has of the publication, by URL path; the first root to begin with. */
+  readonly metadata = new Map<string, Uint8Array>();
   /** Codes that are still good. */
   readonly codes = new Set<string>();
   readonly devices = new Map<KeyId, NamedKey>();
@@ -62,6 +65,7 @@ export class HostileKeyServer {
     this.port = port;
     this.publisher = publisher;
     this.descriptor = publisher.descriptor(origin);
+    this.metadata.set(`${METADATA_PATH}1.root.json`, publisher.root.bytes);
     this.grant(publisher.set);
   }
 
@@ -100,6 +104,11 @@ export class HostileKeyServer {
     if (this.instead(request, response)) return;
     if (request.url === DESCRIPTOR_PATH) {
       response.end(this.descriptor);
+      return;
+    }
+    if (request.url?.startsWith(METADATA_PATH)) {
+      const file = this.metadata.get(request.url);
+      response.writeHead(file ? 200 : 404).end(file);
       return;
     }
     const body = await collect(request);

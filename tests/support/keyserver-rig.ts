@@ -45,12 +45,12 @@ export function configIn(folder: string): KeyServerConfig {
 }
 
 export async function startRig(
-  options: { limits?: Partial<RequestLimits>; sets?: readonly string[] } = {},
+  options: { limits?: Partial<RequestLimits>; sets?: readonly string[]; config?: Partial<KeyServerConfig> } = {},
 ): Promise<Rig> {
   const folder = temporaryFolder();
   const host = await startContentHost();
   const publisher = await createPublisher(options.sets);
-  const config = { ...configIn(folder), fetchFrom: { [SITE]: host.origin } };
+  const config = { ...configIn(folder), fetchFrom: { [SITE]: host.origin }, ...options.config };
   const lines: string[] = [];
   let shift = 0;
   const server = await startKeyServer(config, {
@@ -91,4 +91,7 @@ const GENEROUS: RequestLimits = {
   joinsPerAddress: 1000,
   joinsTotal: 1000,
   documentsPerAddress: 10_000,
+  publishingRefusals: 1000,
+  publishingPerAddress: 1000,
+  metadataPerAddress: 10_000,
 };

@@ -84,6 +84,7 @@ export interface BundleOptions {
   readonly serial?: number;
   readonly expires?: number;
   readonly name?: string;
+  readonly withoutTimestampKey?: boolean;
   /** What the bundle holds instead of the publisher's sets. */
   readonly bundle?: Partial<KeyBundle>;
 }
@@ -113,6 +114,7 @@ export function sealBundle(
   const bundle: KeyBundle = {
     descriptor: toBase64url(describe(publisher, options)),
     root: toBase64url(root.bytes),
+    ...(!options.withoutTimestampKey && { timestampKey: toBase64url(root.timestampSeed) }),
     sets: [...sets].map(([name, { id, key }]) => ({ id, key: toBase64url(key), name, site: SITE })),
     ...options.bundle,
   };

@@ -81,16 +81,19 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   cleanUp.add(host.close);
   const keyServer = await startKeyServer(publisher, host);
   cleanUp.add(() => keyServer.close());
-  await bindSite({ ...storage, link: keyServer.invite(), trustSites: [publisher.site] });
+  await publisher.sign(host.files);
+  const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // every host, on port 80
+  await bindSite({ ...storage, connectTo, link: keyServer.invite(), trustSites: [publisher.site] });
   const refusals: ReaderRig['refusals'] = [];
   const proxy = await startProxy({
     ...storage,
     port: 0,
-    connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)], // every host, on port 80
+    connectTo,
     onRefusal: ({ code }, address) => refusals.push({ code, address }),
     ...settings,
   });
   cleanUp.add(proxy.close);
+  publisher.afterPublishing = () => proxy.check();
   const url = (path: string) => `http://${publisher.site}${path}`;
   return { directory, storage, publisher, host, keyServer, proxy, refusals, url, close: () => cleanUp.run() };
 }

@@ -1,10 +1,15 @@
-/** A publisher for tests: real keys, real objects, a real descriptor; what it publishes stays in memory. */
-import { ed25519KeyPair, randomBytes } from '#primitives';
+/** A publisher for tests: real keys, real objects, a real descriptor, a real publication; what it publishes stays in memory. */
+import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { ByteReader, streamOf } from '../../core/encoding/byte-reader.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor, type SiteDescription } from '../../core/keys/descriptor.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
+import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
+import { readUnverifiedHead } from '../../core/object/head.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import {
   encodeObject,
@@ -12,9 +17,13 @@ import {
   type PublisherIdentity,
   publisherIdentity,
 } from '../../core/object/writer.ts';
-import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
+import { roleSigner } from '../../core/publication/keys.ts';
+import { contentTargetOf, DESCRIPTOR_TARGET, headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
+import { urlPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { createFirstRoot, type FirstRoot } from './first-root.ts';
+import type { FirstRoot } from './first-root.ts';
+import { TestPublication, type TimestampWish } from './test-publication.ts';
 import { createSetKey } from './publisher-with-sets.ts';
 
 export interface DocumentWish {
@@ -33,23 +42,36 @@ export interface DescriptorWish {
   readonly name?: string;
 }
 
+type Files = Map<string, Uint8Array>;
+
 export class TestPublisher {
   readonly identity: PublisherIdentity;
   readonly root: FirstRoot;
+  readonly publication: TestPublication;
   readonly site: string;
   /** The set of everything that names no other. */
   readonly set: NamedKey;
+  /** Called after every publication: readers look for a newer one. */
+  afterPublishing: () => Promise<unknown> = async () => undefined;
 
-  private constructor(identity: PublisherIdentity, root: FirstRoot, site: string, set: NamedKey) {
+  private constructor(
+    identity: PublisherIdentity,
+    root: FirstRoot,
+    publication: TestPublication,
+    site: string,
+    set: NamedKey,
+  ) {
     this.identity = identity;
     this.root = root;
+    this.publication = publication;
     this.site = site;
     this.set = set;
   }
 
   static async create(site = 'news.example'): Promise<TestPublisher> {
     const identity = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
-    return new TestPublisher(identity, await createFirstRoot(), site, await createSetKey());
+    const { root, publication } = await createPublication();
+    return new TestPublisher(identity, root, publication, site, await createSetKey());
   }
 
   /** A protected object; without encryption, the head of a signed document. */
@@ -67,17 +89,69 @@ export class TestPublisher {
     return encodeObject(options, content);
   }
 
-  /** Puts an encrypted document on a content host. */
-  async publish(files: Map<string, Uint8Array>, path: string, wish: DocumentWish): Promise<Uint8Array> {
+  /** Publishes an encrypted document, and puts everything on a content host. */
+  async publish(files: Files, path: string, wish: DocumentWish): Promise<Uint8Array> {
     const object = await this.object(path, wish);
-    files.set(objectUrlPathOf(path), object);
+    await this.publishObject(files, path, object, wish);
     return object;
   }
 
-  /** Puts a signed document on a content host: head and file. */
-  async publishSigned(files: Map<string, Uint8Array>, path: string, wish: DocumentWish): Promise<void> {
-    files.set(objectUrlPathOf(path), await this.object(path, { ...wish, signedOnly: true }));
-    files.set(urlPathOf(path), typeof wish.content === 'string' ? utf8(wish.content) : wish.content);
+  /** Publishes bytes as the object at a path, whatever they are: the publication names their head. */
+  async publishObject(
+    files: Files,
+    path: string,
+    object: Uint8Array,
+    { set = this.set, headLength }: { readonly set?: NamedKey; readonly headLength?: number } = {},
+  ): Promise<void> {
+    await this.publication.addEncrypted(path, set.id, object, headLength ?? (await headLengthOf(object)));
+    await this.sign(files);
+  }
+
+  /** Publishes an encrypted document inside its fallback page. */
+  async publishCarrier(files: Files, path: string, object: Uint8Array, carrier?: Uint8Array): Promise<void> {
+    const headLength = await headLengthOf(object);
+    const head = toHex(await sha256(object.subarray(0, headLength)));
+    const entry = { head, headLength, set: this.set.id, content: undefined, inPage: true };
+    this.publication.targetsFor(headTargetOf(path)).set(headTargetOf(path), encodeDocumentTarget(entry));
+    files.set(urlPathOf(path), carrier ?? encodeHtmlCarrier(object, utf8('<p>fallback</p>')));
+    await this.sign(files);
+  }
+
+  /** Publishes a signed document: head and content. */
+  async publishSigned(files: Files, path: string, wish: DocumentWish): Promise<void> {
+    const content = typeof wish.content === 'string' ? utf8(wish.content) : wish.content;
+    await this.publication.addPublic(path, await this.object(path, { ...wish, signedOnly: true }), content);
+    await this.sign(files);
+  }
+
+  /** Signs what there is as a new publication, puts it on a content host, and has readers look. */
+  async sign(files: Files, wish: TimestampWish = {}): Promise<void> {
+    const now = nowInSeconds();
+    // Tests publish oftener than once a second, and versions of timestamps are times.
+    await this.publication.publish(now - 3600, { expires: now + 172_800, ...wish });
+    for (const [path, bytes] of this.publication.files) files.set(path, bytes);
+    await this.afterPublishing();
+  }
+
+  /** What the publication says of the provider. */
+  setDescriptor(descriptor: Uint8Array): void {
+    this.publication.wholeFiles.set(DESCRIPTOR_TARGET, descriptor);
+  }
+
+  /** URL path of the file with a document's head. */
+  fileOf(path: string): string {
+    return this.#urlOf(headTargetOf(path));
+  }
+
+  /** URL path of the file with a public document's content. */
+  contentOf(path: string): string {
+    return this.#urlOf(contentTargetOf(path));
+  }
+
+  #urlOf(target: string): string {
+    const entry = this.publication.targetsFor(target).get(target) as { hashes: { sha256: string } } | undefined;
+    if (entry === undefined) throw new Error(`the publication does not name ${target}`);
+    return targetUrlPath(target, entry.hashes.sha256);
   }
 
   /** Origin of its reading site. */
@@ -114,4 +188,34 @@ export class TestPublisher {
       this.identity.secretKey,
     );
   }
+}
+
+/** A publication with fresh keys; the root is as bindings and key servers want it. */
+async function createPublication(): Promise<{ root: FirstRoot; publication: TestPublication }> {
+  const timestampSeed = randomBytes(32);
+  const fresh = () => roleSigner(ed25519KeyPair(randomBytes(32)));
+  const signers = {
+    root: await fresh(),
+    targets: await fresh(),
+    snapshot: await fresh(),
+    timestamp: await roleSigner(ed25519KeyPair(timestampSeed)),
+  };
+  const ring = (name: keyof typeof signers) => ({ signers: [signers[name]], threshold: 1 });
+  const roles = {
+    root: ring('root'),
+    targets: ring('targets'),
+    snapshot: ring('snapshot'),
+    timestamp: ring('timestamp'),
+  };
+  const publication = await TestPublication.create(nowInSeconds(), roles);
+  return {
+    root: { bytes: publication.firstRoot, id: publication.rootId as KeyId, signers, timestampSeed },
+    publication,
+  };
+}
+
+/** All of it, where it is not the head of an object. */
+async function headLengthOf(object: Uint8Array): Promise<number> {
+  const head = await readUnverifiedHead(new ByteReader(streamOf(object))).catch(() => undefined);
+  return head?.length ?? object.length;
 }

@@ -3,6 +3,8 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
+import { randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
@@ -10,7 +12,8 @@ import { headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { initWorkspace } from '../../publisher/init.ts';
-import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
+import { encodeContents, KEY_STORE_KIND, type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
+import { createSealedFile } from '../../publisher/keys/sealed-file.ts';
 import { listFiles } from '../../publisher/list-files.ts';
 import { type ProtectOptions, protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
@@ -84,6 +87,14 @@ export async function createWorkspace(
     read: async (path) => contentOf(await open(path)),
     remove: () => rm(directory, { recursive: true, force: true }),
   };
+}
+
+/** Gives a workspace a password hash that takes no time, for tests that protect again and again. */
+export async function makeCheap({ directory }: Pick<TestWorkspace, 'directory'>): Promise<void> {
+  const file = join(directory, 'publisher.keys');
+  const { contents } = await openKeyStore(await readFile(file), PASSPHRASE);
+  const parameters = { memory: 8192, parallelism: 1, passes: 1, salt: toBase64url(randomBytes(16)) };
+  await writeFile(file, await createSealedFile(KEY_STORE_KIND, PASSPHRASE, encodeContents(contents), parameters));
 }
 
 /** Does `work` again only where its input changed: a password hash takes half a second. */

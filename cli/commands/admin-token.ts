@@ -1,0 +1,47 @@
+/** `wispr admin token`: what the publisher hands over bundles and publications with, over the network. */
+import type { Command } from 'commander';
+import { readConfig } from '../../keyserver/config.ts';
+import { withState } from '../../keyserver/state.ts';
+import { createToken, listTokens, revokeToken, type TokenOverview } from '../../keyserver/tokens.ts';
+import { print, say } from '../voice.ts';
+import { isoDay } from './describe.ts';
+
+interface Options {
+  readonly config: string;
+  readonly json?: boolean;
+  readonly name: string;
+  readonly days: string;
+  readonly list?: boolean;
+  readonly revoke?: string;
+}
+
+export function addTokenCommand(command: Command): void {
+  command
+    .option('--name <name>', 'what the token is called in the list', 'publisher')
+    .option('--days <days>', 'how long it is good', '365')
+    .option('--list', 'show all tokens instead, without what they are')
+    .option('--revoke <name>', 'refuse a token from now on instead')
+    .action(run);
+}
+
+async function run({ config, json, name, days, list, revoke }: Options): Promise<void> {
+  await withState(readConfig(config), async (state) => {
+    if (revoke !== undefined) {
+      revokeToken(state, revoke);
+      return json ? print(JSON.stringify({ revoked: revoke })) : say(`the token "${revoke}" is refused from now on`);
+    }
+    if (list) {
+      const tokens = listTokens(state);
+      return print(json ? JSON.stringify(tokens) : tokens.map(describeToken).join('\n') || 'no tokens');
+    }
+    const made = createToken(state, name, /^\d{1,5}$/.test(days) ? Number(days) : Number.NaN);
+    print(json ? JSON.stringify(made) : made.token);
+    if (!json)
+      say(`the token "${name}" is good until ${isoDay(made.expires)}, for publishing only; it is not shown again`);
+  });
+}
+
+export function describeToken({ name, created, expires, lastUsed }: TokenOverview): string {
+  const used = lastUsed === null ? 'not used yet' : `last used ${isoDay(lastUsed)}`;
+  return `  ${name}: made ${isoDay(created)}, good until ${isoDay(expires)}, ${used}`;
+}

@@ -1,0 +1,111 @@
+/**
+ * Answers a request for a connected site: its publication says what there is at the address. What the content host says of it, by statuses,
+ * headers or redirects, means nothing.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CodedError } from '../../core/errors.ts';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { Resolution } from '../../core/publication/resolve.ts';
+import type { Freshness } from '../../core/publication/site-publication.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { localRedirect } from '../../core/reading/local-redirect.ts';
+import { CONFIRMED_HEADER, VIA } from '../answer-fields.ts';
+import type { BoundSite } from '../bound-sites.ts';
+import type { Upstream } from '../content/upstream.ts';
+import { serveDocument } from '../documents/document-door.ts';
+import { type Door, documentHeaders } from '../documents/document-headers.ts';
+import { sendNotice } from '../pages/notice.ts';
+
+export interface SiteRequest {
+  readonly bound: BoundSite;
+  readonly description: SiteDescription;
+  readonly door: Door;
+  /** Path and query as they stand in the request. */
+  readonly target: string;
+  readonly freshness: Freshness;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** @throws whatever kept the answer from being given; if `response.headersSent`, the caller must end it visibly incomplete */
+export async function serveSite(upstream: Upstream, wanted: SiteRequest): Promise<void> {
+  const { bound, freshness, request, response } = wanted;
+  if (freshness.stale && isNavigation(request) && bound.notice.isDue())
+    return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
+  try {
+    await serveResolved(upstream, wanted);
+  } catch (error) {
+    if (response.headersSent || !mayBeOutdated(error) || !(await hasMovedOn(bound))) throw error;
+    await serveResolved(upstream, wanted);
+  }
+}
+
+async function serveResolved(upstream: Upstream, wanted: SiteRequest): Promise<void> {
+  const { publication } = wanted.bound.publication;
+  const resolution = await publication.resolve(wanted.target, wanted.now());
+  switch (resolution.kind) {
+    case 'document':
+      return serve(upstream, wanted, resolution, 200);
+    case 'redirect':
+      return sendRedirect(wanted, resolution);
+    case 'missing':
+      return serveMissing(upstream, wanted);
+    case 'refused':
+      throw new ReadingError('path-refused', 'the address has a spelling that no document has');
+  }
+}
+
+type Found = Pick<Extract<Resolution, { kind: 'document' }>, 'path' | 'entry'>;
+
+function serve(upstream: Upstream, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
+  const { path, entry } = found;
+  return serveDocument(upstream, { ...wanted, path, entry, status, confirmed: confirmedAt(wanted.freshness) });
+}
+
+/** The publisher's own page for it, if there is one that everybody may read. */
+async function serveMissing(upstream: Upstream, wanted: SiteRequest): Promise<void> {
+  const { publication } = wanted.bound.publication;
+  const path = publication.settings.notFound;
+  const entry = path === undefined ? undefined : await publication.document(path, wanted.now());
+  if (path !== undefined && entry && entry.set === undefined) return serve(upstream, wanted, { path, entry }, 404);
+  throw new ReadingError('no-such-document', 'the publisher signed that there is no such document');
+}
+
+function sendRedirect(
+  { bound, door, freshness, response }: SiteRequest,
+  { status, location }: Extract<Resolution, { kind: 'redirect' }>,
+): void {
+  const headers = {
+    location: localRedirect(location, bound.site),
+    'content-length': '0',
+    'cache-control': 'no-cache',
+    via: VIA,
+    [CONFIRMED_HEADER]: confirmedAt(freshness),
+  };
+  response.writeHead(status, documentHeaders(headers, door)).end();
+}
+
+/** Whether somebody is about to read a page, in a window of its own. */
+function isNavigation({ method, headers }: IncomingMessage): boolean {
+  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, accept = '' } = headers;
+  if (method !== 'GET') return false;
+  return mode === undefined ? accept.includes('text/html') : mode === 'navigate' && destination === 'document';
+}
+
+/** What a newer publication could put right: files of the one at hand are gone, or were replaced. */
+function mayBeOutdated(error: unknown): boolean {
+  return error instanceof CodedError && (error.code === 'head-unexpected' || error.code === 'object-missing');
+}
+
+async function hasMovedOn({ publication: keeper }: BoundSite): Promise<boolean> {
+  const before = keeper.publication.state?.snapshot;
+  await keeper.current(true);
+  return keeper.publication.state?.snapshot !== before;
+}
+
+/** For the header field. */
+export function confirmedAt({ confirmed }: Freshness): string {
+  return new Date(confirmed * 1000).toUTCString();
+}

@@ -1,0 +1,43 @@
+/** The page that stands in front of a site, once, when nobody has confirmed its publication for long: what it says is shown all the same. */
+import type { ServerResponse } from 'node:http';
+import type { Freshness } from '../../core/publication/site-publication.ts';
+import { CONFIRMED_HEADER, VIA } from '../answer-fields.ts';
+import { PAGE_HEADERS, renderPage } from './template.ts';
+import { noticeText } from './texts.ts';
+import { ago } from './time-words.ts';
+
+export interface Notice {
+  readonly site: string;
+  /** Path and query of what was asked for: where the way on leads. */
+  readonly target: string;
+  readonly freshness: Freshness;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+/** Not 200: a program that takes it for the document would be wrong. */
+export function sendNotice(response: ServerResponse, { site, target, freshness, now }: Notice): void {
+  const { version, confirmed, freshUntil, shownUntil } = freshness;
+  const html = renderPage({
+    ...noticeText(site, ago(confirmed, now)),
+    action: { text: 'Read on', url: target },
+    facts: [
+      ['Publication', String(version)],
+      ['Last confirmed', isoTime(confirmed)],
+      ['To be confirmed by', isoTime(freshUntil)],
+      ['Shown until', isoTime(shownUntil)],
+    ],
+  });
+  response.writeHead(503, {
+    ...PAGE_HEADERS,
+    'content-length': String(Buffer.byteLength(html)),
+    'wispr-notice': 'stale',
+    via: VIA,
+    [CONFIRMED_HEADER]: new Date(confirmed * 1000).toUTCString(),
+  });
+  response.end(html);
+}
+
+function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}

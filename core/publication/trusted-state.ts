@@ -1,0 +1,133 @@
+/**
+ * What a client keeps over a restart: the newest metadata that were verified, under the names of their roles, for what may not go back; and
+ * the last complete state, under names of its own, because the newest may be of a publication that has not arrived whole.
+ */
+import { PublicationError } from './errors.ts';
+import type { MetaFile, RootMetadata, SnapshotMetadata, TargetsMetadata, TimestampMetadata } from './metadata.ts';
+import { type MetadataStore, missing } from './sources.ts';
+import {
+  type VerifyOptions,
+  verifyOwnSnapshot,
+  verifyOwnTimestamp,
+  verifySnapshot,
+  verifyTargets,
+} from './verify-roles.ts';
+
+/** One complete state of a site. */
+export interface TrustedState {
+  readonly root: RootMetadata;
+  readonly timestamp: TimestampMetadata;
+  readonly snapshot: SnapshotMetadata;
+  readonly targets: TargetsMetadata;
+}
+
+/** A role's metadata, and the bytes they were read from. */
+export interface Verified<Role> {
+  readonly role: Role;
+  readonly bytes: Uint8Array;
+}
+
+/** What was verified last of each role. The files of a state are left out where they are those of the state before. */
+export interface StateFiles {
+  readonly timestamp: Verified<TimestampMetadata>;
+  readonly snapshot: Uint8Array | undefined;
+  readonly targets: Uint8Array | undefined;
+}
+
+interface Kept {
+  readonly timestamp: Verified<TimestampMetadata> | undefined;
+  readonly snapshot: SnapshotMetadata | undefined;
+  readonly state: TrustedState | undefined;
+}
+
+type Options = VerifyOptions & { readonly store: MetadataStore };
+type Names = Readonly<Record<'timestamp' | 'snapshot' | 'targets', string>>;
+
+const NEWEST: Names = { timestamp: 'timestamp', snapshot: 'snapshot', targets: 'targets' };
+const IN_USE: Names = { timestamp: 'wispr:timestamp', snapshot: 'wispr:snapshot', targets: 'wispr:targets' };
+
+/** What a store has under a name, if it verifies; otherwise it is as if it were not there. */
+export async function readKept<Role>(
+  store: MetadataStore,
+  name: string,
+  verify: (bytes: Uint8Array) => Role | Promise<Role>,
+): Promise<Verified<Role> | undefined> {
+  const bytes = await store.read(name);
+  if (bytes === undefined) return undefined;
+  try {
+    return { role: await verify(bytes), bytes };
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
+}
+
+/** What a store has that the keys of this root have signed. */
+export async function loadKept(root: RootMetadata, options: Options): Promise<Kept> {
+  const { store } = options;
+  const state = (await loadState(IN_USE, root, options))?.state ?? (await recoverState(root, options));
+  const timestamp = await readKept(store, NEWEST.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
+  const snapshot = await readKept(store, NEWEST.snapshot, (bytes) => verifyOwnSnapshot(bytes, root, options));
+  return { timestamp, snapshot: snapshot?.role, state };
+}
+
+/** 5.3.11: after a change of keys, older versions are believed again. */
+export async function forgetNewest(store: MetadataStore): Promise<void> {
+  const nothing = new Uint8Array(0);
+  for (const name of [NEWEST.timestamp, NEWEST.snapshot]) {
+    if (((await store.read(name))?.length ?? 0) > 0) await store.write(name, nothing);
+  }
+}
+
+/** Makes a state the one that a new start finds. The timestamp is last: until then what it names is not there, and {@link loadKept} goes on. */
+export async function keepState(store: MetadataStore, { timestamp, snapshot, targets }: StateFiles): Promise<void> {
+  if (snapshot) await store.write(IN_USE.snapshot, snapshot);
+  if (targets) await store.write(IN_USE.targets, targets);
+  await store.write(IN_USE.timestamp, timestamp.bytes);
+}
+
+/** 5.6.2 to 5.6.4 for the top role. */
+export async function verifyTopTargets(
+  bytes: Uint8Array,
+  root: RootMetadata,
+  snapshot: SnapshotMetadata,
+  options: VerifyOptions,
+): Promise<TargetsMetadata> {
+  const keys = { roleKeys: root.roles.targets, keys: root.keys };
+  return verifyTargets(bytes, 'targets', keys, targetsFile(snapshot), options);
+}
+
+/** How a snapshot names the top role `targets`. */
+export function targetsFile(snapshot: SnapshotMetadata): MetaFile {
+  const file = snapshot.roles.get('targets');
+  if (file === undefined) throw missing('targets');
+  return file;
+}
+
+/** Where a write of the state in use was interrupted, the newest files are complete: they were written before. */
+async function recoverState(root: RootMetadata, options: Options): Promise<TrustedState | undefined> {
+  const newest = await loadState(NEWEST, root, options);
+  if (newest) await keepState(options.store, newest.files);
+  return newest?.state;
+}
+
+async function loadState(
+  names: Names,
+  root: RootMetadata,
+  options: Options,
+): Promise<{ readonly state: TrustedState; readonly files: StateFiles } | undefined> {
+  const { store } = options;
+  const timestamp = await readKept(store, names.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
+  if (timestamp === undefined) return undefined;
+  const expected = timestamp.role.snapshot;
+  const snapshot = await readKept(store, names.snapshot, (bytes) => verifySnapshot(bytes, root, expected, options));
+  if (snapshot === undefined) return undefined;
+  const targets = await readKept(store, names.targets, (bytes) =>
+    verifyTopTargets(bytes, root, snapshot.role, options),
+  );
+  if (targets === undefined) return undefined;
+  return {
+    state: { root, timestamp: timestamp.role, snapshot: snapshot.role, targets: targets.role },
+    files: { timestamp, snapshot: snapshot.bytes, targets: targets.bytes },
+  };
+}

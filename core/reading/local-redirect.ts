@@ -1,0 +1,12 @@
+/**
+ * Where a signed redirect leads from a reader's door: to the same site by a path, whose host and port are the door's; an address of the site
+ * itself over HTTPS would lead past the checks.
+ *
+ * @param destination - as the site settings have it
+ */
+export function localRedirect(destination: string, site: string): string {
+  if (destination.startsWith('/')) return destination;
+  const { hostname, port, pathname, search, hash } = new URL(destination);
+  if (hostname !== site || port !== '') return destination;
+  return pathname.replace(/^\/+/, '/') + search + hash; // two slashes at the beginning would be another host
+}

@@ -1,0 +1,29 @@
+/** How the API answers: bytes as they are, or `{"error":"code"}` and nothing more. */
+import express, { type RequestHandler, type Response } from 'express';
+
+export const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};
+
+export const refuseTooMany: RequestHandler = (_request, response) => sendError(response, 429, 'too-many-requests');
+
+/** Takes the body as it is, whatever its type claims; a compressed one is refused. */
+export function body(limit: number): RequestHandler {
+  return express.raw({ type: () => true, limit, inflate: false });
+}
+
+export function bytesOf(received: unknown): Uint8Array {
+  return received instanceof Uint8Array ? received : new Uint8Array(0);
+}
+
+export function send(response: Response, type: string, bytes: Uint8Array): void {
+  // Not `set`, which adds a charset.
+  response.setHeader('Content-Type', type);
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
+}
+
+export function sendError(response: Response, status: number, error: string): void {
+  response.status(status).set('Cache-Control', 'no-store').json({ error });
+}

@@ -1,0 +1,95 @@
+/** What an operator wants to be woken up for, for Prometheus. No names of people, no paths of documents, no ids. */
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { KeyServerState } from '../state.ts';
+import { all } from '../storage/database.ts';
+import type { PushTarget } from '../timestamp/push-target.ts';
+import { isWithdrawn, readPublication, readRoots, verifyRoots } from '../timestamp/state.ts';
+
+export interface Metrics {
+  /** Counts an answer. */
+  readonly count: (door: string, route: string, status: number) => void;
+  readonly contentType: string;
+  /** All metrics in Prometheus's text format. */
+  readonly text: () => Promise<string>;
+}
+
+export function createMetrics(state: KeyServerState, targets: readonly PushTarget[]): Metrics {
+  const registry = new Registry();
+  const requests = new Counter({
+    name: 'wispr_http_requests_total',
+    help: 'Answers by door, route and status.',
+    labelNames: ['door', 'route', 'status'],
+    registers: [registry],
+  });
+  addPublicationGauges(registry, state);
+  addPushGauges(registry, state, targets);
+  return {
+    count: (door, route, status) => requests.inc({ door, route, status: String(status) }),
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+  };
+}
+
+function addPublicationGauges(registry: Registry, { database, now }: KeyServerState): void {
+  const publication = (
+    name: string,
+    help: string,
+    value: (known: NonNullable<ReturnType<typeof readPublication>>) => number,
+  ) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        const known = readPublication(database);
+        if (known) this.set(value(known));
+        else this.remove();
+      },
+    });
+  publication('wispr_publication_version', 'Version of the publication.', ({ snapshot }) => snapshot);
+  publication('wispr_publication_withdrawn', '1 if the publication is withdrawn.', (known) =>
+    Number(isWithdrawn(known)),
+  );
+  publication('wispr_timestamp_age_seconds', 'Since the timestamp was signed.', ({ version }) => now() - version);
+  new Gauge({
+    name: 'wispr_role_expiry_seconds',
+    help: 'Until the metadata of a role expire; below zero where they have.',
+    labelNames: ['role'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [role, expires] of expiriesOf(database)) this.set({ role }, expires - now());
+    },
+  });
+}
+
+/** By role, in seconds since 1970. What the publisher told of comes first: root and timestamp are known here. */
+function expiriesOf(database: KeyServerState['database']): Map<string, number> {
+  const known = readPublication(database);
+  const roots = readRoots(database);
+  const expiries = new Map(known?.expiries.map(({ role, expires }) => [role, expires]));
+  if (known) expiries.set('timestamp', known.expires);
+  if (known && roots) expiries.set('root', verifyRoots(roots).expires);
+  return expiries;
+}
+
+function addPushGauges(registry: Registry, { database }: KeyServerState, targets: readonly PushTarget[]): void {
+  const gauge = (column: 'succeeded' | 'failed', help: string) =>
+    new Gauge({
+      name: `wispr_push_${column}_timestamp_seconds`,
+      help,
+      labelNames: ['target'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        const rows = all<{ target: string; time: number }>(
+          database,
+          `SELECT target, ${column} AS time FROM pushes WHERE ${column} IS NOT NULL`,
+        );
+        const times = new Map(rows.map(({ target, time }) => [target, time]));
+        for (const [index, { name }] of targets.entries()) this.set({ target: index + 1 }, times.get(name) ?? 0);
+      },
+    });
+  gauge('succeeded', 'When the timestamp was last put at a target, by its place in "push"; 0: never.');
+  gauge('failed', 'When that last failed; 0: never.');
+}

@@ -1,0 +1,123 @@
+/** Takes timestamps from the publisher, and those that lie where timestamps are pushed to. Nothing goes back. */
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { type HandOver, parseHandOver } from '../../core/publication/hand-over.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { isoTime, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { KeyServerError } from '../errors.ts';
+import type { KeyServerState } from '../state.ts';
+import {
+  type Publication,
+  publicationAfter,
+  readPublication,
+  readRoots,
+  STRICT,
+  storePublication,
+  storeRoots,
+  verifyRoots,
+} from './state.ts';
+
+export interface Accepted {
+  readonly outcome: 'accepted' | 'unchanged';
+  /** Version of the publication, and of its timestamp. */
+  readonly publication: number;
+  readonly timestamp: number;
+}
+
+/**
+ * Takes what the publisher tells of a new publication.
+ *
+ * @throws PublicationError of the metadata; KeyServerError `no-provider`. Nothing was changed then.
+ */
+export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Array): Accepted {
+  const message = parseHandOver(bytes);
+  return inTransaction(database, () => {
+    const roots = readRoots(database);
+    if (!roots) throw new KeyServerError('no-provider', 'no key bundle with a root has been imported yet');
+    const [firstRoot, ...later] = roots;
+    if (message.roots.length < later.length)
+      throw new PublicationError('metadata-rollback', `root ${later.length + 1} was seen before`);
+    const known = verifyRoots(roots);
+    const root = verifyRoots([firstRoot as Uint8Array, ...message.roots]);
+    const timestamp = verify(message.timestamp, root, known, readPublication(database), now());
+    return store(message, timestamp);
+  });
+
+  function store(message: HandOver, timestamp: TimestampMetadata | undefined): Accepted {
+    const before = readPublication(database);
+    storeRoots(database, message.roots);
+    const { expiries } = message;
+    if (timestamp) storePublication(database, publicationAfter(message.timestamp, timestamp, { ...before, expiries }));
+    else if (before) storePublication(database, { ...before, expiries });
+    const { snapshot, version } = readPublication(database) as Publication;
+    return { outcome: timestamp ? 'accepted' : 'unchanged', publication: snapshot, timestamp: version };
+  }
+}
+
+/**
+ * Takes a timestamp that was found where they are pushed to, if it is good and newer than the one that is known: the publisher, or a cron job,
+ * signs too. Whatever else lies there is passed over; it is about to be replaced.
+ *
+ * @returns whether it was taken
+ * @throws PublicationError where it is good, cannot be taken, and nothing of ours may take its place: `clock-behind`, if it comes from the
+ * future; `metadata-rollback`, if it names a higher publication and has no higher version, which its publisher is told at the hand-over
+ */
+export function adoptTimestamp({ database, now }: KeyServerState, bytes: Uint8Array): boolean {
+  return inTransaction(database, () => {
+    const roots = readRoots(database);
+    const before = readPublication(database);
+    if (!roots || !before) return false; // nothing is signed for a publisher who has not handed over
+    const found = ifGood(bytes, verifyRoots(roots));
+    if (!found) return false;
+    checkClock(found, now());
+    if (found.version <= before.version && found.snapshot.version > before.snapshot)
+      throw new PublicationError('metadata-rollback', 'a higher publication lies there, under an older timestamp');
+    const newer = found.version > before.version && found.snapshot.version >= before.snapshot && now() <= found.expires;
+    if (newer) storePublication(database, publicationAfter(bytes, found, before));
+    return newer;
+  });
+}
+
+/** 5.3.11, 5.4.2, 5.4.3, P7, P8. `undefined`: it is the very timestamp that is known already. */
+function verify(
+  bytes: Uint8Array,
+  root: RootMetadata,
+  knownRoot: RootMetadata,
+  before: Publication | undefined,
+  now: number,
+): TimestampMetadata | undefined {
+  // Where the root has new timestamp keys, what the old ones signed is forgotten, and versions begin anew (5.3.11).
+  const previous = before && ifGood(before.timestamp, root);
+  const timestamp = verifyTimestamp(bytes, root, previous, STRICT);
+  if (timestamp === undefined) {
+    if (before && equalBytes(bytes, before.timestamp)) return undefined;
+    throw new PublicationError('metadata-rollback', `another timestamp has the version ${previous?.version}`);
+  }
+  // With new snapshot keys readers forget the old snapshots too; otherwise they refuse to go back, whatever the timestamp's key.
+  const sameKeys = root.roles.snapshot.keyids.some((keyid) => knownRoot.roles.snapshot.keyids.includes(keyid));
+  if (before && sameKeys && timestamp.snapshot.version < before.snapshot)
+    throw new PublicationError('metadata-rollback', `publication ${before.snapshot} was seen before`);
+  checkClock(timestamp, now);
+  if (now <= timestamp.expires) return timestamp;
+  throw new PublicationError('publication-expired', `the timestamp expired at ${isoTime(timestamp.expires)}`);
+}
+
+function checkClock({ version }: TimestampMetadata, now: number): void {
+  if (version <= now + PUBLICATION_LIMITS.clockTolerance) return;
+  throw new PublicationError(
+    'clock-behind',
+    `this machine's clock says ${isoTime(now)}, and the timestamp was signed at ${isoTime(version)}`,
+  );
+}
+
+/** A timestamp by itself, if the root's keys have signed it. */
+function ifGood(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+  try {
+    return verifyTimestamp(bytes, root, undefined, STRICT);
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
+}

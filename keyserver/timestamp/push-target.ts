@@ -1,0 +1,62 @@
+/** Where a key server puts the timestamp besides answering readers itself: directories and buckets that content hosts serve. */
+import { stat } from 'node:fs/promises';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { DirectoryTarget } from '../../node-support/storage/directory.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+
+const PATH = METADATA_PATH + TIMESTAMP_FILE;
+
+/** What lies at a target. */
+export interface Found {
+  /** `undefined` if there is nothing, or what is too long for a timestamp. */
+  readonly bytes: Uint8Array | undefined;
+  /** By which the target knows whether it was changed meanwhile; `null` where there is nothing. */
+  readonly tag: string | null;
+}
+
+export class PushTarget {
+  readonly #target: Target;
+
+  private constructor(target: Target) {
+    this.#target = target;
+  }
+
+  /**
+   * @param text - a directory, or `s3://bucket/prefix`
+   * @throws StorageError `target-invalid`
+   */
+  static async open(text: string): Promise<PushTarget> {
+    return new PushTarget(await openTarget(text));
+  }
+
+  /** For people; holds no secret. */
+  get name(): string {
+    return this.#target.name;
+  }
+
+  /** @throws StorageError */
+  async read(): Promise<Found> {
+    const file = await this.#target.head(PATH);
+    if (!file) return { bytes: undefined, tag: null };
+    if (file.length > PUBLICATION_LIMITS.timestampLength) return { bytes: undefined, tag: file.tag };
+    return { bytes: await this.#target.get(PATH, PUBLICATION_LIMITS.timestampLength), tag: file.tag };
+  }
+
+  /**
+   * Puts a timestamp in the place of what was found, whole or not at all.
+   *
+   * @throws StorageError, `target-changed` where something else lies there by now; the system's own where a directory is not there
+   */
+  async write(bytes: Uint8Array, { tag }: Found): Promise<void> {
+    // A site that is not there may be a file system that is not mounted: it is not made here.
+    if (this.#target instanceof DirectoryTarget) await stat(this.#target.name);
+    const options = { contentType: 'application/json', cacheControl: 'public, max-age=60', replacing: tag };
+    await this.#target.put(PATH, bytes, options);
+  }
+
+  close(): void {
+    this.#target.close();
+  }
+}

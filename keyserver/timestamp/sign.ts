@@ -1,0 +1,93 @@
+/** Signs the timestamp again: the same publication, confirmed for some more time. */
+import type { KeyPair } from '#primitives';
+import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { isoTime, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { KeyServerError } from '../errors.ts';
+import type { KeyServerState } from '../state.ts';
+import { readTimestampKey } from './key.ts';
+import {
+  isWithdrawn,
+  type Publication,
+  publicationAfter,
+  readPublication,
+  readRoots,
+  STRICT,
+  storePublication,
+  verifyRoots,
+} from './state.ts';
+
+/**
+ * How an attempt ended. `nothing`: no publication was handed over. `not-ours`: the publisher keeps the key. `withdrawn`: not confirmed until
+ * there is a higher version. `overtaken`: something newer came in between, and stays.
+ */
+export type SignOutcome = 'nothing' | 'not-ours' | 'withdrawn' | 'overtaken' | 'signed';
+
+/**
+ * Signs a new timestamp for the publication that is known, and stores it. What is known was verified when it came, and is verified again here:
+ * nobody's database is a reason to sign something.
+ *
+ * @param freshSeconds - how long the new one is good for
+ * @throws KeyServerError `timestamp-key-foreign`, `clock-back`, `row-unreadable`; PublicationError. Nothing was changed then.
+ */
+export async function signAgain(state: KeyServerState, freshSeconds: number): Promise<SignOutcome> {
+  const { database, now } = state;
+  const roots = readRoots(database);
+  const known = readPublication(database);
+  if (!roots || !known) return 'nothing';
+  if (isWithdrawn(known)) return 'withdrawn';
+  const pair = await readTimestampKey(state);
+  if (!pair) return 'not-ours';
+  const root = verifyRoots(roots);
+  const signer = await signerOf(pair, root);
+  const current = verifyTimestamp(known.timestamp, root, undefined, STRICT) as TimestampMetadata;
+  const time = now();
+  checkClock(current, time);
+  const bytes = encode(current, known, signer, time, freshSeconds);
+  const timestamp = verifyTimestamp(bytes, root, current, STRICT) as TimestampMetadata;
+  return inTransaction(database, () => {
+    const unchanged = readPublication(database)?.version === known.version;
+    if (unchanged) storePublication(database, publicationAfter(bytes, timestamp, known));
+    return unchanged ? 'signed' : 'overtaken';
+  });
+}
+
+/** Fails closed: a key that the publisher's root does not name, or that cannot sign alone, signs nothing. */
+async function signerOf(pair: KeyPair, { roles, keys }: RootMetadata): Promise<RoleSigner> {
+  const signer = await roleSigner(pair);
+  const { keyids, threshold } = roles.timestamp;
+  if (threshold === 1 && keyids.includes(signer.keyid) && keys.has(signer.keyid)) return signer;
+  throw new KeyServerError(
+    'timestamp-key-foreign',
+    threshold === 1
+      ? "the timestamp key that the publisher handed over is not one of its root's"
+      : `the root asks for ${threshold} signatures on a timestamp, and one key is here`,
+    { hint: 'let the publisher hand over a new bundle, and publish again' },
+  );
+}
+
+/** The version of a timestamp is the time at which it was signed. */
+function checkClock({ version }: TimestampMetadata, now: number): void {
+  if (now >= version - PUBLICATION_LIMITS.clockTolerance) return;
+  throw new KeyServerError(
+    'clock-back',
+    `this machine's clock says ${isoTime(now)}, and the last timestamp was signed at ${isoTime(version)}`,
+    { hint: 'set the clock of this machine; nothing is signed until it is right' },
+  );
+}
+
+function encode(
+  { version, snapshot }: TimestampMetadata,
+  { withdrawn }: Publication,
+  signer: RoleSigner,
+  now: number,
+  freshSeconds: number,
+): Uint8Array {
+  const about = { version: timestampVersion(now, version), expires: now + freshSeconds };
+  const { length, sha256 } = snapshot; // both are there: STRICT
+  const facts = { version: snapshot.version, length: length as number, sha256: sha256 as string };
+  return signMetadata(timestampMetadata(about, facts, withdrawn), [signer]);
+}

@@ -1,0 +1,106 @@
+/** What the key server knows of its publisher's publication: roots, the timestamp that counts, and withdrawals. */
+import type { RoleExpiry } from '../../core/publication/hand-over.ts';
+import { verifyEd25519 } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { type VerifyOptions, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
+import { all, type Database, first, run } from '../storage/database.ts';
+
+/** As a reader of a bound site checks. */
+export const STRICT: VerifyOptions = { verify: verifyEd25519, strict: true };
+
+export interface Publication {
+  /** `timestamp.json`, byte for byte. */
+  readonly timestamp: Uint8Array;
+  /** Version of the timestamp: when it was signed, in seconds since 1970. */
+  readonly version: number;
+  /** Version of the publication. */
+  readonly snapshot: number;
+  /** Of the timestamp, in seconds since 1970. */
+  readonly expires: number;
+  /** Every version of a publication that was ever withdrawn, ascending; the last ones, if there are too many. */
+  readonly withdrawn: readonly number[];
+  readonly expiries: readonly RoleExpiry[];
+}
+
+interface PublicationRow {
+  readonly timestamp: Uint8Array;
+  readonly version: number;
+  readonly snapshot: number;
+  readonly expires: number;
+  readonly withdrawn: string;
+  readonly expiries: string;
+}
+
+export function readPublication(database: Database): Publication | undefined {
+  const sql = 'SELECT timestamp, version, snapshot, expires, withdrawn, expiries FROM publication';
+  const row = first<PublicationRow>(database, sql);
+  return row && { ...row, withdrawn: JSON.parse(row.withdrawn), expiries: JSON.parse(row.expiries) };
+}
+
+/** The timestamp alone, for readers. */
+export function readTimestamp(database: Database): Uint8Array | undefined {
+  return first<{ timestamp: Uint8Array }>(database, 'SELECT timestamp FROM publication')?.timestamp;
+}
+
+/** Whether the publication that the timestamp names is withdrawn. */
+export function isWithdrawn({ snapshot, withdrawn }: Publication): boolean {
+  return withdrawn.includes(snapshot);
+}
+
+export function storePublication(database: Database, publication: Publication): void {
+  const { timestamp, version, snapshot, expires, withdrawn, expiries } = publication;
+  const columns = 'id, timestamp, version, snapshot, expires, withdrawn, expiries';
+  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?)`;
+  const texts = [JSON.stringify(withdrawn), JSON.stringify(expiries)] as const;
+  run(database, sql, timestamp, version, snapshot, expires, ...texts);
+}
+
+/** The publication after a timestamp that was verified. Withdrawals stay, as they do with readers. */
+export function publicationAfter(
+  bytes: Uint8Array,
+  timestamp: TimestampMetadata,
+  { withdrawn = [], expiries = [] }: Partial<Publication> = {},
+): Publication {
+  const all = new Set([...withdrawn, ...timestamp.withdrawn]);
+  return {
+    timestamp: bytes,
+    version: timestamp.version,
+    snapshot: timestamp.snapshot.version,
+    expires: timestamp.expires,
+    withdrawn: [...all].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn),
+    expiries,
+  };
+}
+
+/** All roots, the first one first; `undefined` before a bundle brought it. */
+export function readRoots(database: Database): Uint8Array[] | undefined {
+  const provider = first<{ first_root: Uint8Array | null }>(database, 'SELECT first_root FROM provider');
+  if (!provider?.first_root) return undefined;
+  const later = all<{ metadata: Uint8Array }>(database, 'SELECT metadata FROM roots ORDER BY version');
+  return [provider.first_root, ...later.map(({ metadata }) => metadata)];
+}
+
+/** One root, for readers. */
+export function readRoot(database: Database, version: number): Uint8Array | undefined {
+  if (version === 1) return readRoots(database)?.[0];
+  return first<{ metadata: Uint8Array }>(database, 'SELECT metadata FROM roots WHERE version = ?', version)?.metadata;
+}
+
+/** Replaces the roots after the first. */
+export function storeRoots(database: Database, later: readonly Uint8Array[]): void {
+  run(database, 'DELETE FROM roots');
+  for (const [index, metadata] of later.entries())
+    run(database, 'INSERT INTO roots (version, metadata) VALUES (?, ?)', index + 2, metadata);
+}
+
+/**
+ * Follows a chain of roots from the one that a bundle brought, whose hash is the publisher's pinned identity (5.3).
+ *
+ * @throws PublicationError
+ */
+export function verifyRoots([firstRoot, ...later]: readonly Uint8Array[]): RootMetadata {
+  let root = verifyFirstRoot(firstRoot ?? new Uint8Array(0), STRICT);
+  for (const bytes of later) root = verifyNextRoot(bytes, root, STRICT);
+  return root;
+}

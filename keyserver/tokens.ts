@@ -1,0 +1,99 @@
+/** Tokens for publishing from afar: they allow to hand over bundles and timestamps, which are signed besides, and nothing else. */
+import { timingSafeEqual } from 'node:crypto';
+import { randomBytes } from '#primitives';
+import { toBase64url } from '../core/encoding/base64url.ts';
+import { inTransaction } from '../node-support/sqlite.ts';
+import { digest } from './digest.ts';
+import { KeyServerError } from './errors.ts';
+import type { KeyServerState } from './state.ts';
+import { all, run } from './storage/database.ts';
+
+/** So that a token is recognised where it does not belong. */
+const PREFIX = 'wispr-publish-';
+const NAME = /^[\w.-]{1,64}$/;
+const DAY = 86_400;
+const MAXIMUM_DAYS = 3650;
+/** Seconds between two notes of when a token was last used. */
+const LAST_USED_INTERVAL = 60;
+
+export interface TokenOverview {
+  readonly name: string;
+  /** Seconds since 1970, as are the others. */
+  readonly created: number;
+  readonly expires: number;
+  readonly lastUsed: number | null;
+}
+
+export interface CreatedToken {
+  readonly name: string;
+  readonly expires: number;
+  /** Shown once; only its digest is kept. */
+  readonly token: string;
+}
+
+/**
+ * Makes a token.
+ *
+ * @throws KeyServerError `token-name` if there is one of this name that has not expired, or it can be no name; `validity`
+ */
+export function createToken({ database, now }: KeyServerState, name: string, days: number): CreatedToken {
+  if (!NAME.test(name)) throw nameRefused(`"${name}" cannot be the name of a token`, 'letters, digits, "-", "_", "."');
+  if (!Number.isInteger(days) || days < 1 || days > MAXIMUM_DAYS) {
+    const message = `a token is good for 1 to ${MAXIMUM_DAYS} whole days`;
+    throw new KeyServerError('validity', message, { typed: true });
+  }
+  const token = PREFIX + toBase64url(randomBytes(32));
+  const expires = now() + days * DAY;
+  inTransaction(database, () => {
+    run(database, 'DELETE FROM tokens WHERE name = ? AND expires < ?', name, now());
+    const sql =
+      'INSERT INTO tokens (name, token_hash, created, expires) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING';
+    if (run(database, sql, name, digestOf(token), now(), expires).changes === 0)
+      throw nameRefused(
+        `there is a token "${name}" already`,
+        `another --name, or "wispr admin token --revoke ${name}"`,
+      );
+  });
+  return { name, expires, token };
+}
+
+/** All tokens, without what they are. */
+export function listTokens({ database }: KeyServerState): TokenOverview[] {
+  return all(database, 'SELECT name, created, expires, last_used AS lastUsed FROM tokens ORDER BY name');
+}
+
+/** Refuses a token from the next request on. @throws KeyServerError `token-unknown` */
+export function revokeToken({ database }: KeyServerState, name: string): void {
+  if (run(database, 'DELETE FROM tokens WHERE name = ?', name).changes > 0) return;
+  throw new KeyServerError('token-unknown', `there is no token "${name}"`, { hint: '"wispr admin token --list"' });
+}
+
+/**
+ * Checks what stands in the header `Authorization`. All digests are compared, each in constant time.
+ *
+ * @returns the token's name
+ * @throws KeyServerError `token-refused`, whatever is wrong with it
+ */
+export function checkToken({ database, now }: KeyServerState, authorization: string | undefined): string {
+  const [, given = ''] = /^Bearer (\S{1,128})$/i.exec(authorization ?? '') ?? [];
+  const hash = digestOf(given);
+  let found: { readonly id: number; readonly name: string; readonly last_used: number | null } | undefined;
+  const rows = all<{ id: number; name: string; token_hash: Uint8Array; last_used: number | null }>(
+    database,
+    'SELECT id, name, token_hash, last_used FROM tokens WHERE expires >= ?',
+    now(),
+  );
+  for (const row of rows) if (timingSafeEqual(row.token_hash, hash)) found = row;
+  if (!found) throw new KeyServerError('token-refused', 'no such token, or it has expired');
+  if (now() - (found.last_used ?? 0) > LAST_USED_INTERVAL)
+    run(database, 'UPDATE tokens SET last_used = ? WHERE id = ?', now(), found.id);
+  return found.name;
+}
+
+function digestOf(token: string): Uint8Array {
+  return digest('publishing token', token);
+}
+
+function nameRefused(message: string, hint: string): KeyServerError {
+  return new KeyServerError('token-name', message, { typed: true, hint });
+}

@@ -1,0 +1,184 @@
+/**
+ * Keeps the publication of one site current. What is at hand and good is used at once, and looked after beside the reading; a request waits
+ * only where nothing at hand may be shown, or where it is no longer fresh, and then not for long.
+ */
+
+import type { MetadataStore } from '../../core/publication/client.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { type Freshness, SitePublication } from '../../core/publication/site-publication.ts';
+import type { HostedSource } from './hosted-source.ts';
+
+/** All in milliseconds. */
+export interface KeeperTimes {
+  /** Between two looks for a newer publication, while the one at hand is good; and between the longest, where they fail. */
+  readonly checkInterval: number;
+  readonly checkIntervalMaximum: number;
+  /** The same where nothing at hand may be shown, and where the reader asks for a reload. */
+  readonly checkIntervalUrgent: number;
+  /** How long a request waits for a newer publication while one is at hand that is merely no longer fresh. */
+  readonly staleWait: number;
+  /** One look for newer files, all of them together. */
+  readonly checkTimeout: number;
+}
+
+export interface KeeperOptions {
+  readonly rootId: string;
+  readonly source: Pick<HostedSource, keyof HostedSource>;
+  readonly store: MetadataStore;
+  readonly times: KeeperTimes;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  /** What else follows from a publication; called after every look that found one. */
+  readonly follow: (publication: SitePublication) => Promise<void>;
+}
+
+/** How a site's publication is, for the Reader's own page. */
+export type PublicationStatus =
+  | { readonly kind: 'current' | 'stale'; readonly version: number; readonly confirmed: number }
+  /** Nothing is shown, or nothing was read yet. */
+  | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'unread' };
+
+export class PublicationKeeper {
+  readonly publication: SitePublication;
+  readonly #options: KeeperOptions;
+  #loaded = false;
+  #checking: Promise<void> | undefined;
+  /** Of the last look, by `performance.now`. */
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #failure: unknown;
+  /** The descriptor of the publication that the rest of the reader goes by. */
+  #followed: string | undefined;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    const { rootId, source, store } = options;
+    this.publication = new SitePublication({ rootId, source, store });
+  }
+
+  /**
+   * How fresh the publication is that is to be used now.
+   *
+   * @param reload - whether the reader asks for what is newest
+   * @throws PublicationError and whatever a look for it met, where there is none that may be used
+   */
+  current(reload = false): Freshness | Promise<Freshness> {
+    const freshness = this.#loaded && !reload ? this.#usable() : undefined;
+    if (freshness === undefined || freshness.stale || this.#isMoving) return this.#waitForCurrent(reload);
+    if (this.#isDue(this.#interval)) this.check().catch(() => undefined);
+    return freshness;
+  }
+
+  /** Looks for a newer publication now; one look at a time. */
+  check(): Promise<void> {
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
+      this.#checkedAt = performance.now();
+    });
+    return this.#checking;
+  }
+
+  /** A look that begins only now: one that is under way may have begun before what is looked for. */
+  async checkAnew(): Promise<void> {
+    await this.#checking?.catch(() => undefined);
+    return this.check();
+  }
+
+  async status(): Promise<PublicationStatus> {
+    try {
+      await this.#load();
+      if (this.publication.state === undefined) return { kind: 'unread' };
+      const { stale, version, confirmed } = this.publication.freshness(this.#options.now());
+      return { kind: stale ? 'stale' : 'current', version, confirmed };
+    } catch (error) {
+      return error instanceof PublicationError ? { kind: 'refused', code: error.code } : { kind: 'unread' };
+    }
+  }
+
+  /** Between the two steps of a change, the state and what follows from it do not belong together. */
+  get #isMoving(): boolean {
+    return this.#checking !== undefined && this.#followed !== this.publication.descriptorHash();
+  }
+
+  #usable(): Freshness | undefined {
+    try {
+      return this.publication.freshness(this.#options.now());
+    } catch (error) {
+      if (error instanceof PublicationError) return undefined;
+      throw error;
+    }
+  }
+
+  async #waitForCurrent(reload: boolean): Promise<Freshness> {
+    await this.#load();
+    const { checkIntervalUrgent, staleWait } = this.#options.times;
+    const freshness = this.#usable();
+    if (freshness === undefined) await this.#checkUnlessJustDone();
+    else if (this.#isMoving || this.#isDue(reload ? checkIntervalUrgent : this.#interval))
+      await atMost(staleWait, this.check());
+    if (this.publication.state === undefined && this.#failure !== undefined) throw this.#failure;
+    return this.publication.freshness(this.#options.now());
+  }
+
+  /** What it met is kept; whether it matters depends on what is at hand. */
+  async #checkUnlessJustDone(): Promise<void> {
+    if (this.#checking || this.#isDue(this.#options.times.checkIntervalUrgent))
+      await this.check().catch(() => undefined);
+  }
+
+  async #load(): Promise<void> {
+    if (this.#loaded) return;
+    await this.publication.load();
+    this.#followed = this.publication.descriptorHash();
+    this.#loaded = true;
+  }
+
+  async #check(): Promise<void> {
+    const { source, now, follow, times } = this.#options;
+    try {
+      await source.within(times.checkTimeout, async () => {
+        await this.#refresh(now);
+        await follow(this.publication);
+      });
+      this.#followed = this.publication.descriptorHash();
+      this.#failures = 0;
+      this.#failure = undefined;
+    } catch (error) {
+      this.#failures++;
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  /** Metadata that are no good may be the first content host's fault alone: then the others are asked first, one after the other. */
+  async #refresh(now: () => number): Promise<void> {
+    for (let turn = 1; ; turn++) {
+      try {
+        return await this.publication.refresh(now());
+      } catch (error) {
+        if (!(error instanceof PublicationError) || !this.#options.source.passOver(turn)) throw error;
+      }
+    }
+  }
+
+  /** Until the next look: longer, the more of them have failed. */
+  get #interval(): number {
+    const { checkInterval, checkIntervalMaximum } = this.#options.times;
+    return Math.min(checkIntervalMaximum, checkInterval * 2 ** Math.min(this.#failures, 10));
+  }
+
+  #isDue(interval: number): boolean {
+    return performance.now() - this.#checkedAt >= interval;
+  }
+}
+
+/** Waits for the work, but not for ever; how it ends is no concern here. */
+async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work.catch(() => undefined), patience]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,132 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readConfig } from '../../keyserver/config.ts';
+import { configTemplate } from '../../keyserver/config-template.ts';
+import { HOUR, PublicationRig } from '../support/publication-rig.ts';
+
+let the: PublicationRig;
+beforeEach(async () => {
+  the = await PublicationRig.start({ metrics: { listen: { host: '127.0.0.1', port: 0 } } });
+});
+afterEach(() => the.close());
+
+/** By name and labels, as they stand in the text. */
+async function metrics(): Promise<Map<string, number>> {
+  const response = await fetch(the.rig.server.metricsUrl ?? '');
+  expect(response.headers.get('content-type')).toContain('text/plain');
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
+}
+
+it('say when every role expires, how old the timestamp is, and what became of the pushes', async () => {
+  const before = await metrics();
+  expect([...before.keys()].filter((name) => /role|timestamp_age|publication/.test(name))).toEqual([]);
+  expect(before.get('wispr_push_succeeded_timestamp_seconds{target="1"}')).toBe(0);
+  await the.publish({ publication: 7 });
+  the.rig.passTime(100);
+  const after = await metrics();
+  expect(after.get('wispr_publication_version')).toBe(7);
+  expect(after.get('wispr_publication_withdrawn')).toBe(0);
+  for (const [role, left] of [
+    ['snapshot', 900],
+    ['targets', 1900],
+    ['timestamp', 48 * HOUR - 100],
+    ['root', 730 * 24 * HOUR - 100],
+  ] as const) {
+    const value = after.get(`wispr_role_expiry_seconds{role="${role}"}`) ?? 0;
+    expect(Math.abs(value - left)).toBeLessThan(30);
+  }
+  const age = after.get('wispr_timestamp_age_seconds') ?? 0;
+  expect(age >= 100 && age < 130).toBe(true);
+  expect(after.get('wispr_push_succeeded_timestamp_seconds{target="1"}')).toBeGreaterThan(the.now() - 200);
+});
+
+it('attack 80: fall below zero when the timestamp has expired, and say when it is withdrawn', async () => {
+  await the.publish({ publication: 7, withdrawn: [7] });
+  the.rig.passTime(49 * HOUR);
+  expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
+  const values = await metrics();
+  expect(values.get('wispr_publication_withdrawn')).toBe(1);
+  expect(values.get('wispr_role_expiry_seconds{role="timestamp"}')).toBeLessThan(0);
+});
+
+it('attack 93: count answers by route and status, without a name, a path or a query', async () => {
+  const { server } = the.rig;
+  the.rig.invite({ name: 'Ada Lovelace' });
+  await the.publish();
+  await fetch(`${server.url}/.well-known/wispr/timestamp.json?secret=1`);
+  await fetch(`${server.url}/no/such/page-of-mine`);
+  await fetch(`${server.readingUrl}/private/letter.html?secret=1`);
+  await fetch(`${server.url}/v1/bundle`, { method: 'PUT', headers: { authorization: 'Bearer guess' } });
+  const text = await (await fetch(server.metricsUrl ?? '')).text();
+  for (const line of [
+    'wispr_http_requests_total{door="api",route="/v1/publication",status="200"} 1',
+    'wispr_http_requests_total{door="api",route="/.well-known/wispr/:file",status="200"} 1',
+    'wispr_http_requests_total{door="api",route="none",status="404"} 1',
+    'wispr_http_requests_total{door="api",route="/v1/bundle",status="401"} 1',
+  ])
+    expect(text).toContain(line);
+  for (const secret of [
+    'Ada',
+    'page-of-mine',
+    'letter',
+    'secret',
+    the.token,
+    'guess',
+    the.site,
+    the.rig.publisher.root.id,
+  ])
+    expect(text).not.toContain(secret);
+});
+
+it('are behind a door of their own, which is off unless configured, and on loopback', async () => {
+  const { metricsUrl = '', url, readingUrl } = the.rig.server;
+  expect((await fetch(`${url}/metrics`)).status).toBe(404);
+  expect(await (await fetch(`${readingUrl}/metrics`)).text()).not.toContain('wispr_');
+  expect((await fetch(metricsUrl.replace('/metrics', '/'))).status).toBe(404);
+  expect((await fetch(metricsUrl, { method: 'POST' })).status).toBe(404);
+  const other = await PublicationRig.start();
+  expect(other.rig.server.metricsUrl).toBeUndefined();
+  await other.close();
+});
+
+it('attack 61: DNS rebinding does not reach them', async () => {
+  const { port } = new URL(the.rig.server.metricsUrl ?? '');
+  const status = await new Promise((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, path: '/metrics', headers: { host: `evil.example:${port}` } });
+    asked.once('response', (response) => resolve(response.resume().statusCode)).once('error', reject);
+    asked.end();
+  });
+  expect(status).toBe(421);
+});
+
+it('attack 49: a role in a message cannot write metrics of its own', async () => {
+  const text = readFileSync(the.rig.config.data).toString('latin1');
+  expect(text).not.toContain('forged');
+  const message = `{"expiries":[{"expires":1,"role":"x\\"} 1\\nforged 1"}],"roots":[],"timestamp":""}`;
+  expect((await the.put('/v1/publication', Buffer.from(message))).status).toBe(400);
+  expect(await (await fetch(the.rig.server.metricsUrl ?? '')).text()).not.toContain('forged');
+});
+
+it('are configured on loopback or not at all', () => {
+  const file = join(the.rig.folder, 'keyserver.json');
+  const write = (members: string) =>
+    writeFileSync(file, configTemplate({ dev: true }).replace(/^\{/m, `{ ${members},`));
+  write('"metrics": { "listen": { "host": "127.0.0.1", "port": 9464 } }');
+  expect(readConfig(file).metrics?.listen.port).toBe(9464);
+  for (const host of ['0.0.0.0', '10.0.0.1', 'metrics.example']) {
+    write(`"metrics": { "listen": { "host": "${host}", "port": 9464 } }`);
+    expect(() => readConfig(file)).toThrow(/must be loopback/);
+  }
+  write('"publication": { "resignMinutes": 120, "freshHours": 2 }');
+  expect(() => readConfig(file)).toThrow(/must be less than the time/);
+  write('"publication": { "push": ["site", "s3://bucket/x"] }');
+  const { publication } = readConfig(file);
+  expect(publication).toEqual({
+    resignMinutes: 60,
+    freshHours: 48,
+    push: [join(the.rig.folder, 'site'), 's3://bucket/x'],
+  });
+});

@@ -1,0 +1,143 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BUNDLE_PATH, encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import type { TimestampMetadata } from '../../core/publication/metadata.ts';
+import { verifyFirstRoot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { importBundle } from '../../keyserver/import-bundle.ts';
+import { overview } from '../../keyserver/overview.ts';
+import { type KeyServerState, openState } from '../../keyserver/state.ts';
+import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';
+import { readPublication, STRICT } from '../../keyserver/timestamp/state.ts';
+import { createToken } from '../../keyserver/tokens.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { encodeTimestamp } from '../support/first-root.ts';
+import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
+import { TIMESTAMP_PATH } from '../support/publication-rig.ts';
+import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
+import { startWispr } from '../support/wispr.ts';
+
+const RUNS = 12;
+let folder: string;
+let site: string;
+let publisher: PublisherWithSets;
+let token: string;
+let ports: { keyServer: string; reading: string };
+beforeAll(async () => {
+  folder = temporaryFolder();
+  site = join(folder, 'site');
+  mkdirSync(site);
+  publisher = await createPublisher(Array.from({ length: 40 }, (_, index) => `set-${index}`));
+  const listen = { host: '127.0.0.1', port: 0 };
+  const paths = { data: 'keyserver.db', masterKey: 'master.key', publicKey: 'keyserver.pub' };
+  const write = (keys = listen, reading = listen) =>
+    writeFileSync(
+      join(folder, 'keyserver.json'),
+      JSON.stringify({ listen: keys, reading: { listen: reading }, publication: { push: ['site'] }, ...paths }),
+    );
+  write();
+  const first = await startWispr(['keyserver', '--dev'], { cwd: folder });
+  const { keyserver = '', reading = '' } = first.ready;
+  await first.stop();
+  ports = { keyServer: keyserver, reading };
+  const at = (origin: string) => ({ host: '127.0.0.1', port: Number(new URL(origin).port) });
+  write(at(keyserver), at(reading)); // so that the origins in the descriptor stay true
+  await inState(async (state) => {
+    token = createToken(state, 'publisher', 1).token;
+    await importBundle(state, await seal(state, 1), ports);
+    const timestamp = encodeTimestamp(publisher.root.signers.timestamp, { publication: 1 });
+    acceptHandOver(state, encodeHandOver({ timestamp, roots: [], expiries: [] }));
+  });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function inState<Result>(work: (state: KeyServerState) => Promise<Result>): Promise<Result> {
+  const state = await openState(configIn(folder));
+  try {
+    return await work(state);
+  } finally {
+    state.database.close();
+  }
+}
+
+function seal(state: KeyServerState, serial: number): Promise<Uint8Array> {
+  const options = { ...ports, content: 'https://cdn.example', serial };
+  return sealBundle(publisher, state.recipient.publicKey, options);
+}
+
+function read(bytes: Uint8Array): TimestampMetadata {
+  const root = verifyFirstRoot(publisher.root.bytes, STRICT);
+  return verifyTimestamp(bytes, root, undefined, STRICT) as TimestampMetadata;
+}
+
+/** Some moment of what is under way; a generator that can be run again would hide what only real time shows. */
+const someMoment = () => wait(Math.random() * 120);
+
+const get = async (path: string) => new Uint8Array(await (await fetch(ports.keyServer + path)).arrayBuffer());
+
+const put = (path: string, body: Uint8Array) =>
+  fetch(ports.keyServer + path, {
+    method: 'PUT',
+    body: Buffer.from(body),
+    headers: { authorization: `Bearer ${token}` },
+  }).then(
+    ({ status }) => status,
+    () => 0,
+  );
+
+it('attack 66: kill -9 while bundles and publications come in and timestamps are signed: nothing is half there, nothing goes back', async () => {
+  let serial = 1;
+  let publication = 1;
+  let last = 0;
+  for (let turn = 0; turn < RUNS; turn++) {
+    const server = await startWispr(['keyserver', '--dev'], { cwd: folder }); // signs at its start
+    const bundle = await inState((state) => seal(state, serial + 1));
+    // As a publisher does: after the timestamp that counts now.
+    const signed = Math.max(nowInSeconds(), 1 + read(await get(TIMESTAMP_PATH)).version);
+    const wish = { publication: publication + 1, signed };
+    const timestamp = encodeTimestamp(publisher.root.signers.timestamp, wish);
+    const message = encodeHandOver({ timestamp, roots: [], expiries: [] });
+    const answers = Promise.all([put(BUNDLE_PATH, bundle), put(PUBLICATION_PATH, message)]);
+    await someMoment();
+    await server.stop('SIGKILL');
+    const [bundleStatus, publicationStatus] = await answers;
+    await inState(async (state) => {
+      const shown = overview(state);
+      // What was answered is kept; what was not is there whole, or not at all.
+      const kept = shown.publisher?.serial ?? 0;
+      expect([serial, serial + 1]).toContain(kept);
+      if (bundleStatus === 200) expect(kept).toBe(serial + 1);
+      expect(shown.sets).toHaveLength(40);
+      serial = kept;
+      const known = readPublication(state.database);
+      const version = known?.snapshot ?? 0;
+      expect([publication, publication + 1]).toContain(version);
+      if (publicationStatus === 200) expect(version).toBe(publication + 1);
+      publication = version;
+      expect(known?.version ?? 0).toBeGreaterThanOrEqual(last);
+      last = known?.version ?? 0;
+      if (known) expect(read(known.timestamp).snapshot.version).toBe(version);
+    });
+    checkSite(publication);
+  }
+  expect(publication + serial).toBeGreaterThan(2);
+  const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
+  expect(read(await get(TIMESTAMP_PATH)).snapshot.version).toBe(publication);
+  await server.stop();
+  expect(read(readFileSync(join(site, '.well-known/wispr/timestamp.json'))).snapshot.version).toBe(publication);
+});
+
+/** What lies at the web host is a whole timestamp, perhaps the one before. */
+function checkSite(publication: number): void {
+  const names = (() => {
+    try {
+      return readdirSync(join(site, '.well-known', 'wispr'));
+    } catch {
+      return [];
+    }
+  })();
+  if (!names.includes('timestamp.json')) return;
+  const { snapshot } = read(readFileSync(join(site, '.well-known/wispr/timestamp.json')));
+  expect(snapshot.version).toBeLessThanOrEqual(publication);
+}

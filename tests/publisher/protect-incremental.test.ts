@@ -1,0 +1,285 @@
+/** Protecting a site again: what did not change keeps its bytes, and what the index says is believed only where it is true. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, describe, expect, it } from 'vitest';
+import { planSite } from '../../publisher/protect/protect.ts';
+import type { TrustedStore } from '../support/published.ts';
+import { createWorkspace, makeCheap, snapshot, type TestWorkspace } from '../support/workspace.ts';
+
+let workspace: TestWorkspace;
+afterEach(() => workspace.remove());
+
+const NOW = Math.floor(Date.now() / 1000);
+const DAY = 86_400;
+const NOTHING = { added: 0, changed: 0, moved: 0, rekeyed: 0, removed: 0 };
+
+async function createCheap(...about: Parameters<typeof createWorkspace>): Promise<void> {
+  workspace = await createWorkspace(...about);
+  await makeCheap(workspace);
+}
+
+/** Names and time stamps of all files of the output, but for the timestamp. */
+async function times(): Promise<Map<string, number>> {
+  const paths = [...(await snapshot(workspace.out)).keys()].filter((path) => !path.endsWith('timestamp.json'));
+  return new Map(
+    await Promise.all(paths.map(async (path) => [path, (await stat(join(workspace.out, path))).mtimeMs] as const)),
+  );
+}
+
+const PAGE = '<title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest';
+
+describe('a second run', () => {
+  it('over the same site signs nothing but the timestamp', async () => {
+    await createCheap({ 'a.html': PAGE, 'b.txt': 'b', 'c.css': 'c', 'd/e.txt': 'e' }, { public: ['*.css'] });
+    const first = await workspace.protect({ now: NOW });
+    expect(first).toMatchObject({ changes: { ...NOTHING, added: 4 }, publication: { version: 1, isNew: true } });
+    const before = await times();
+    const second = await workspace.protect({ now: NOW + 10 });
+    expect(second).toMatchObject({
+      changes: { ...NOTHING, unchanged: 4 },
+      publication: { version: 1, isNew: false, signed: 1 },
+    });
+    expect(await times()).toEqual(before);
+    expect((await workspace.published({ now: NOW + 10 })).paths).toEqual(['/a.html', '/b.txt', '/c.css', '/d/e.txt']);
+  });
+
+  it('keeps the bytes of everything that did not change, and of what was only touched', async () => {
+    await createCheap({ 'a.html': PAGE, 'b.txt': 'b', 'c.css': 'c', 'd.txt': 'd' }, { public: ['*.css'] });
+    await workspace.protect({ now: NOW });
+    const before = await times();
+    for (const path of ['a.html', 'b.txt', 'c.css']) {
+      await workspace.write(path, await readFile(join(workspace.source, path)));
+      await utimes(join(workspace.source, path), NOW + 5, NOW + 5);
+    }
+    const touched = await workspace.protect({ now: NOW + 10 });
+    expect(touched).toMatchObject({ changes: { ...NOTHING, unchanged: 4 }, publication: { version: 1 } });
+    expect(await times()).toEqual(before);
+    await workspace.write('d.txt', 'other');
+    const changed = await workspace.protect({ now: NOW + 20 });
+    expect(changed).toMatchObject({
+      changes: { ...NOTHING, changed: 1, unchanged: 3 },
+      publication: { version: 2, signed: 3 }, // bin, snapshot, timestamp
+    });
+    const after = await times();
+    const kept = [...before].filter(([path]) => after.get(path) === before.get(path)).map(([path]) => path);
+    expect(kept).toHaveLength(before.size);
+    expect((await workspace.read('/d.txt')).toString()).toBe('other');
+  });
+
+  it('says what was added, changed, moved and removed, and a dry run says it before', async () => {
+    await createCheap({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.html': PAGE });
+    await workspace.protect({ now: NOW });
+    await workspace.write('b.txt', 'changed');
+    await workspace.write('d.html', `<meta name="wispr-set" content="gold">${PAGE}`);
+    await workspace.write('new.txt', 'new');
+    await rm(join(workspace.source, 'c.txt'));
+    const before = await snapshot(workspace.directory);
+    const dry = await planSite({ configurationFile: workspace.configurationFile, now: NOW });
+    expect(await snapshot(workspace.directory)).toEqual(before);
+    const changes = { added: 1, changed: 1, moved: 1, rekeyed: 0, removed: 1, unchanged: 1 };
+    expect(dry.changes).toEqual(changes);
+    expect(dry.paths).toEqual({
+      added: ['/new.txt'],
+      changed: ['/b.txt'],
+      moved: ['/d.html'],
+      rekeyed: [],
+      removed: ['/c.txt'],
+    });
+    expect((await workspace.protect({ now: NOW + 1 })).changes).toEqual(changes);
+    const published = await workspace.published({ now: NOW + 1 });
+    expect(published.paths).toEqual(['/a.txt', '/b.txt', '/d.html', '/new.txt']);
+  });
+
+  it('writes again what is missing, and takes away what no document has any more', async () => {
+    await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c' }, { public: ['*.css'] });
+    await workspace.protect({ now: NOW });
+    await rm(await workspace.objectFile('/a.html'));
+    for (const name of ['a.html', 'b.css']) await rm(join(workspace.out, name));
+    const metadata = join(workspace.out, '.well-known/wispr');
+    await rm(join(metadata, '1.documents.json'));
+    const { changes, publication } = await workspace.protect({ now: NOW + 1 });
+    expect([changes, publication.version]).toEqual([{ ...NOTHING, changed: 1, unchanged: 2 }, 2]);
+    expect(await readdir(workspace.out)).toEqual(expect.arrayContaining(['a.html', 'b.css']));
+    expect((await workspace.published({ now: NOW + 1 })).paths).toHaveLength(3);
+    await rm(join(workspace.source, 'b.css'));
+    await rm(join(workspace.source, 'a.html'));
+    await workspace.protect({ now: NOW + 2 });
+    expect((await readdir(workspace.out)).filter((name) => /^[ab]\./.test(name))).toEqual([]);
+  });
+
+  it('takes what was public out of everybody’s sight once it is not', async () => {
+    await createCheap({ 'a.txt': 'the text', 'b.txt': 'b' }, { public: ['a.txt'] });
+    await workspace.protect({ now: NOW });
+    const settings = await readFile(workspace.configurationFile, 'utf8');
+    await writeFile(workspace.configurationFile, settings.replace('"a.txt"', '"b.txt"'));
+    expect((await workspace.protect({ now: NOW + 1 })).changes).toMatchObject({ moved: 2 });
+    expect(await readdir(workspace.out)).not.toContain('a.txt');
+    expect(await readdir(workspace.out)).toContain('b.txt');
+  });
+});
+
+describe('old files', () => {
+  const later = NOW + 60 * DAY;
+
+  it('stay as long as a reader may hold the publication that names them, and go then', async () => {
+    await createCheap({ 'a.txt': 'one', 'deep/b.txt': 'b', 'c.txt': 'c' });
+    await workspace.protect({ now: NOW });
+    const old = await workspace.objectFile('/a.txt');
+    await workspace.write('a.txt', 'two');
+    await rm(join(workspace.source, 'deep/b.txt'));
+    expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({ pruned: 0, waiting: 4 }); // two objects, bins, snapshot
+    expect(await workspace.protect({ now: NOW + 16 * DAY })).toMatchObject({ pruned: 0 });
+    expect(await readFile(old)).toBeDefined();
+    expect((await workspace.protect({ now: later })).pruned).toBeGreaterThan(1);
+    await expect(readFile(old)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await readdir(workspace.out)).not.toContain('deep');
+    expect((await workspace.published({ now: later })).paths).toEqual(['/a.txt', '/c.txt']);
+  });
+
+  it('come back when their content does', async () => {
+    await createCheap({ 'a.css': 'one' }, { public: ['*.css'] });
+    for (const [index, text] of ['one', 'two', 'one'].entries()) {
+      await workspace.write('a.css', text);
+      await utimes(join(workspace.source, 'a.css'), NOW, NOW);
+      await workspace.protect({ now: NOW + index });
+    }
+    await workspace.protect({ now: later });
+    expect((await workspace.published({ now: later })).paths).toEqual(['/a.css']);
+    await expect((await workspace.published({ now: later })).open('/a.css')).resolves.toBeDefined();
+  });
+
+  it('of wispr 0.1 are taken away', async () => {
+    await createCheap({ 'a.html': PAGE });
+    await workspace.protect({ now: NOW });
+    const object = await readFile(await workspace.objectFile('/a.html'));
+    await rm(join(workspace.directory, 'publisher.index'));
+    await rm(workspace.out, { recursive: true });
+    await mkdir(join(workspace.out, '.well-known'), { recursive: true });
+    const { publisher } = await workspace.keyStore();
+    await writeFile(join(workspace.out, '.well-known/wispr-site'), `wispr/1 root=${publisher.id}\n`);
+    for (const name of ['a.html.protected', 'old.txt.protected']) await writeFile(join(workspace.out, name), object);
+    await workspace.protect({ now: NOW + 1 });
+    expect((await readdir(workspace.out)).filter((name) => /^(?:a\.html\.|old)/.test(name))).toEqual([]);
+  });
+});
+
+describe('a new key for a set', () => {
+  it('is made when it is asked for, and nothing else is written', async () => {
+    await createCheap({ 'a.txt': 'a', 'b.html': `<meta name="wispr-set" content="gold">${PAGE}` });
+    const first = await workspace.protect({ now: NOW });
+    const second = await workspace.protect({ now: NOW + 1, rekey: ['gold'] });
+    expect(second.changes).toEqual({ ...NOTHING, rekeyed: 1, unchanged: 1 });
+    expect(second.sets.map(({ isNew }) => isNew)).toEqual([true, false]);
+    expect(second.sets[0]?.id).not.toBe(first.sets[0]?.id);
+    expect((await workspace.published({ now: NOW + 1 })).paths).toHaveLength(2);
+    await expect(workspace.protect({ rekey: ['silver'] })).rejects.toMatchObject({ code: 'set-unknown' });
+  });
+
+  it('is made by itself on schedule', async () => {
+    await createCheap({ 'a.txt': 'a' }, { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] });
+    await workspace.protect();
+    const now = Math.floor(Date.now() / 1000);
+    expect((await workspace.protect({ now: now + 29 * DAY })).changes.rekeyed).toBe(0);
+    const { configurationFile } = workspace;
+    expect((await planSite({ configurationFile, now: now + 31 * DAY })).changes.rekeyed).toBe(1);
+    expect((await workspace.protect({ now: now + 31 * DAY })).changes.rekeyed).toBe(1);
+  });
+});
+
+describe('the index', () => {
+  const lose = () => rm(join(workspace.directory, 'publisher.index'));
+
+  it('attack 84: a document edited after it was lost is encrypted under another salt', async () => {
+    const text = 'It was a dark and stormy night. '.repeat(10);
+    await createCheap({ 'a.bin': text, 'b.bin': text });
+    const salts = new Set<string>();
+    const collect = async () => {
+      for (const path of ['/a.bin', '/b.bin']) {
+        const file = await workspace.objectFile(path);
+        const { reader } = await workspace.open(path);
+        salts.add((await readFile(file)).subarray(reader.head.length, reader.head.length + 24).toString('hex'));
+      }
+    };
+    await workspace.protect();
+    await collect();
+    expect(salts.size).toBe(2);
+    await lose();
+    await workspace.write('a.bin', text.replace('dark', 'mild'));
+    await workspace.protect();
+    await collect();
+    await lose();
+    await workspace.write('a.bin', text);
+    await workspace.protect();
+    await collect();
+    expect(salts.size).toBe(6);
+  });
+
+  it('that was lost takes nothing from readers, and the old files go in time', async () => {
+    await createCheap({ 'a.html': PAGE, 'b.css': 'b' }, { public: ['*.css'] });
+    const store: TrustedStore = new Map();
+    await workspace.protect({ now: NOW });
+    await workspace.published({ now: NOW, store });
+    const old = await workspace.objectFile('/a.html');
+    await lose();
+    expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({ publication: { version: 2 }, pruned: 0 });
+    expect(await readFile(old)).toBeDefined();
+    expect((await workspace.published({ now: NOW + 1, store })).version).toBe(2);
+    expect((await workspace.protect({ now: NOW + 60 * DAY })).pruned).toBeGreaterThan(0);
+    await expect(readFile(old)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('that is damaged is made anew, and said to be', async () => {
+    await createCheap({ 'a.txt': 'a' });
+    await workspace.protect();
+    await writeFile(join(workspace.directory, 'publisher.index'), randomBytes(8192));
+    const { recovered, publication } = await workspace.protect();
+    expect(recovered).toEqual([expect.stringContaining('publisher.index is damaged')]);
+    expect(publication.version).toBe(2);
+    await truncate(join(workspace.directory, 'publisher.index'), 5000);
+    expect((await workspace.protect()).recovered).toHaveLength(1);
+  });
+
+  it.each([
+    ['PRAGMA user_version = 99', 'index-newer'],
+    ['PRAGMA application_id = 1', 'index-foreign'],
+  ])('that is not ours or newer is left alone: %s', async (sql, code) => {
+    await createCheap({ 'a.txt': 'a' });
+    await workspace.protect();
+    const database = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+    database.exec(sql);
+    database.close();
+    await expect(workspace.protect()).rejects.toMatchObject({ code });
+  });
+});
+
+describe('bins', () => {
+  it('attack 83: become more, never fewer, and readers go on', async () => {
+    await createCheap({ 'a.txt': 'a' });
+    const store: TrustedStore = new Map();
+    await workspace.protect({ now: NOW });
+    const small = await workspace.published({ now: NOW, store });
+    for (let index = 0; index < 40; index++) await workspace.write(`${index}.txt`, String(index));
+    await workspace.protect({ now: NOW + 1 });
+    const large = await workspace.published({ now: NOW + 1, store });
+    expect([small.paths.length, large.paths.length]).toEqual([1, 41]);
+    expect(large.files).toBeGreaterThan(small.files);
+    for (let index = 0; index < 40; index++) await rm(join(workspace.source, `${index}.txt`));
+    await rm(join(workspace.directory, 'publisher.index'));
+    await workspace.protect({ now: NOW + 2 });
+    const again = await workspace.published({ now: NOW + 2, store });
+    expect([again.paths, again.files]).toEqual([['/a.txt'], large.files]);
+  });
+
+  it('and all roles are signed again in time', async () => {
+    await createCheap({ 'a.txt': 'a' });
+    await workspace.protect({ now: NOW });
+    expect((await workspace.protect({ now: NOW + 300 * DAY })).publication).toMatchObject({ version: 1, signed: 1 });
+    const { publication } = await workspace.protect({ now: NOW + 320 * DAY });
+    expect(publication.version).toBe(2);
+    for (const { role, expires } of publication.expires) {
+      if (!['root', 'timestamp'].includes(role)) expect([role, expires]).toEqual([role, NOW + 720 * DAY]);
+    }
+  });
+});

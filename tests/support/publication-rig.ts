@@ -1,0 +1,116 @@
+/** A key server with a publisher who publishes, a token, and a web host's directory to which timestamps are pushed. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { randomBytes } from '#primitives';
+import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
+import type { TimestampMetadata } from '../../core/publication/metadata.ts';
+import { verifyFirstRoot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import type { KeyServerConfig } from '../../keyserver/config.ts';
+import { importBundle } from '../../keyserver/import-bundle.ts';
+import { STRICT } from '../../keyserver/timestamp/state.ts';
+import { createToken } from '../../keyserver/tokens.ts';
+import { encodeTimestamp, type TimestampWish } from './first-root.ts';
+import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
+import { sealBundle } from './publisher-with-sets.ts';
+
+export const TIMESTAMP_PATH = '/.well-known/wispr/timestamp.json';
+export const HOUR = 3600;
+
+export interface HandedOver {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+export class PublicationRig {
+  readonly rig: Rig;
+  /** The publisher's. */
+  readonly token: string;
+  /** What the web host serves. */
+  readonly site: string;
+
+  private constructor(rig: Rig, site: string) {
+    this.rig = rig;
+    this.site = site;
+    this.token = createToken(rig.server.state, 'publisher', 30).token;
+  }
+
+  static async start(config: Partial<KeyServerConfig> = {}): Promise<PublicationRig> {
+    const site = temporaryFolder();
+    const publication = { resignMinutes: 60, freshHours: 48, push: [site] };
+    const rig = await startRig({ config: { publication, ...config } });
+    await rig.server.keeper.idle(); // the run at its start
+    return new PublicationRig(rig, site);
+  }
+
+  async close(): Promise<void> {
+    await this.rig.close();
+    rmSync(this.site, { recursive: true, force: true });
+  }
+
+  get signer(): RoleSigner {
+    return this.rig.publisher.root.signers.timestamp;
+  }
+
+  /** By the key server's clock. */
+  now(): number {
+    return this.rig.server.state.now();
+  }
+
+  put(path: string, body: Uint8Array, authorization: string | null = `Bearer ${this.token}`): Promise<Response> {
+    const headers = authorization === null ? {} : { authorization };
+    return fetch(this.rig.server.url + path, { method: 'PUT', body: Buffer.from(body), headers });
+  }
+
+  async handOver(timestamp: Uint8Array, roots: readonly Uint8Array[] = []): Promise<HandedOver> {
+    const expiries = [
+      { role: 'snapshot', expires: this.now() + 1000 },
+      { role: 'targets', expires: this.now() + 2000 },
+    ];
+    const response = await this.put(PUBLICATION_PATH, encodeHandOver({ timestamp, roots, expiries }));
+    await this.rig.server.keeper.idle();
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** Hands over a timestamp that has to be taken. */
+  async publish(wish: TimestampWish = {}): Promise<Uint8Array> {
+    const bytes = this.timestamp(wish);
+    const { status, body } = await this.handOver(bytes);
+    if (status !== 200) throw new Error(JSON.stringify(body));
+    return bytes;
+  }
+
+  /** A timestamp of the publisher, signed now. */
+  timestamp(wish: TimestampWish = {}): Uint8Array {
+    return encodeTimestamp(this.signer, { signed: this.now(), ...wish });
+  }
+
+  /** What a reader who holds the first root makes of a timestamp. */
+  read(bytes: Uint8Array): TimestampMetadata {
+    const root = verifyFirstRoot(this.rig.publisher.root.bytes, STRICT);
+    return verifyTimestamp(bytes, root, undefined, STRICT) as TimestampMetadata;
+  }
+
+  /** The timestamp that the key server answers with. */
+  async served(): Promise<Uint8Array> {
+    return new Uint8Array(await (await fetch(this.rig.server.url + TIMESTAMP_PATH)).arrayBuffer());
+  }
+
+  /** Where the timestamp lies at the web host. */
+  get pushedFile(): string {
+    return join(this.site, TIMESTAMP_PATH);
+  }
+
+  pushed(): Uint8Array {
+    return new Uint8Array(readFileSync(this.pushedFile));
+  }
+
+  /** Imports a bundle with another timestamp key, or with none. */
+  async importTimestampKey(timestampSeed: Uint8Array | undefined): Promise<void> {
+    const { state, origins } = this.rig.server;
+    const { publisher, host } = this.rig;
+    const withKey = { ...publisher, root: { ...publisher.root, timestampSeed: timestampSeed ?? randomBytes(32) } };
+    const about = { ...origins, content: host.origin, serial: 2, withoutTimestampKey: timestampSeed === undefined };
+    await importBundle(state, await sealBundle(withKey, state.recipient.publicKey, about), origins);
+  }
+}

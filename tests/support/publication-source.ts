@@ -1,0 +1,72 @@
+/** How a reader in a test comes to a publication: over files in memory, with a record of what was asked for, and failures on demand. */
+import type { MetadataStore } from '../../core/publication/client.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { SitePublication, type SiteSource } from '../../core/publication/site-publication.ts';
+import type { TestPublication } from './test-publication.ts';
+
+/** What stands between a reader and the files of a content host. */
+export class MemorySource implements SiteSource {
+  files: ReadonlyMap<string, Uint8Array>;
+  /** URL paths, in order, of everything that was asked for. */
+  readonly requests: string[] = [];
+  /** Bytes that were handed over. */
+  bytes = 0;
+  /** Answers instead of the file; may throw. By URL path. */
+  readonly instead = new Map<string, () => Uint8Array | undefined>();
+  /** More places that have a timestamp, asked before the content host. */
+  readonly keyServers: (() => Promise<Uint8Array | undefined>)[] = [];
+
+  constructor(files: ReadonlyMap<string, Uint8Array>) {
+    this.files = files;
+  }
+
+  async metadata(file: string, _maximumLength: number): Promise<Uint8Array | undefined> {
+    return this.#get(METADATA_PATH + file);
+  }
+
+  timestamps(maximumLength: number): readonly (() => Promise<Uint8Array | undefined>)[] {
+    return [...this.keyServers, () => this.metadata(TIMESTAMP_FILE, maximumLength)];
+  }
+
+  async file(urlPath: string, _maximumLength: number): Promise<Uint8Array | undefined> {
+    return this.#get(urlPath);
+  }
+
+  #get(urlPath: string): Uint8Array | undefined {
+    this.requests.push(urlPath);
+    const instead = this.instead.get(urlPath);
+    const bytes = instead ? instead() : this.files.get(urlPath);
+    this.bytes += bytes?.length ?? 0;
+    return bytes;
+  }
+}
+
+/** A store in memory. Can fail like one whose machine loses power: no write after the first `writesLeft` happens. */
+export class MemoryStore implements MetadataStore {
+  readonly kept = new Map<string, Uint8Array>();
+  writesLeft = Number.POSITIVE_INFINITY;
+
+  async read(name: string): Promise<Uint8Array | undefined> {
+    return this.kept.get(name);
+  }
+
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    if (this.writesLeft-- <= 0) throw new Error('the power failed');
+    this.kept.set(name, bytes);
+  }
+}
+
+/** A reader of a site, with what it reads from and keeps. */
+export interface TestReader {
+  readonly site: SitePublication;
+  readonly source: MemorySource;
+  readonly store: MemoryStore;
+}
+
+export function readerOf(
+  publication: TestPublication,
+  store = new MemoryStore(),
+  source = new MemorySource(publication.files),
+): TestReader {
+  return { site: new SitePublication({ rootId: publication.rootId, source, store }), source, store };
+}

@@ -1,0 +1,289 @@
+/**
+ * A publication for tests, signed with real keys: docs/spec/publication.md. It changes by its methods and becomes visible by `publish`; its
+ * files lie in `files` by URL path, as a content host has them, so that a test can also put others there.
+ */
+import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { toHex } from '../../core/encoding/hex.ts';
+import { binBitsFor, binFor, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
+import { type TufObject, tufCanonicalText } from '../../core/publication/canonical.ts';
+import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
+import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
+import type { TopLevelRole } from '../../core/publication/metadata.ts';
+import {
+  contentTargetOf,
+  DESCRIPTOR_TARGET,
+  headTargetOf,
+  METADATA_PATH,
+  metadataFile,
+  SETTINGS_TARGET,
+  targetUrlPath,
+} from '../../core/publication/names.ts';
+import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
+import {
+  binMetadata,
+  documentsMetadata,
+  type FileFacts,
+  factsOf,
+  fileTarget,
+  ROLE_VALIDITY,
+  type RolePublicKeys,
+  rootIdOf,
+  rootMetadata,
+  signMetadata,
+  snapshotMetadata,
+  targetsMetadata,
+  timestampMetadata,
+  timestampVersion,
+} from '../../core/publication/writer.ts';
+
+/** Who signs for a role. */
+export interface RoleKeyRing {
+  readonly signers: readonly RoleSigner[];
+  readonly threshold: number;
+}
+
+interface Section {
+  readonly name: string;
+  paths: readonly string[];
+  keys: RoleKeyRing;
+  readonly targets: Map<string, TufObject>;
+}
+
+/** What a timestamp says instead of the usual. */
+export interface TimestampWish {
+  readonly withdrawn?: readonly number[];
+  readonly version?: number;
+  readonly expires?: number;
+  readonly signers?: readonly RoleSigner[];
+}
+
+export const TEST_SETTINGS: SiteSettings = { cleanUrls: false, grace: 7 * 86_400, redirects: [] };
+
+export async function keyRing(count = 1, threshold = 1): Promise<RoleKeyRing> {
+  const signers = Array.from({ length: count }, () => roleSigner(ed25519KeyPair(randomBytes(32))));
+  return { signers: await Promise.all(signers), threshold };
+}
+
+export class TestPublication {
+  /** What a content host of it has, by URL path. */
+  readonly files = new Map<string, Uint8Array>();
+  /** By target path: heads, and contents of public documents. */
+  readonly documents = new Map<string, TufObject>();
+  readonly sections: Section[] = [];
+  /** Whole files that the role `targets` names, by target path. */
+  readonly wholeFiles = new Map<string, Uint8Array>();
+  readonly roles: Record<TopLevelRole, RoleKeyRing>;
+  /** The bytes of the first root; SHA-256 of it is {@link rootId}. */
+  firstRoot: Uint8Array = new Uint8Array(0);
+  rootId = '';
+  rootVersion = 0;
+  /** Of the publication that was made last. */
+  version = 0;
+  timestampVersion = 0;
+  /** Of the number of bins; never shrinks by itself. */
+  bits = 1;
+  readonly #facts = new Map<string, FileFacts>();
+
+  private constructor(roles: Record<TopLevelRole, RoleKeyRing>) {
+    this.roles = roles;
+  }
+
+  /** With keys and a first root, and nothing published yet. */
+  static async create(now: number, roles: Partial<Record<TopLevelRole, RoleKeyRing>> = {}): Promise<TestPublication> {
+    const [root, targets, snapshot, timestamp] = [keyRing(), keyRing(), keyRing(), keyRing()];
+    const made = new TestPublication({
+      root: roles.root ?? (await root),
+      targets: roles.targets ?? (await targets),
+      snapshot: roles.snapshot ?? (await snapshot),
+      timestamp: roles.timestamp ?? (await timestamp),
+    });
+    made.setSettings(TEST_SETTINGS);
+    made.wholeFiles.set(DESCRIPTOR_TARGET, utf8('a descriptor'));
+    made.firstRoot = await made.publishRoot(now);
+    made.rootId = await rootIdOf(made.firstRoot);
+    return made;
+  }
+
+  setSettings(settings: SiteSettings): void {
+    this.wholeFiles.set(SETTINGS_TARGET, encodeSettings(settings));
+  }
+
+  /** An encrypted document. Its object may have its payload behind the head, which `headLength` then ends. */
+  async addEncrypted(path: string, set: string, object: Uint8Array, headLength = object.length): Promise<void> {
+    const head = await this.#addHead(path, object, headLength);
+    const entry = { head, headLength, set: set as never, content: undefined, inPage: false };
+    this.targetsFor(headTargetOf(path)).set(headTargetOf(path), encodeDocumentTarget(entry));
+  }
+
+  /** A public document: a head and the content. */
+  async addPublic(path: string, head: Uint8Array, content: Uint8Array): Promise<void> {
+    const hash = await this.#addHead(path, head, head.length);
+    const contentHash = toHex(await sha256(content));
+    const entry = { head: hash, headLength: head.length, set: undefined, content: contentHash, inPage: false };
+    this.targetsFor(headTargetOf(path)).set(headTargetOf(path), encodeDocumentTarget(entry));
+    this.targetsFor(contentTargetOf(path)).set(contentTargetOf(path), await fileTarget(content));
+    this.files.set(targetUrlPath(contentTargetOf(path), contentHash), content);
+  }
+
+  /** Takes a document out of the next publication; its files stay on the host. */
+  remove(path: string): void {
+    for (const target of [headTargetOf(path), contentTargetOf(path)]) this.targetsFor(target).delete(target);
+  }
+
+  async addSection(name: string, paths: readonly string[], keys?: RoleKeyRing): Promise<Section> {
+    const section = { name, paths, keys: keys ?? (await keyRing()), targets: new Map<string, TufObject>() };
+    this.sections.push(section);
+    return section;
+  }
+
+  /** Where a target goes: to the section whose `paths`, here only of the form `a/*`, hold it, or to the bins. */
+  targetsFor(targetPath: string): Map<string, TufObject> {
+    const folder = targetPath.slice(0, targetPath.lastIndexOf('/') + 1);
+    return this.sections.find(({ paths }) => paths.includes(`${folder}*`))?.targets ?? this.documents;
+  }
+
+  /** Signs the next root with the keys in {@link roles} and with those that were there before. */
+  async publishRoot(now: number, signers = this.roles.root.signers): Promise<Uint8Array> {
+    const about = { version: ++this.rootVersion, expires: now + ROLE_VALIDITY.root };
+    const bytes = signMetadata(await rootMetadata(about, mapRoles(this.roles)), signers);
+    this.#put('root', about.version, bytes);
+    return bytes;
+  }
+
+  /** New keys for a role, and a root that says so; both old and new root keys sign it. Whatever the role signs is signed anew. */
+  async rotate(role: TopLevelRole, now: number, keys?: RoleKeyRing): Promise<void> {
+    const before = this.roles.root.signers;
+    this.roles[role] = keys ?? (await keyRing());
+    const signers = [...new Set([...before, ...this.roles.root.signers])];
+    await this.publishRoot(now, signers);
+    for (const file of this.#facts.keys()) if (role === 'targets' && !this.#isSection(file)) this.#facts.delete(file);
+  }
+
+  /** A whole new publication: everything that changed, and the timestamp last. */
+  async publish(now: number, wish: TimestampWish = {}): Promise<number> {
+    this.version++;
+    this.bits = binBitsFor(this.documents.size, this.bits);
+    await this.#publishDocuments(now);
+    for (const { name, keys, targets } of this.sections)
+      await this.sign(name, keys, binMetadata(this.#about(now), targets));
+    await this.sign('targets', this.roles.targets, await this.#targets(now));
+    const about = { version: this.version, expires: now + ROLE_VALIDITY.snapshot };
+    this.#put(
+      'snapshot',
+      this.version,
+      signMetadata(snapshotMetadata(about, this.#facts), this.roles.snapshot.signers),
+    );
+    await this.publishTimestamp(now, wish);
+    return this.version;
+  }
+
+  /** Confirms the last publication. */
+  async publishTimestamp(now: number, wish: TimestampWish = {}): Promise<void> {
+    this.timestampVersion = wish.version ?? timestampVersion(now, this.timestampVersion);
+    const about = { version: this.timestampVersion, expires: wish.expires ?? now + ROLE_VALIDITY.timestamp };
+    const snapshot = await factsOf(this.version, this.metadata('snapshot', this.version));
+    const signed = timestampMetadata(about, snapshot, wish.withdrawn);
+    this.files.set(
+      `${METADATA_PATH}timestamp.json`,
+      signMetadata(signed, wish.signers ?? this.roles.timestamp.signers),
+    );
+  }
+
+  /** The bytes of a metadata file. */
+  metadata(role: string, version: number): Uint8Array {
+    const bytes = this.files.get(METADATA_PATH + metadataFile(role, version));
+    if (bytes === undefined) throw new Error(`no version ${version} of ${role}`);
+    return bytes;
+  }
+
+  /** The version of a role in the last publication. */
+  versionOf(role: string): number {
+    return this.#facts.get(role)?.version ?? 0;
+  }
+
+  /** Signs a role anew if what it says, its time aside, or its keys changed. */
+  async sign(role: string, keys: RoleKeyRing, signed: TufObject): Promise<void> {
+    const before = this.#facts.get(role);
+    if (before && sameButTime(this.metadata(role, before.version), signed)) return;
+    const bytes = signMetadata(signed, keys.signers);
+    this.#put(role, this.version, bytes);
+    this.#facts.set(role, await factsOf(this.version, bytes));
+  }
+
+  /** Puts bytes in the place of a role's metadata and names them in the next snapshot. */
+  async force(role: string, version: number, bytes: Uint8Array): Promise<void> {
+    this.#put(role, version, bytes);
+    this.#facts.set(role, await factsOf(version, bytes));
+  }
+
+  /** Leaves a role out of the next snapshot. */
+  forget(role: string): void {
+    this.#facts.delete(role);
+  }
+
+  async #publishDocuments(now: number): Promise<void> {
+    const keys = publicKeysOf(this.roles.targets);
+    const bins = new Map(binNames(this.bits).map((name) => [name, [] as [string, TufObject][]]));
+    for (const [path, entry] of this.documents) {
+      const bin = binFor(await pathHashOf(path), {
+        bits: this.bits,
+        namePrefix: DOCUMENTS_ROLE,
+        keyids: [],
+        threshold: 1,
+      });
+      bins.get(bin)?.push([path, entry]);
+    }
+    for (const [name, targets] of bins)
+      await this.sign(name, this.roles.targets, binMetadata(this.#about(now), targets));
+    await this.sign(DOCUMENTS_ROLE, this.roles.targets, await documentsMetadata(this.#about(now), this.bits, keys));
+  }
+
+  async #targets(now: number): Promise<TufObject> {
+    const whole: [string, TufObject][] = [];
+    for (const [path, bytes] of this.wholeFiles) {
+      whole.push([path, await fileTarget(bytes)]);
+      this.files.set(targetUrlPath(path, toHex(await sha256(bytes))), bytes);
+    }
+    const sections = this.sections.map(({ name, paths, keys }) => ({ name, paths, ...publicKeysOf(keys) }));
+    return targetsMetadata(this.#about(now), whole, publicKeysOf(this.roles.targets), sections);
+  }
+
+  async #addHead(path: string, object: Uint8Array, headLength: number): Promise<string> {
+    const hash = toHex(await sha256(object.subarray(0, headLength)));
+    this.files.set(targetUrlPath(headTargetOf(path), hash), object);
+    return hash;
+  }
+
+  #about(now: number): { version: number; expires: number } {
+    return { version: this.version, expires: now + ROLE_VALIDITY.targets };
+  }
+
+  #put(role: string, version: number, bytes: Uint8Array): void {
+    this.files.set(METADATA_PATH + metadataFile(role, version), bytes);
+  }
+
+  #isSection(role: string): boolean {
+    return this.sections.some(({ name }) => name === role);
+  }
+}
+
+function publicKeysOf({ signers, threshold }: RoleKeyRing): RolePublicKeys {
+  return { publicKeys: signers.map(({ publicKey }) => publicKey), threshold };
+}
+
+function mapRoles(roles: Record<TopLevelRole, RoleKeyRing>): Record<TopLevelRole, RolePublicKeys> {
+  const { root, timestamp, snapshot, targets } = roles;
+  return {
+    root: publicKeysOf(root),
+    timestamp: publicKeysOf(timestamp),
+    snapshot: publicKeysOf(snapshot),
+    targets: publicKeysOf(targets),
+  };
+}
+
+function sameButTime(bytes: Uint8Array, signed: TufObject): boolean {
+  const before = (JSON.parse(new TextDecoder().decode(bytes)) as { signed: TufObject }).signed;
+  const bare = ({ version: _, expires: __, ...rest }: TufObject) => tufCanonicalText(rest);
+  return bare(before) === bare(signed);
+}
