@@ -23,8 +23,8 @@ import { contentTargetOf, DESCRIPTOR_TARGET, headTargetOf, targetUrlPath } from 
 import { urlPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { FirstRoot } from './first-root.ts';
-import { TestPublication, type TimestampWish } from './test-publication.ts';
 import { createSetKey } from './publisher-with-sets.ts';
+import { TestPublication, type TimestampWish } from './test-publication.ts';
 
 export interface DocumentWish {
   readonly content: Uint8Array | string;
