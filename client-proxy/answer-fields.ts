@@ -5,6 +5,3 @@ export type HeaderFields = Record<string, string | string[]>;
 
 /** Every answer of this program names the hop. */
 export const VIA = '1.1 wispr';
-
-/** On answers for a connected site: when its publication was last confirmed, by its publisher or key server; an HTTP date. */
-export const CONFIRMED_HEADER = 'wispr-confirmed';

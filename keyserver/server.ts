@@ -12,6 +12,7 @@ import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { ProviderReader, siteReadAt } from './provider.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
+import { ReadPublications } from './reading-site/publications.ts';
 import { type KeyServerState, openState } from './state.ts';
 import { TimestampKeeper } from './timestamp/keeper.ts';
 import { PushTarget } from './timestamp/push-target.ts';
@@ -22,6 +23,7 @@ export interface KeyServerDependencies {
   readonly origins: Origins;
   readonly log: Logger;
   readonly hosts: ContentHosts;
+  readonly publications: ReadPublications;
   readonly keeper: TimestampKeeper;
   readonly metrics: Metrics;
   readonly limits?: Partial<RequestLimits>;
@@ -53,6 +55,8 @@ export interface RunningKeyServer {
   readonly state: KeyServerState;
   /** Keeps the publication fresh. */
   readonly keeper: TimestampKeeper;
+  /** What the reading site reads. */
+  readonly publications: ReadPublications;
   /** Reads renewed certificates. */
   readonly reload: () => void;
   /** Lets running requests end, then closes sockets and database. */
@@ -61,7 +65,7 @@ export interface RunningKeyServer {
 
 /** The two apps, not listening. */
 function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDependencies): KeyServerApps {
-  const { state, origins, log, hosts, keeper, metrics } = dependencies;
+  const { state, origins, log, hosts, publications, keeper, metrics } = dependencies;
   const common = {
     state,
     log,
@@ -75,7 +79,7 @@ function createKeyServer(config: KeyServerConfig, dependencies: KeyServerDepende
   });
   return {
     api: createApiApp({ ...common, ...doorOf('api'), origin: origins.keyServer, origins, keeper }),
-    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, hosts }),
+    reading: createReadingSite({ ...common, ...doorOf('reading'), origin: origins.reading, hosts, publications }),
   };
 }
 
@@ -114,11 +118,12 @@ async function serve(
   const [api, reading, metricsListener] = listeners as [Listener, Listener, Listener?];
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
+  const publications = new ReadPublications(state, hosts);
   const publication = config.publication ?? DEFAULT_PUBLICATION;
   const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
   const keeper = new TimestampKeeper({ state, log, targets, ...publication });
   const metrics = createMetrics(state, targets);
-  const apps = createKeyServer(config, { state, origins, log, hosts, keeper, metrics, limits });
+  const apps = createKeyServer(config, { state, origins, log, hosts, publications, keeper, metrics, limits });
   await warnOfDescriptor(state, origins, log);
   if (config.dev) rememberDevOrigins(state.database, origins);
   else forgetDevOrigins(state.database);
@@ -135,6 +140,7 @@ async function serve(
     ports: { keyServer: api.port, reading: reading.port },
     state,
     keeper,
+    publications,
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));

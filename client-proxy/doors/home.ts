@@ -1,11 +1,11 @@
 /** The Reader's own page: the connected sites, and how their publications are. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ago } from '../../core/reading/confirmation.ts';
 import type { PublicationStatus } from '../../node-support/publication/publication-keeper.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import { ReaderError } from '../errors.ts';
 import { type ListedSite, PAGE_HEADERS, renderPage } from '../pages/template.ts';
 import { EMPTY_HOME_TEXT, HOME_TEXT, refusalText } from '../pages/texts.ts';
-import { ago } from '../pages/time-words.ts';
 
 export interface Home {
   readonly sites: readonly BoundSite[];

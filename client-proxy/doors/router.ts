@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CodedError } from '../../core/errors.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
+import { asksForNewest, confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
@@ -15,7 +16,7 @@ import { serveHome } from './home.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
 import { isWelcome } from './same-origin.ts';
-import { confirmedAt, serveSite } from './site.ts';
+import { serveSite } from './site.ts';
 
 export interface RouterOptions {
   readonly sites: BoundSites;
@@ -125,7 +126,7 @@ export class Router {
       );
     if (documentPathOf(target) === undefined)
       throw new ReadingError('path-refused', 'the address has a spelling that no document has');
-    const { freshness, ...current } = await this.#current(bound, asksForNewest(request));
+    const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
     call.readingUrl = readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
     const { upstream, now } = this.#options;
@@ -159,11 +160,6 @@ export class Router {
   #isOwn({ host, port }: { host: string; port: number }): boolean {
     return port === this.#options.ownPort() && (OWN_HOSTS.includes(host) || labelOf(host) !== undefined);
   }
-}
-
-/** An end-to-end reload (RFC 9111 section 5.2.1.4). */
-function asksForNewest({ headers }: IncomingMessage): boolean {
-  return /(?:^|[\s,])no-cache(?:$|[\s,])/i.test(headers['cache-control'] ?? '');
 }
 
 /** Browsers tell plain-http origins nothing of who asks; there, the headers of the answer keep other sites' pages out. */

@@ -7,9 +7,10 @@ import { CodedError } from '../../core/errors.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Resolution } from '../../core/publication/resolve.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
+import { CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
-import { CONFIRMED_HEADER, VIA } from '../answer-fields.ts';
+import { VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { serveDocument } from '../documents/document-door.ts';
@@ -103,9 +104,4 @@ async function hasMovedOn({ publication: keeper }: BoundSite): Promise<boolean> 
   const before = keeper.publication.state?.snapshot;
   await keeper.current(true);
   return keeper.publication.state?.snapshot !== before;
-}
-
-/** For the header field. */
-export function confirmedAt({ confirmed }: Freshness): string {
-  return new Date(confirmed * 1000).toUTCString();
 }

@@ -1,10 +1,10 @@
 /** The page that stands in front of a site, once, when nobody has confirmed its publication for long: what it says is shown all the same. */
 import type { ServerResponse } from 'node:http';
 import type { Freshness } from '../../core/publication/site-publication.ts';
-import { CONFIRMED_HEADER, VIA } from '../answer-fields.ts';
+import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
+import { VIA } from '../answer-fields.ts';
 import { PAGE_HEADERS, renderPage } from './template.ts';
 import { noticeText } from './texts.ts';
-import { ago } from './time-words.ts';
 
 export interface Notice {
   readonly site: string;
@@ -33,7 +33,7 @@ export function sendNotice(response: ServerResponse, { site, target, freshness, 
     'content-length': String(Buffer.byteLength(html)),
     'wispr-notice': 'stale',
     via: VIA,
-    [CONFIRMED_HEADER]: new Date(confirmed * 1000).toUTCString(),
+    [CONFIRMED_HEADER]: confirmedAt(freshness),
   });
   response.end(html);
 }

@@ -1,8 +1,9 @@
 /** Turns whatever kept a request from being answered into a page: plain words, a short code, and a way on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
+import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
 import { documentPathOf } from '../../core/site/path.ts';
-import { CONFIRMED_HEADER, VIA } from '../answer-fields.ts';
+import { VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
 import { PAGE_HEADERS, type Page, renderPage } from './template.ts';
 import { refusalText } from './texts.ts';

@@ -3,6 +3,8 @@
  * document is. They share the host with the publisher's content for now (docs/keyserver.md says what follows from that).
  */
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
+import type { Freshness } from '../../core/publication/site-publication.ts';
+import { ago } from '../../core/reading/confirmation.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import { KeyServerError } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';
@@ -11,26 +13,29 @@ import { type ProviderReader, siteReadAt } from '../provider.ts';
 import type { KeyServerState } from '../state.ts';
 import { type AccountPages, addAccountPages, refuseTooMany, sendSignIn, subscriberOf } from './account-pages.ts';
 import type { ContentHosts } from './content-host.ts';
-import { sendDocument } from './documents.ts';
-import { type Masthead, refusalPage } from './pages.ts';
+import { type Masthead, noticePage, refusalPage } from './pages.ts';
+import type { ReadPublications } from './publications.ts';
 import { INTERNAL_REFUSAL, type Refusal, refusalFor } from './refusals.ts';
 import { sessionCookie } from './session-cookie.ts';
+import { answerForSite, type SiteService } from './site.ts';
 
 export interface ReadingSiteOptions extends DoorOptions {
   readonly state: KeyServerState;
   readonly provider: ProviderReader;
   readonly hosts: ContentHosts;
+  readonly publications: ReadPublications;
   readonly limits: RequestLimits;
 }
 
 /** The reading site as an Express app, not listening. */
 export function createReadingSite(options: ReadingSiteOptions): Express {
-  const { state, provider, origin, dev } = options;
+  const { provider, origin, dev } = options;
   const pages: AccountPages = {
     ...options,
     cookie: sessionCookie(origin, dev),
     masthead: () => masthead(provider, origin),
   };
+  const site: SiteService = { ...options, sendNotice: (...visit) => sendNotice(pages, ...visit) };
   const app = createDoor(
     options,
     (request, response) => void sendRefusal(pages, request, response, refusalFor('misdirected-request')),
@@ -39,7 +44,7 @@ export function createReadingSite(options: ReadingSiteOptions): Express {
   app.use(READING_SITE_PAGES, (request, response) => sendRefusal(pages, request, response, refusalFor('not-found')));
   app.use(named, documentLimit(options), methods(pages), ownPagesOnly(pages), async (request, response) => {
     const subscriber = subscriberOf(pages, request);
-    await sendDocument({ ...options, state }, { provider: await provider.read(), subscriber }, request, response);
+    await answerForSite(site, { provider: await provider.read(), subscriber }, request, response);
   });
   app.use(handleError(options, pages));
   return app;
@@ -110,6 +115,23 @@ async function sendRefusal(
 function wantsPage({ headers }: Request): boolean {
   const destination = headers['sec-fetch-dest'];
   return destination === undefined || destination === 'document' || destination === 'iframe';
+}
+
+/** Stands in front of a page once in a while, also where signing in comes next. */
+async function sendNotice(
+  pages: AccountPages,
+  request: Request,
+  response: Response,
+  { confirmed, shownUntil }: Freshness,
+): Promise<void> {
+  const page = {
+    target: request.originalUrl,
+    checked: ago(confirmed, pages.state.now()),
+    confirmed: new Date(confirmed * 1000).toISOString(),
+    shownUntil: new Date(shownUntil * 1000).toISOString(),
+  };
+  response.status(503).set('Cache-Control', 'no-store').type('html');
+  response.send(noticePage(await pages.masthead(), page));
 }
 
 async function masthead(provider: ProviderReader, origin: string): Promise<Masthead> {

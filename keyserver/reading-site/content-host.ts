@@ -1,10 +1,12 @@
 /** Fetches from a site's content hosts. They are not trusted: no redirect is followed, no header looked at, everything is bounded. */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { askInOrder } from '../../core/reading/content-hosts.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { ContentAnswer, FetchContent } from '../../core/reading/open-at.ts';
+import type { FetchFile } from '../../node-support/publication/hosted-source.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;
@@ -16,16 +18,20 @@ const CONNECTIONS = 64;
 /** Bytes read of a body that nobody wants, to keep its connection. */
 const UNWANTED = 16_384;
 
+/** An address to connect to, and the host to name there. */
+export interface ContentTarget {
+  readonly origin: string;
+  readonly host: string;
+}
+
 export interface ContentHosts {
   /** How one document is fetched; `signal` ends every transfer for it. */
   readonly fetchFor: (site: SiteDescription, signal: AbortSignal) => FetchContent;
+  /** Where a site is carried, in the publisher's order. */
+  readonly targetsOf: (site: SiteDescription) => ContentTarget[];
+  /** Fetches a small file. */
+  readonly fetchFile: FetchFile<ContentTarget>;
   readonly close: () => Promise<void>;
-}
-
-/** An address to connect to, and the host to name there. */
-interface Target {
-  readonly origin: string;
-  readonly host: string;
 }
 
 /** @param fetchFrom - by site: where to connect to instead of the descriptor's content hosts */
@@ -41,23 +47,48 @@ export function createContentHosts(fetchFrom: Readonly<Record<string, string>>):
       const targets = targetsOf(site, fetchFrom);
       return (urlPath) => askInOrder(targets, (target) => ask(agent, target, urlPath, signal));
     },
+    targetsOf: (site) => targetsOf(site, fetchFrom),
+    fetchFile: (...file) => fetchFile(agent, ...file),
     close: () => agent.destroy(),
   };
 }
 
-function targetsOf({ site, content }: SiteDescription, fetchFrom: Readonly<Record<string, string>>): Target[] {
+function targetsOf({ site, content }: SiteDescription, fetchFrom: Readonly<Record<string, string>>): ContentTarget[] {
   const instead = Object.hasOwn(fetchFrom, site) ? fetchFrom[site] : undefined;
   if (instead !== undefined) return [{ origin: instead, host: site }];
   return content.map((origin) => ({ origin, host: new URL(origin).host }));
 }
 
-async function ask(agent: Agent, { origin, host }: Target, path: string, signal: AbortSignal): Promise<ContentAnswer> {
+async function ask(
+  agent: Agent,
+  { origin, host }: ContentTarget,
+  path: string,
+  signal: AbortSignal,
+): Promise<ContentAnswer> {
   const headers = { host, 'accept-encoding': 'identity', 'user-agent': 'wispr-reading-site' };
   try {
     const { statusCode, body } = await request(new URL(path, origin), { dispatcher: agent, signal, headers });
     return { status: statusCode, body: contentOf(body) };
   } catch (error) {
     throw unreachable(error);
+  }
+}
+
+async function fetchFile(
+  agent: Agent,
+  target: ContentTarget,
+  path: string,
+  maximumLength: number,
+  milliseconds: number,
+): Promise<Uint8Array | undefined> {
+  const { status, body } = await ask(agent, target, path, AbortSignal.timeout(milliseconds));
+  const input = new ByteReader(body);
+  try {
+    if (status === 200) return await input.readUpTo(maximumLength + 1);
+    if (status === 404 || status === 410) return undefined;
+    throw new ReadingError('content-host-answer', `${target.host} answered ${status} when asked for ${path}`);
+  } finally {
+    await input.cancel();
   }
 }
 

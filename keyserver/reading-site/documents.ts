@@ -8,17 +8,16 @@ import type { Request, Response } from 'express';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { OpenedDocument, SetKey } from '../../core/object/document-reader.ts';
 import type { ContentCoding } from '../../core/object/metadata.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
-import { ReadingError } from '../../core/reading/errors.ts';
 import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
-import { documentPathOf } from '../../core/site/path.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
 import { findKeyForReading } from '../entitlement.ts';
 import { KeyServerError } from '../errors.ts';
 import { cutConnection } from '../http/cut.ts';
-import { type Provider, siteReadAt } from '../provider.ts';
+import type { Provider } from '../provider.ts';
 import type { KeyServerState } from '../state.ts';
 import type { Subscriber } from '../subscribers.ts';
 import type { ContentHosts } from './content-host.ts';
@@ -29,42 +28,43 @@ const OPENING_TIMEOUT = 60_000;
 export interface DocumentService {
   readonly state: KeyServerState;
   readonly hosts: ContentHosts;
-  /** Origin of the reading site. */
-  readonly origin: string;
 }
 
-/** Who asks for what. */
+/** One document, for one reader. */
 export interface DocumentRequest {
-  readonly provider: Provider | undefined;
+  readonly provider: Provider;
+  readonly site: SiteDescription;
+  readonly path: string;
+  /** What the publication says of it. */
+  readonly entry: DocumentEntry;
+  /** 404: it stands for one that does not exist, and is sent whole. */
+  readonly status: 200 | 404;
   /** `undefined`: nobody is signed in. */
   readonly subscriber: Subscriber | undefined;
 }
 
 /**
- * Answers a GET or HEAD for a document.
+ * Answers a GET or HEAD with a document.
  *
- * @throws ReadingError, ObjectError, KeyServerError `no-provider`, `not-signed-in`, `not-entitled`, `lapsed`, `revoked`; nothing was sent then
+ * @throws ReadingError, PublicationError, ObjectError, KeyServerError `not-signed-in`, `not-entitled`, `lapsed`, `revoked`; nothing was sent then
  */
 export async function sendDocument(
   service: DocumentService,
-  { provider, subscriber }: DocumentRequest,
+  { provider, site, path, entry, status, subscriber }: DocumentRequest,
   request: Request,
   response: Response,
 ): Promise<void> {
-  const site = provider && siteReadAt(provider.descriptor, service.origin);
-  if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
-  const path = documentPathOf(request.originalUrl);
-  if (path === undefined) throw new ReadingError('path-refused', 'the path is not one that a document can have');
   const transfer = new AbortController();
   response.once('close', () => transfer.abort());
   const timer = setTimeout(() => transfer.abort(), OPENING_TIMEOUT);
   try {
-    const expected = { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes };
+    const wanted = { site: site.site, path, publisherKey: provider.descriptor.publisherKeyBytes, entry };
     const findKey = keyFinder(service.state, subscriber, site);
     const fetchContent = service.hosts.fetchFor(site, transfer.signal);
-    const document = await openAt(fetchContent, expected, { findKey, now: service.state.now() });
+    const document = await openAt(fetchContent, wanted, { findKey, now: service.state.now() });
     clearTimeout(timer);
-    await sendOpened(document, request, response);
+    if (status === 404) await sendInstead(document, request, response);
+    else await sendOpened(document, request, response);
   } catch (error) {
     clearTimeout(timer);
     transfer.abort();
@@ -79,6 +79,16 @@ function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { 
     if (typeof found === 'string') throw new KeyServerError(found, 'the subscriber may not have the key of this set');
     return found;
   };
+}
+
+/** The publisher's page for what does not exist: the whole of it, whatever part or version was wanted. */
+async function sendInstead(document: OpenedDocument, request: Request, response: Response): Promise<void> {
+  const chosen = await chooseRepresentation(document.reader, request.headers);
+  setHeaders(chosen, response);
+  response.removeHeader('ETag');
+  response.status(404);
+  if (request.method === 'HEAD') return endWithout(document, response, 404);
+  return stream(document.content, chosen.undo, response);
 }
 
 async function sendOpened(document: OpenedDocument, request: Request, response: Response): Promise<void> {
@@ -140,8 +150,12 @@ async function* cuttingOff(response: Response, content: AsyncIterable<Uint8Array
   }
 }
 
-async function endWithout({ content }: OpenedDocument, response: Response, status: 200 | 304 | 416): Promise<void> {
+async function endWithout(
+  { content }: OpenedDocument,
+  response: Response,
+  status: 200 | 304 | 404 | 416,
+): Promise<void> {
   await content.return(undefined);
-  if (status !== 200) response.removeHeader('Content-Length');
+  if (status === 304 || status === 416) response.removeHeader('Content-Length');
   response.status(status).end();
 }

@@ -5,7 +5,7 @@ import type { Grant } from '../subscribers.ts';
 import type { Refusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });
-for (const name of ['layout', 'sign-in', 'join', 'account', 'refusal']) {
+for (const name of ['layout', 'sign-in', 'join', 'account', 'notice', 'refusal']) {
   eta.loadTemplate(`@${name}`, readFileSync(new URL(`pages/${name}.eta`, import.meta.url), 'utf8'));
 }
 
@@ -57,6 +57,19 @@ export function joinPage(masthead: Masthead, page: JoinPage): string {
 export function accountPage(masthead: Masthead, page: AccountPage): string {
   const grants = page.grants.map((grant) => ({ ...grant, state: stateOf(grant, page.now) }));
   return eta.render('@account', { masthead, page: { ...page, grants } });
+}
+
+export interface NoticePage {
+  /** Path and query of what was asked for. */
+  readonly target: string;
+  /** How long ago the publication was confirmed, in words; then the times. */
+  readonly checked: string;
+  readonly confirmed: string;
+  readonly shownUntil: string;
+}
+
+export function noticePage(masthead: Masthead, page: NoticePage): string {
+  return eta.render('@notice', { masthead, page });
 }
 
 export function refusalPage(masthead: Masthead, refusal: Refusal, signedIn: boolean): string {

@@ -1,6 +1,7 @@
 /** What a reader is told when a page cannot be shown: what happened, why, what to do, and a short code. */
 import { CodedError } from '../../core/errors.ts';
 import { ObjectError } from '../../core/object/errors.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
 
 export interface Refusal {
   readonly status: number;
@@ -14,6 +15,13 @@ export interface Refusal {
 type Text = Omit<Refusal, 'code'>;
 
 const ASK_PUBLISHER = 'Ask the publisher. The code below tells them which check it was.';
+
+const UNCONFIRMED: Text = {
+  status: 502,
+  title: 'This site has not been confirmed for too long',
+  why: 'Its publisher says again and again that this is what it published last. It has not said so for longer than it allows itself, so nothing is shown.',
+  advice: ASK_PUBLISHER,
+};
 
 const TEXTS: Readonly<Record<string, Text>> = {
   'not-signed-in': {
@@ -58,11 +66,37 @@ const TEXTS: Readonly<Record<string, Text>> = {
     why: 'The address is not one that a page of this site can have.',
     advice: 'Check the address for a slip, or start from the front page.',
   },
-  'object-missing': {
+  'no-such-document': {
     status: 404,
     title: 'There is no such page',
-    why: 'The content host has nothing at this address.',
+    why: 'The publisher signed a list of all pages of this site, and none has this address.',
     advice: 'Check the address for a slip, or start from the front page.',
+  },
+  'object-missing': {
+    status: 502,
+    title: 'The page could not be fetched',
+    why: 'The publisher signed that there is such a page, but the content host does not have it.',
+    advice: 'Try again in a few minutes.',
+  },
+  'metadata-missing': {
+    status: 502,
+    title: 'The list of pages could not be fetched',
+    why: 'Before any page, its place in the publisher’s signed list of pages is checked. Nobody has that list at the moment.',
+    advice: 'Try again in a few minutes.',
+  },
+  'metadata-expired': UNCONFIRMED,
+  'publication-expired': UNCONFIRMED,
+  'publication-withdrawn': {
+    status: 502,
+    title: 'The publisher has taken this edition back',
+    why: 'It asked not to show what it published last, and has not published anything newer yet.',
+    advice: 'Try again in a few minutes.',
+  },
+  'clock-behind': {
+    status: 502,
+    title: 'The clock of this reading site is behind',
+    why: 'The publisher confirmed this site at a time that has not come yet, by the clock here.',
+    advice: 'Tell whoever runs this reading site.',
   },
   'content-host-answer': {
     status: 502,
@@ -151,8 +185,11 @@ const INTERNAL: Text = {
 export function refusalFor(cause: unknown): Refusal | undefined {
   const code = typeof cause === 'string' ? cause : cause instanceof CodedError ? cause.code : undefined;
   const text = code !== undefined && Object.hasOwn(TEXTS, code) ? TEXTS[code] : undefined;
+  // What it says of times, readers can compare with their own clocks.
+  if (text && cause instanceof PublicationError)
+    return { ...text, why: `${text.why} (${cause.message}.)`, code: cause.code };
   if (code !== undefined && text) return { ...text, code };
-  if (cause instanceof ObjectError)
+  if (cause instanceof ObjectError || cause instanceof PublicationError)
     return { ...FAILED_CHECK, why: `${FAILED_CHECK.why} The check says: ${cause.message}.`, code: cause.code };
   return undefined;
 }

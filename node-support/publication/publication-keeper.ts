@@ -117,8 +117,16 @@ export class PublicationKeeper {
     if (freshness === undefined) await this.#checkUnlessJustDone();
     else if (this.#isMoving || this.#isDue(reload ? checkIntervalUrgent : this.#interval))
       await atMost(staleWait, this.check());
-    if (this.publication.state === undefined && this.#failure !== undefined) throw this.#failure;
+    this.#throwFailure();
     return this.publication.freshness(this.#options.now());
+  }
+
+  /** What the last look met, where that says more than the age of what is at hand. */
+  #throwFailure(): void {
+    const failure = this.#failure;
+    if (failure === undefined || (this.publication.state !== undefined && this.#usable() !== undefined)) return;
+    const telling = failure instanceof PublicationError && failure.code === 'metadata-expired';
+    if (this.publication.state === undefined || telling) throw failure;
   }
 
   /** What it met is kept; whether it matters depends on what is at hand. */

@@ -121,7 +121,7 @@ function numberOf(targetPath: string): number {
 }
 
 /** What is noted of a file at a document's own name, so that it is replaced only if something about it changed. */
-export function placedMark(form: Form, pageFacts: string): string {
+function placedMark(form: Form, pageFacts: string): string {
   return form === 'page' ? pageFacts : form;
 }
 

@@ -4,7 +4,7 @@ import { DirectoryTarget } from '../../node-support/storage/directory.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
-import { resolveMissing } from '../protect/output.ts';
+import { resolveMissing } from '../protect/resolve-output.ts';
 import { isInside } from '../site/walk.ts';
 import type { Workspace } from '../workspace.ts';
 

@@ -1,16 +1,19 @@
-/** What a content host serves, opened as every door opens it: rows 21 and 26 of the attack list. */
+/** What a content host serves, opened as every door opens it: rows 21, 26 and 92 of the attack list. */
 import { describe, expect, it } from 'vitest';
-import { ed25519KeyPair, randomBytes } from '#primitives';
-import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
-import { utf8 } from '../../core/encoding/bytes.ts';
-import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
+import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
+import { concat, utf8 } from '../../core/encoding/bytes.ts';
+import { toHex } from '../../core/encoding/hex.ts';
+import { keyIdOf } from '../../core/keys/key-id.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
+import { readUnverifiedHead } from '../../core/object/head.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { openAt } from '../../core/reading/open-at.ts';
 
 const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
-const expected = { site: 'news.example', path: '/a.html', publisherKey: publisher.publicKey };
 const FALLBACK = utf8('<p>fallback</p>');
+const TEXT = 'for subscribers only';
 
 async function createSet() {
   const key = randomBytes(32);
@@ -18,38 +21,114 @@ async function createSet() {
 }
 const [cheap, dear] = [await createSet(), await createSet()];
 
-function encode(set: { readonly id: KeyId; readonly key: Uint8Array }): Promise<Uint8Array> {
-  const content = utf8('for subscribers only');
-  const metadata = { contentLength: content.length, mediaType: 'text/plain' };
-  return encodeObject({ site: 'news.example', path: '/a.html', publisher, metadata, set }, content);
+type Set = Awaited<ReturnType<typeof createSet>>;
+
+function encode(set: Set | undefined, path = '/a.html', text = TEXT): Promise<Uint8Array> {
+  const metadata = { contentLength: text.length, mediaType: 'text/plain' };
+  return encodeObject({ site: 'news.example', path, publisher, metadata, ...(set && { set }) }, utf8(text));
+}
+
+const hashOf = async (bytes: Uint8Array) => toHex(await sha256(bytes));
+
+/** What a publication says of an object. */
+async function entryOf(object: Uint8Array, wish: Partial<DocumentEntry> = {}): Promise<DocumentEntry> {
+  const head = await readUnverifiedHead(new ByteReader(streamOf(object)));
+  const { set } = head.header as { set?: string };
+  const hash = await hashOf(object.subarray(0, head.length));
+  return { head: hash, headLength: head.length, set, content: undefined, inPage: false, ...wish };
 }
 
 /** Opens what a host has at these URL paths, with one key at hand, under whatever name. */
-async function read(files: Record<string, Uint8Array>, key: Uint8Array): Promise<string> {
+async function read(entry: DocumentEntry, files: Record<string, Uint8Array>, key = dear.key): Promise<string> {
   const opened = await openAt(
     async (path) => ({ status: files[path] ? 200 : 404, body: streamOf(files[path] ?? new Uint8Array(0)) }),
-    expected,
+    { site: 'news.example', path: '/a.html', publisherKey: publisher.publicKey, entry },
     { findKey: async () => ({ key, notBefore: 0, notAfter: 10 }), now: 5 },
   );
   return Buffer.from(await collect(opened.content)).toString();
 }
 
+describe('a document that the publication names', () => {
+  it('is asked for by the hash of its head, and nowhere else', async () => {
+    const sound = await encode(dear);
+    const entry = await entryOf(sound);
+    expect(await read(entry, { [`/${entry.head}.a.html.protected`]: sound })).toBe(TEXT);
+    const elsewhere = { '/a.html.protected': sound, '/a.html': sound };
+    await expect(read(entry, elsewhere)).rejects.toMatchObject({ code: 'object-missing' });
+  });
+
+  it('that is public has its content under the hash of the content', async () => {
+    const head = await encode(undefined);
+    const content = await hashOf(utf8(TEXT));
+    const entry = await entryOf(head, { content });
+    const files = { [`/${entry.head}.a.html.protected`]: head, [`/${content}.a.html`]: utf8(TEXT) };
+    expect(await read(entry, files)).toBe(TEXT);
+    await expect(read(entry, { ...files, [`/${content}.a.html`]: utf8(TEXT.toUpperCase()) })).rejects.toMatchObject({
+      code: 'block-digest',
+    });
+    const trailing = { ...files, [`/${entry.head}.a.html.protected`]: concat(head, utf8('x')) };
+    await expect(read(entry, trailing)).rejects.toMatchObject({ code: 'object-trailing' });
+  });
+
+  it('attack 92: another one, correctly signed for this very path, is refused before it is looked at', async () => {
+    const [sound, older] = [await encode(dear), await encode(dear, '/a.html', 'an older version')];
+    const entry = await entryOf(sound);
+    const file = `/${entry.head}.a.html.protected`;
+    for (const served of [older, sound.subarray(0, entry.headLength - 1), new Uint8Array(0), utf8('<h1>200 OK</h1>')])
+      await expect(read(entry, { [file]: served })).rejects.toMatchObject({ code: 'head-unexpected' });
+  });
+
+  it('is refused where what is named is more or less than a head, or no head', async () => {
+    const sound = await encode(dear);
+    const { headLength } = await entryOf(sound);
+    for (const [length, code] of [
+      [headLength + 1, 'head-unexpected'],
+      [headLength - 1, 'object-truncated'],
+      [0, 'object-unrecognised'],
+      [2 ** 40, 'head-unexpected'],
+    ] as const) {
+      const head = await hashOf(sound.subarray(0, length));
+      const entry = await entryOf(sound, { head, headLength: length });
+      await expect(read(entry, { [`/${head}.a.html.protected`]: sound })).rejects.toMatchObject({ code });
+    }
+  });
+});
+
 describe('attack 21: an object moved between sets', () => {
   it('is refused where it names one set, and the key at hand is that of another', async () => {
-    const sound = await encode(dear);
-    expect(await read({ '/a.html.protected': sound }, dear.key)).toBe('for subscribers only');
     // Encrypted with the one key, named by the other's id: the key opens it, but is not the one that is named.
     const moved = await encode({ id: cheap.id, key: dear.key });
-    await expect(read({ '/a.html.protected': moved }, dear.key)).rejects.toMatchObject({ code: 'key-id-mismatch' });
-    await expect(read({ '/a.html.protected': moved }, cheap.key)).rejects.toMatchObject({ code: 'commitment' });
+    const entry = await entryOf(moved);
+    const files = { [`/${entry.head}.a.html.protected`]: moved };
+    await expect(read(entry, files, dear.key)).rejects.toMatchObject({ code: 'key-id-mismatch' });
+    await expect(read(entry, files, cheap.key)).rejects.toMatchObject({ code: 'commitment' });
+  });
+
+  it('is refused where publication and object name different sets, or one of them none', async () => {
+    const content = await hashOf(utf8(TEXT));
+    for (const [object, wish] of [
+      [await encode(dear), { set: cheap.id }],
+      [await encode(dear), { set: undefined, content }],
+      [await encode(undefined), { set: dear.id }],
+    ] as const) {
+      const entry = await entryOf(object, wish);
+      const files = { [`/${entry.head}.a.html.protected`]: object, [`/${content}.a.html`]: utf8(TEXT) };
+      await expect(read(entry, files)).rejects.toMatchObject({ code: 'head-unexpected' });
+    }
   });
 });
 
 describe('attack 26: an HTML carrier inside an HTML carrier', () => {
-  it.each(['/a.html', '/a.html.protected'])('at %s is not unwrapped twice', async (path) => {
-    const once = encodeHtmlCarrier(await encode(dear), FALLBACK);
-    expect(await read({ [path]: once }, dear.key)).toBe('for subscribers only');
+  it('is not unwrapped twice, and a carrier in the place of an object not at all', async () => {
+    const sound = await encode(dear);
+    const once = encodeHtmlCarrier(sound, FALLBACK);
+    const entry = await entryOf(sound, { inPage: true });
+    expect(await read(entry, { '/a.html': once })).toBe(TEXT);
     const twice = encodeHtmlCarrier(once, FALLBACK);
-    await expect(read({ [path]: twice }, dear.key)).rejects.toMatchObject({ code: 'object-unrecognised' });
+    await expect(read(entry, { '/a.html': twice })).rejects.toMatchObject({ code: 'head-unexpected' });
+    const file = `/${entry.head}.a.html.protected`;
+    await expect(read({ ...entry, inPage: false }, { [file]: once })).rejects.toMatchObject({
+      code: 'head-unexpected',
+    });
   });
 });

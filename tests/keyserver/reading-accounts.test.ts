@@ -7,6 +7,7 @@ import { postFrom } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';
 import { createVisitor, type Visitor } from '../support/reading-site-visitor.ts';
+import { signOnto } from '../support/signed-publication.ts';
 
 const PASSWORD = 'correct horse battery';
 const ARTICLE = '/2026/11/20/harbour.html';
@@ -225,6 +226,9 @@ describe('signing in', () => {
       '"cache"',
     ]);
     expect(await statusOfArticle(out)).toBe(401);
+    const lasting = { expires: Math.floor(Date.now() / 1000) + 31 * DAY };
+    await signOnto(rig.publisher.publication, rig.host.files, lasting);
+    await rig.server.publications.check();
     rig.passTime(30 * DAY + 1);
     expect(await statusOfArticle(aged)).toBe(401);
     rig.passTime(-30 * DAY - 1);

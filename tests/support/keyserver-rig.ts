@@ -61,6 +61,7 @@ export async function startRig(
   const origins = { keyServer: server.url, reading: server.readingUrl };
   const bundle = await sealBundle(publisher, server.state.recipient.publicKey, { ...origins, content: host.origin });
   await importBundle(server.state, bundle, server.origins);
+  publisher.afterPublishing = () => server.publications.check();
   return {
     folder,
     config,

@@ -8,15 +8,21 @@ import { keyIdOf } from '../../core/keys/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { encodeObject, type PublisherIdentity, publisherIdentity } from '../../core/object/writer.ts';
-import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import { headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
+import { urlPathOf } from '../../core/site/path.ts';
 import type { ContentHost } from './content-host.ts';
-import { createFirstRoot, type FirstRoot } from './first-root.ts';
+import type { FirstRoot } from './first-root.ts';
+import { createPublication, headLengthOf, signOnto } from './signed-publication.ts';
+import type { TestPublication } from './test-publication.ts';
 
 export const SITE = 'news.example';
 
 export interface PublisherWithSets {
   readonly identity: PublisherIdentity;
   readonly root: FirstRoot;
+  readonly publication: TestPublication;
+  /** Called after every publication: the reading site looks for a newer one. */
+  afterPublishing: () => Promise<unknown>;
   readonly workspace: string;
   readonly sets: ReadonlyMap<string, NamedKey>;
 }
@@ -26,7 +32,8 @@ export async function createPublisher(setNames: readonly string[] = ['day-1', 'd
   for (const name of setNames) sets.set(name, await createSetKey());
   return {
     identity: await publisherIdentity(ed25519KeyPair(randomBytes(32))),
-    root: await createFirstRoot(),
+    ...(await createPublication()),
+    afterPublishing: async () => undefined,
     workspace: toBase64url(randomBytes(16)),
     sets,
   };
@@ -73,8 +80,21 @@ export async function publish(publisher: PublisherWithSets, host: ContentHost, d
     metadata,
     ...(set && { set: setOf(publisher, set) }),
   };
-  host.files.set(objectUrlPathOf(path), await encodeObject(options, content));
+  const object = await encodeObject(options, content);
+  const { publication } = publisher;
+  if (set) await publication.addEncrypted(path, setOf(publisher, set).id, object, await headLengthOf(object));
+  else await publication.addPublic(path, object, content);
   host.files.set(urlPathOf(path), set ? Buffer.from('<!doctype html><title>Teaser</title>') : content);
+  await signOnto(publication, host.files);
+  await publisher.afterPublishing();
+}
+
+/** URL path of the file with a document's head, as the publication names it. */
+export function fileOf({ publication }: PublisherWithSets, path: string): string {
+  const target = headTargetOf(path);
+  const entry = publication.targetsFor(target).get(target) as { hashes: { sha256: string } } | undefined;
+  if (entry === undefined) throw new Error(`the publication does not name ${path}`);
+  return targetUrlPath(target, entry.hashes.sha256);
 }
 
 export interface BundleOptions {

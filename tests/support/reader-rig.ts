@@ -21,9 +21,13 @@ export interface ReaderRig<KeyServer = TestKeyServer> {
   readonly publisher: TestPublisher;
   readonly host: ContentHost;
   readonly keyServer: KeyServer;
-  readonly proxy: RunningProxy;
+  proxy: RunningProxy;
   /** Every refusal: code and address. */
   readonly refusals: { code: string; address: string }[];
+  /** Moves the reader's clock. */
+  passTime(seconds: number): void;
+  /** Stops the proxy, and starts it anew on the same data. */
+  restart(settings?: Partial<ProxyOptions>): Promise<void>;
   /** Absolute URL of a path of the site. */
   url(path: string): string;
   close(): Promise<void>;
@@ -85,15 +89,36 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // every host, on port 80
   await bindSite({ ...storage, connectTo, link: keyServer.invite(), trustSites: [publisher.site] });
   const refusals: ReaderRig['refusals'] = [];
-  const proxy = await startProxy({
-    ...storage,
-    port: 0,
-    connectTo,
-    onRefusal: ({ code }, address) => refusals.push({ code, address }),
-    ...settings,
-  });
-  cleanUp.add(proxy.close);
-  publisher.afterPublishing = () => proxy.check();
-  const url = (path: string) => `http://${publisher.site}${path}`;
-  return { directory, storage, publisher, host, keyServer, proxy, refusals, url, close: () => cleanUp.run() };
+  let shift = 0;
+  const start = (changes: Partial<ProxyOptions> = {}) =>
+    startProxy({
+      ...storage,
+      port: 0,
+      connectTo,
+      now: () => Math.floor(Date.now() / 1000) + shift,
+      onRefusal: ({ code }, address) => refusals.push({ code, address }),
+      ...settings,
+      ...changes,
+    });
+  const rig: ReaderRig<KeyServer> = {
+    directory,
+    storage,
+    publisher,
+    host,
+    keyServer,
+    proxy: await start(),
+    refusals,
+    passTime: (seconds) => {
+      shift += seconds;
+    },
+    restart: async (changes) => {
+      await rig.proxy.close();
+      rig.proxy = await start(changes);
+    },
+    url: (path) => `http://${publisher.site}${path}`,
+    close: () => cleanUp.run(),
+  };
+  cleanUp.add(() => rig.proxy.close());
+  publisher.afterPublishing = () => rig.proxy.check();
+  return rig;
 }

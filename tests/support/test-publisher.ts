@@ -1,15 +1,12 @@
 /** A publisher for tests: real keys, real objects, a real descriptor, a real publication; what it publishes stays in memory. */
 import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { ByteReader, streamOf } from '../../core/encoding/byte-reader.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { encodeBundle } from '../../core/keys/bundle.ts';
 import { encodeDescriptor, type SiteDescription } from '../../core/keys/descriptor.ts';
-import type { KeyId } from '../../core/keys/key-id.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
-import { readUnverifiedHead } from '../../core/object/head.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import {
   encodeObject,
@@ -18,13 +15,13 @@ import {
   publisherIdentity,
 } from '../../core/object/writer.ts';
 import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import { roleSigner } from '../../core/publication/keys.ts';
 import { contentTargetOf, DESCRIPTOR_TARGET, headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { FirstRoot } from './first-root.ts';
 import { createSetKey } from './publisher-with-sets.ts';
-import { TestPublication, type TimestampWish } from './test-publication.ts';
+import { createPublication, headLengthOf, signOnto } from './signed-publication.ts';
+import type { TestPublication, TimestampWish } from './test-publication.ts';
 
 export interface DocumentWish {
   readonly content: Uint8Array | string;
@@ -126,10 +123,7 @@ export class TestPublisher {
 
   /** Signs what there is as a new publication, puts it on a content host, and has readers look. */
   async sign(files: Files, wish: TimestampWish = {}): Promise<void> {
-    const now = nowInSeconds();
-    // Tests publish oftener than once a second, and versions of timestamps are times.
-    await this.publication.publish(now - 3600, { expires: now + 172_800, ...wish });
-    for (const [path, bytes] of this.publication.files) files.set(path, bytes);
+    await signOnto(this.publication, files, wish);
     await this.afterPublishing();
   }
 
@@ -188,34 +182,4 @@ export class TestPublisher {
       this.identity.secretKey,
     );
   }
-}
-
-/** A publication with fresh keys; the root is as bindings and key servers want it. */
-async function createPublication(): Promise<{ root: FirstRoot; publication: TestPublication }> {
-  const timestampSeed = randomBytes(32);
-  const fresh = () => roleSigner(ed25519KeyPair(randomBytes(32)));
-  const signers = {
-    root: await fresh(),
-    targets: await fresh(),
-    snapshot: await fresh(),
-    timestamp: await roleSigner(ed25519KeyPair(timestampSeed)),
-  };
-  const ring = (name: keyof typeof signers) => ({ signers: [signers[name]], threshold: 1 });
-  const roles = {
-    root: ring('root'),
-    targets: ring('targets'),
-    snapshot: ring('snapshot'),
-    timestamp: ring('timestamp'),
-  };
-  const publication = await TestPublication.create(nowInSeconds(), roles);
-  return {
-    root: { bytes: publication.firstRoot, id: publication.rootId as KeyId, signers, timestampSeed },
-    publication,
-  };
-}
-
-/** All of it, where it is not the head of an object. */
-async function headLengthOf(object: Uint8Array): Promise<number> {
-  const head = await readUnverifiedHead(new ByteReader(streamOf(object))).catch(() => undefined);
-  return head?.length ?? object.length;
 }

@@ -1,0 +1,31 @@
+/** What every door tells its readers of how fresh a publication is, and what they can ask: docs/spec/publication.md, "Reading". */
+import type { Freshness } from '../publication/site-publication.ts';
+import { headerOf, type RequestHeaders } from './request-headers.ts';
+
+/** On answers for a bound site: when its publication was last confirmed, by its publisher or key server; an HTTP date. */
+export const CONFIRMED_HEADER = 'wispr-confirmed';
+
+/** The value of {@link CONFIRMED_HEADER}. */
+export function confirmedAt({ confirmed }: Pick<Freshness, 'confirmed'>): string {
+  return new Date(confirmed * 1000).toUTCString();
+}
+
+/** Whether a request asks for what is newest: an end-to-end reload (RFC 9111 section 5.2.1.4). */
+export function asksForNewest(headers: RequestHeaders): boolean {
+  return /(?:^|[\s,])no-cache(?:$|[\s,])/i.test(headerOf(headers, 'cache-control') ?? '');
+}
+
+const UNITS: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+];
+
+/** How long ago something was, as people say it. Times in seconds since 1970. */
+export function ago(time: number, now: number): string {
+  const seconds = now - time;
+  const unit = UNITS.find(([length]) => seconds >= length);
+  if (unit === undefined) return 'just now';
+  const count = Math.floor(seconds / unit[0]);
+  return `${count} ${unit[1]}${count === 1 ? '' : 's'} ago`;
+}

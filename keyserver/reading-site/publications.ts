@@ -1,0 +1,96 @@
+/**
+ * The publication of the site that is read here, as a reader has it: the key server's own word on roots and timestamp counts no more than that
+ * of a content host, but comes first. Kept in memory; a new start fetches it again.
+ */
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { MetadataStore } from '../../core/publication/client.ts';
+import { HostedSource } from '../../node-support/publication/hosted-source.ts';
+import { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
+import type { Provider } from '../provider.ts';
+import type { KeyServerState } from '../state.ts';
+import { readRoot, readTimestamp } from '../timestamp/state.ts';
+import type { ContentHosts } from './content-host.ts';
+
+/** In milliseconds. */
+const TIMES = {
+  checkInterval: 30_000,
+  checkIntervalMaximum: 300_000,
+  checkIntervalUrgent: 1_000,
+  staleWait: 3_000,
+  checkTimeout: 60_000,
+  metadataTimeout: 20_000,
+  timestampTimeout: 5_000,
+} as const;
+
+/** Bytes of sections and bins that are kept besides what the client has parsed. */
+const KEPT_BYTES = 67_108_864;
+const ROOT_FILE = /^(\d{1,6})\.root\.json$/;
+
+interface Kept {
+  readonly name: string;
+  readonly keeper: PublicationKeeper;
+  site: SiteDescription;
+}
+
+export class ReadPublications {
+  readonly #state: KeyServerState;
+  readonly #hosts: ContentHosts;
+  #kept: Kept | undefined;
+
+  constructor(state: KeyServerState, hosts: ContentHosts) {
+    this.#state = state;
+    this.#hosts = hosts;
+  }
+
+  /** @param site - as the provider's descriptor describes it now */
+  of({ publisher }: Provider, site: SiteDescription): PublicationKeeper {
+    const name = `${publisher} ${site.site}`;
+    if (this.#kept?.name !== name) this.#kept = { name, keeper: this.#open(publisher), site };
+    this.#kept.site = site;
+    return this.#kept.keeper;
+  }
+
+  /** Looks for a newer publication now. */
+  async check(): Promise<void> {
+    await this.#kept?.keeper.checkAnew();
+  }
+
+  #open(rootId: string): PublicationKeeper {
+    const { database, now } = this.#state;
+    const source = new HostedSource({
+      hosts: () => (this.#kept ? this.#hosts.targetsOf(this.#kept.site) : []),
+      fetch: this.#hosts.fetchFile,
+      own: (file) => readRoot(database, Number(ROOT_FILE.exec(file)?.[1] ?? 0)),
+      ownTimestamp: async () => readTimestamp(database),
+      times: TIMES,
+    });
+    // The descriptor comes with the key bundles.
+    const follow = async () => undefined;
+    return new PublicationKeeper({ rootId, source, store: new MemoryStore(), times: TIMES, now, follow });
+  }
+}
+
+/** The least recently written goes first. */
+class MemoryStore implements MetadataStore {
+  readonly #files = new Map<string, Uint8Array>();
+  #bytes = 0;
+
+  async read(name: string): Promise<Uint8Array | undefined> {
+    return this.#files.get(name);
+  }
+
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    this.#drop(name);
+    this.#files.set(name, bytes);
+    this.#bytes += bytes.length;
+    for (const oldest of this.#files.keys()) {
+      if (this.#bytes <= KEPT_BYTES) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(name: string): void {
+    this.#bytes -= this.#files.get(name)?.length ?? 0;
+    this.#files.delete(name);
+  }
+}

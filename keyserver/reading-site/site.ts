@@ -1,0 +1,96 @@
+/** Answers for the site that is read here: its publication says what there is at an address. */
+import type { Request, Response } from 'express';
+import type { SiteDescription } from '../../core/keys/descriptor.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import type { Freshness, SitePublication } from '../../core/publication/site-publication.ts';
+import { asksForNewest, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { localRedirect } from '../../core/reading/local-redirect.ts';
+import { documentPathOf } from '../../core/site/path.ts';
+import { KeyServerError } from '../errors.ts';
+import { type Provider, siteReadAt } from '../provider.ts';
+import type { Subscriber } from '../subscribers.ts';
+import { type DocumentService, sendDocument } from './documents.ts';
+import type { ReadPublications } from './publications.ts';
+
+export interface SiteService extends DocumentService {
+  /** Origin of the reading site. */
+  readonly origin: string;
+  readonly publications: ReadPublications;
+  /** Says, in front of a page, that the publication has not been confirmed for long. */
+  readonly sendNotice: (request: Request, response: Response, freshness: Freshness) => Promise<void>;
+}
+
+/** Who asks. */
+export interface Visit {
+  readonly provider: Provider | undefined;
+  /** `undefined`: nobody is signed in. */
+  readonly subscriber: Subscriber | undefined;
+}
+
+interface Visited extends Visit {
+  readonly provider: Provider;
+  readonly site: SiteDescription;
+  readonly publication: SitePublication;
+}
+
+/**
+ * Answers a GET or HEAD.
+ *
+ * @throws ReadingError, PublicationError, ObjectError, KeyServerError `no-provider` and those of documents.ts; nothing was sent then
+ */
+export async function answerForSite(
+  service: SiteService,
+  { provider, subscriber }: Visit,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const site = provider && siteReadAt(provider.descriptor, service.origin);
+  if (!site) throw new KeyServerError('no-provider', 'no site is read at this origin');
+  if (documentPathOf(request.originalUrl) === undefined) throw pathRefused();
+  const keeper = service.publications.of(provider, site);
+  const freshness = await keeper.current(asksForNewest(request.headers));
+  response.set(CONFIRMED_HEADER, confirmedAt(freshness));
+  if (freshness.stale && isEntering(request)) return service.sendNotice(request, response, freshness);
+  const visited = { provider, subscriber, site, publication: keeper.publication };
+  return answer(service, visited, request, response);
+}
+
+async function answer(service: SiteService, visited: Visited, request: Request, response: Response): Promise<void> {
+  const { publication, site } = visited;
+  const resolution = await publication.resolve(request.originalUrl, service.state.now());
+  switch (resolution.kind) {
+    case 'document':
+      return sendDocument(service, { ...visited, ...resolution, status: 200 }, request, response);
+    case 'redirect':
+      response.set({ 'Cache-Control': 'private, no-cache', Location: localRedirect(resolution.location, site.site) });
+      return void response.status(resolution.status).end();
+    case 'missing': {
+      const found = await notFoundDocument(publication, service.state.now());
+      if (found) return sendDocument(service, { ...visited, ...found, status: 404 }, request, response);
+      throw new ReadingError('no-such-document', 'the publisher signed that there is no such document');
+    }
+    case 'refused':
+      throw pathRefused();
+  }
+}
+
+/** The publisher's own page for what does not exist, if everybody may read it. */
+async function notFoundDocument(
+  publication: SitePublication,
+  now: number,
+): Promise<{ path: string; entry: DocumentEntry } | undefined> {
+  const path = publication.settings.notFound;
+  const entry = path === undefined ? undefined : await publication.document(path, now);
+  return path !== undefined && entry && entry.set === undefined ? { path, entry } : undefined;
+}
+
+/** Whether somebody comes from elsewhere, to a page in a window of its own. The way on from the notice is a way within the site. */
+function isEntering({ method, headers }: Request): boolean {
+  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
+  return method === 'GET' && mode === 'navigate' && destination === 'document' && site !== 'same-origin';
+}
+
+function pathRefused(): ReadingError {
+  return new ReadingError('path-refused', 'the path is not one that a document can have');
+}

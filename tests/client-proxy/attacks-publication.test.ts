@@ -1,0 +1,316 @@
+/** Rows 27 to 40, 82 and 92 of the attack list through the running proxy: hostile metadata. The client by itself: tests/publication. */
+
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { keyRing } from '../support/test-publication.ts';
+import { TestPublisher } from '../support/test-publisher.ts';
+
+const METADATA = '/.well-known/wispr/';
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+let rig: ReaderRig<HostileKeyServer>;
+beforeEach(async () => {
+  rig = await startHostileReaderRig();
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'good' });
+  rig.publisher.afterPublishing = async () => undefined; // every look is a step of the test
+});
+afterEach(() => rig.close());
+
+const get = (path = '/a.html') => send(rig.proxy.port, rig.url(path));
+const now = () => Math.floor(Date.now() / 1000);
+const publication = () => rig.publisher.publication;
+const fileOfRole = (role: string) =>
+  role === 'timestamp'
+    ? `${METADATA}timestamp.json`
+    : `${METADATA}${publication().versionOf(role) || publication().version}.${role}.json`;
+const mutable = (path: string) => Buffer.from(rig.host.files.get(path) ?? []);
+
+/** The look fails with the code, and what was good before is shown all the same. */
+async function expectKept(code: string | RegExp): Promise<void> {
+  await expect(rig.proxy.check()).rejects.toMatchObject({ code: expect.stringMatching(code) });
+  const answer = await get();
+  expect([answer.status, answer.text]).toEqual([200, 'good']);
+}
+
+/** A new publication, on the host but not looked at yet. */
+async function publishNext(): Promise<void> {
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'next' });
+}
+
+async function expectNext(): Promise<void> {
+  await rig.proxy.check();
+  expect((await get()).text).toBe('next');
+}
+
+describe('attack 27: metadata that nobody signed, or somebody else', () => {
+  it.each(['timestamp', 'snapshot', 'targets'])('%s', async (role) => {
+    rig.publisher.setDescriptor(utf8('another')); // so that `targets` changes as well
+    await publishNext();
+    const path = fileOfRole(role);
+    const good = mutable(path);
+    const { signed } = JSON.parse(good.toString());
+    for (const signers of [[], (await keyRing()).signers]) {
+      rig.host.files.set(path, signMetadata(signed, signers));
+      await expectKept(/^metadata-(?:signature|mismatch)$/);
+    }
+    rig.host.files.set(path, good);
+    await expectNext();
+  });
+
+  it('a bin: refused where it is needed, and nothing else is shown', async () => {
+    const bins = [...rig.host.files.keys()].filter((path) => path.includes('.documents-'));
+    const { files } = publication();
+    for (const path of bins) rig.host.files.set(path, utf8('{"signatures":[],"signed":{"targets":{}}}'));
+    const answer = await get();
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'metadata-mismatch']);
+    for (const path of bins) rig.host.files.set(path, files.get(path) ?? new Uint8Array());
+    expect((await get()).text).toBe('good');
+  });
+});
+
+describe('attack 28: an older state', () => {
+  it.each(['timestamp', 'snapshot'])('of the %s is not taken, and what was newer stays', async (role) => {
+    const path = `${METADATA}timestamp.json`;
+    const before = mutable(path);
+    await publishNext();
+    await expectNext();
+    if (role === 'timestamp') rig.host.files.set(path, before);
+    else {
+      // A timestamp that is newer, and names a snapshot that is older.
+      publication().version--;
+      await publication().publishTimestamp(now() - HOUR, {
+        version: publication().timestampVersion + 1,
+        expires: now() + DAY,
+      });
+      rig.host.files.set(path, publication().files.get(path) ?? new Uint8Array());
+    }
+    await expect(rig.proxy.check()).rejects.toMatchObject({ code: 'metadata-rollback' });
+    expect((await get()).text).toBe('next');
+  });
+});
+
+describe('attack 29: the same version with other content', () => {
+  it('is refused', async () => {
+    const { version } = publication();
+    const path = `${METADATA}${version + 1}.snapshot.json`;
+    await publishNext();
+    const { signed } = JSON.parse(mutable(path).toString());
+    const other = signMetadata({ ...signed, expires: '2031-01-01T00:00:00Z' }, publication().roles.snapshot.signers);
+    const good = mutable(path);
+    rig.host.files.set(path, other);
+    await expectKept('metadata-mismatch');
+    rig.host.files.set(path, good);
+    await expectNext();
+  });
+});
+
+describe('attack 30: metadata that have expired', () => {
+  it.each(['timestamp', 'snapshot', 'targets', 'root'])('%s', async (role) => {
+    expect((await get()).text).toBe('good');
+    const validity = role === 'timestamp' ? 60 * DAY : ROLE_VALIDITY[role as 'root'] + DAY;
+    // The timestamp stays fresh while the others age.
+    if (role !== 'timestamp') {
+      await rig.publisher.sign(rig.host.files, { version: now() + validity, expires: now() + validity + DAY });
+    }
+    rig.passTime(validity);
+    const answer = await get();
+    expect(answer.status).toBe(502);
+    expect(refusalCode(answer)).toBe(role === 'timestamp' ? 'publication-expired' : 'metadata-expired');
+    expect(answer.text).not.toContain('good</');
+  });
+});
+
+describe('attack 31: a local copy that is damaged, cut short or old', () => {
+  it.each(['root', 'timestamp', 'snapshot', 'targets', 'documents', 'wispr:', 'all'])(
+    'of %s: fetched again',
+    async (name) => {
+      expect((await get()).text).toBe('good');
+      await rig.proxy.close();
+      for (const damage of [utf8('nonsense'), new Uint8Array(0), randomBytes(1000)]) {
+        const database = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`);
+        const pattern = name === 'all' ? '%' : `%${name}%`;
+        const { changes } = database
+          .prepare("UPDATE publications SET bytes = ? WHERE name LIKE ? AND name <> 'first root'")
+          .run(damage, pattern);
+        expect(changes).toBeGreaterThan(0);
+        database.close();
+        await rig.restart();
+        expect((await get()).text).toBe('good');
+        await rig.proxy.close();
+      }
+    },
+  );
+
+  it('a first root that was damaged is fetched again, and one that was exchanged is not believed', async () => {
+    await rig.proxy.close();
+    const other = await TestPublisher.create();
+    const database = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`);
+    database.prepare('DELETE FROM publications').run();
+    database.close();
+    await rig.restart();
+    expect((await get()).text).toBe('good');
+    await rig.proxy.close();
+    const again = new DatabaseSync(`${rig.storage.dataDirectory}/reader.db`);
+    again.prepare('DELETE FROM publications').run();
+    again.close();
+    rig.host.files.set(`${METADATA}1.root.json`, other.root.bytes);
+    await rig.restart();
+    expect(refusalCode(await get())).toBe('root-unexpected');
+  });
+});
+
+describe('attack 32: a mix of two publications', () => {
+  it.each(['snapshot', 'targets'])('where the %s is that of the one before', async (role) => {
+    const older = mutable(fileOfRole(role));
+    rig.publisher.setDescriptor(utf8('another'));
+    await publishNext();
+    const path = fileOfRole(role);
+    const good = mutable(path);
+    rig.host.files.set(path, older);
+    await expectKept(/^metadata-/);
+    rig.host.files.set(path, good);
+    await expectNext();
+  });
+
+  it("where the object is that of the one before, correctly signed (attack 92: one that the publication doesn't name)", async () => {
+    const older = rig.host.files.get(rig.publisher.fileOf('/a.html')) ?? new Uint8Array();
+    await publishNext();
+    await expectNext();
+    rig.host.files.set(rig.publisher.fileOf('/a.html'), older);
+    const answer = await get();
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'head-unexpected']);
+  });
+});
+
+describe('attack 92: a correctly signed object that the publication does not name', () => {
+  it('is a signed 404, wherever it lies', async () => {
+    const object = await rig.publisher.object('/secret.html', { content: 'never published' });
+    for (const path of ['/secret.html', '/secret.html.protected']) rig.host.files.set(path, object);
+    const answer = await get('/secret.html');
+    expect([answer.status, refusalCode(answer)]).toEqual([404, 'no-such-document']);
+  });
+
+  it('nor is one that it names no longer, also for a range of one that was open before', async () => {
+    await rig.publisher.publish(rig.host.files, '/film.bin', { content: randomBytes(500_000) });
+    await rig.proxy.check();
+    const range = (path: string) => send(rig.proxy.port, rig.url(path), { headers: { range: 'bytes=400000-400009' } });
+    expect((await range('/film.bin')).status).toBe(206);
+    publication().remove('/film.bin');
+    await rig.publisher.sign(rig.host.files);
+    await rig.proxy.check();
+    expect([(await range('/film.bin')).status, refusalCode(await range('/film.bin'))]).toEqual([
+      404,
+      'no-such-document',
+    ]);
+  });
+});
+
+describe('attack 35: an extra signature that is no good, beside one that is', () => {
+  it('is passed over', async () => {
+    await publishNext();
+    const path = `${METADATA}timestamp.json`;
+    const envelope = JSON.parse(mutable(path).toString());
+    envelope.signatures.push({ keyid: 'ab'.repeat(32), sig: 'cd'.repeat(64) });
+    rig.host.files.set(path, utf8(JSON.stringify(envelope)));
+    await expectNext();
+  });
+});
+
+describe('attack 37: a role that has vanished from the snapshot', () => {
+  it('is refused', async () => {
+    publication().forget('documents-0');
+    const bins = [...rig.host.files.keys()].flatMap((path) => /\.(documents-[0-9a-f]+)\.json$/.exec(path)?.[1] ?? []);
+    await publishNext();
+    const path = `${METADATA}${publication().version}.snapshot.json`;
+    const { signed } = JSON.parse(mutable(path).toString());
+    delete signed.meta[`${bins[0]}.json`];
+    const short = signMetadata(signed, publication().roles.snapshot.signers);
+    publication().files.set(path, short);
+    await publication().publishTimestamp(now() - HOUR, {
+      version: publication().timestampVersion + 1,
+      expires: now() + DAY,
+    });
+    for (const [file, bytes] of publication().files) rig.host.files.set(file, bytes);
+    await expectKept('metadata-rollback');
+  });
+});
+
+describe('attack 39: names with characters that mean something in URLs', () => {
+  it.each([
+    '/a?b.html',
+    '/a#b.html',
+    '/50%.html',
+    '/%41.html',
+    '/a b.html',
+    '/日本/é.html',
+    '/a;b=c&d.html',
+    '/...html',
+    '/a:b@c.html',
+  ])('%s is asked for inside the site, and read', async (path) => {
+    await rig.publisher.publish(rig.host.files, path, { content: path });
+    await rig.proxy.check();
+    const url = path.split('/').map(encodeURIComponent).join('/');
+    expect((await get(url)).text).toBe(path);
+    const asked = rig.host.requests.map(({ url: target }) => target).filter((target) => target.endsWith('.protected'));
+    expect(asked).toEqual([rig.publisher.fileOf(path)]);
+    expect(asked[0]).toMatch(/^(?:\/[A-Za-z0-9._~%-]+)+$/);
+  });
+});
+
+describe('attack 40: an update that ends half way', () => {
+  it.each(['snapshot', 'targets'])(
+    'by a 404 or an error for the %s: the last good state stays in use',
+    async (role) => {
+      rig.publisher.setDescriptor(utf8('another'));
+      await publishNext();
+      const path = fileOfRole(role);
+      const good = mutable(path);
+      rig.host.files.delete(path);
+      await expectKept('metadata-missing');
+      rig.host.handlers.set(path, (_, response) => response.writeHead(500).end());
+      await expectKept('content-host-answer');
+      rig.host.handlers.set(path, ({ socket }) => void socket.destroy());
+      await expectKept('content-host-unreachable');
+      rig.host.handlers.clear();
+      await rig.restart();
+      expect((await get()).text).toMatch(/^(?:good|next)$/);
+      rig.host.files.set(path, good);
+      await expectNext();
+    },
+  );
+
+  it('until it expires', async () => {
+    expect((await get()).text).toBe('good');
+    await publishNext();
+    rig.host.files.delete(fileOfRole('snapshot'));
+    await expectKept('metadata-missing');
+    rig.passTime(60 * DAY);
+    expect(refusalCode(await get())).toBe('publication-expired');
+  });
+});
+
+describe('attack 82: a forged root or snapshot of megabytes', () => {
+  it('is refused without holding anything up', async () => {
+    const keys = Array.from({ length: 20_000 }, () => Buffer.from(randomBytes(32)).toString('hex'));
+    const forged = utf8(
+      JSON.stringify({ signatures: [], signed: { _type: 'root', keys, version: publication().rootVersion + 1 } }),
+    );
+    rig.host.files.set(`${METADATA}${publication().rootVersion + 1}.root.json`, forged);
+    await expectKept('metadata-too-large');
+    rig.host.files.delete(`${METADATA}${publication().rootVersion + 1}.root.json`);
+    await publishNext();
+    const path = fileOfRole('snapshot');
+    const good = mutable(path);
+    rig.host.files.set(path, forged);
+    await expectKept(/^metadata-(?:too-large|mismatch)$/);
+    rig.host.files.set(path, good);
+    await expectNext();
+  });
+});

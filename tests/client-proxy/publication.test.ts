@@ -1,0 +1,325 @@
+/** What the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { type Received, refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { TEST_SETTINGS } from '../support/test-publication.ts';
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const NAVIGATION = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' };
+
+let rig: ReaderRig<HostileKeyServer>;
+beforeEach(async () => {
+  rig = await startHostileReaderRig();
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
+});
+afterEach(() => rig.close());
+
+const get = (path = '/a.html', headers: Record<string, string> = {}, method = 'GET') =>
+  send(rig.proxy.port, rig.url(path), { method, headers });
+
+const gateway = async (path: string) => {
+  const host = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').host;
+  return send(rig.proxy.port, path, { headers: { host } });
+};
+
+const now = () => Math.floor(Date.now() / 1000);
+const links = ({ text }: Received) => Array.from(text.matchAll(/(?:href|src|action)="([^"]*)"/g), ([, link]) => link);
+
+async function setSettings(changes: Partial<typeof TEST_SETTINGS>): Promise<void> {
+  rig.publisher.publication.setSettings({ ...TEST_SETTINGS, ...changes });
+  await rig.publisher.sign(rig.host.files);
+}
+
+describe('what there is at an address', () => {
+  it('attack 76: the publication says, and no page, status, redirect or header of the content host', async () => {
+    rig.host.files.set('/unsigned.html', utf8('<h1>unsigned</h1>'));
+    rig.host.files.set('/unsigned.html.protected', utf8('unsigned'));
+    rig.host.handlers.set('/moved.html', (_, response) =>
+      response.writeHead(301, { location: '/elsewhere', 'set-cookie': 'a=b', 'x-other': 'y' }).end(),
+    );
+    rig.host.requests.length = 0;
+    for (const path of ['/unsigned.html', '/unsigned.html.protected', '/moved.html', '/', '/.well-known/wispr-site']) {
+      const answer = await get(path);
+      expect([path, answer.status, refusalCode(answer)]).toEqual([path, 404, 'no-such-document']);
+      expect(answer.text).not.toContain('unsigned</h1>');
+      expect([answer.headers['set-cookie'], answer.headers['x-other']]).toEqual([undefined, undefined]);
+      expect(links(answer)).toEqual([`https://read.news.example${path}`]); // attack 89
+    }
+    expect(rig.host.requests.every(({ url }) => url.startsWith('/.well-known/wispr/'))).toBe(true);
+  });
+
+  it('attack 81: paths that are words of the language are signed 404s, and can be documents', async () => {
+    for (const path of ['/constructor', '/__proto__', '/toString', '/a/__proto__/b'])
+      expect([path, refusalCode(await get(path))]).toEqual([path, 'no-such-document']);
+    for (const path of ['/constructor', '/__proto__']) {
+      await rig.publisher.publish(rig.host.files, path, { content: path });
+      expect((await get(path)).text).toBe(path);
+    }
+  });
+
+  it("attack 23: the publisher's own page for what does not exist comes with status 404, whole, at both doors", async () => {
+    const content = 'x'.repeat(100_000);
+    await rig.publisher.publishSigned(rig.host.files, '/404.html', { content });
+    await setSettings({ notFound: '/404.html' });
+    for (const answer of [await get('/none'), await gateway('/none'), await get('/none', { range: 'bytes=0-5' })])
+      expect([answer.status, answer.text === content, refusalCode(answer)]).toEqual([404, true, undefined]);
+    const { headers } = await get('/404.html');
+    expect((await get('/404.html')).status).toBe(200);
+    expect((await get('/none', { 'if-none-match': headers.etag ?? '' })).status).toBe(404);
+    expect((await get('/none', {}, 'HEAD')).status).toBe(404);
+  });
+
+  it("is the Reader's own page where the publisher's is gone, or is not for everybody", async () => {
+    await setSettings({ notFound: '/404.html' });
+    expect(refusalCode(await get('/none'))).toBe('no-such-document');
+    await rig.publisher.publish(rig.host.files, '/404.html', { content: 'for subscribers' });
+    expect(refusalCode(await get('/none'))).toBe('no-such-document');
+  });
+
+  it('can be a redirect, which stays at the door by which it was asked for', async () => {
+    await rig.publisher.publish(rig.host.files, '/folder/index.html', { content: 'index' });
+    const redirects = [
+      { from: '/old.html', status: 301, to: '/a.html?x=1#y' },
+      { from: '/own', status: 302, to: 'https://news.example/a.html?q' },
+      { from: '/away', status: 307, to: 'https://elsewhere.example/x' },
+    ] as const;
+    await setSettings({ redirects });
+    for (const ask of [get, gateway]) {
+      const to = async (path: string) => {
+        const { status, headers } = await ask(path);
+        return [status, headers.location];
+      };
+      expect(await to('/old.html')).toEqual([301, '/a.html?x=1#y']);
+      expect(await to('/own')).toEqual([302, '/a.html?q']); // not past the checks
+      expect(await to('/away')).toEqual([307, 'https://elsewhere.example/x']);
+      expect(await to('/folder?q=1')).toEqual([308, '/folder/?q=1']);
+    }
+    expect((await get('/folder/')).text).toBe('index');
+  });
+
+  it('can be a page without its ending, if the publisher says so', async () => {
+    expect(refusalCode(await get('/a'))).toBe('no-such-document');
+    await setSettings({ cleanUrls: true });
+    expect((await get('/a?query')).text).toBe('signed');
+  });
+});
+
+describe('a newer publication', () => {
+  it('is seen at the next look, and at once by an end-to-end reload', async () => {
+    expect((await get()).text).toBe('signed');
+    rig.publisher.afterPublishing = async () => undefined;
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
+    expect((await get()).text).toBe('signed');
+    // Looks are at least a second apart, whoever asks.
+    const reload = async () => (await get('/a.html', { 'cache-control': 'no-cache' })).text;
+    await expect.poll(reload, { timeout: 5000 }).toBe('newer');
+    expect((await get()).text).toBe('newer');
+  });
+
+  it('is looked for where files of the one at hand are gone', async () => {
+    expect((await get()).text).toBe('signed');
+    rig.publisher.afterPublishing = async () => undefined;
+    const before = rig.publisher.fileOf('/a.html');
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
+    rig.host.files.delete(before);
+    await expect.poll(async () => (await get()).text, { timeout: 5000 }).toBe('newer');
+  });
+
+  it('comes from the key server even while the content host still shows the old timestamp', async () => {
+    const old = rig.host.files.get('/.well-known/wispr/timestamp.json') ?? new Uint8Array();
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
+    const fresh = rig.host.files.get('/.well-known/wispr/timestamp.json') ?? new Uint8Array();
+    rig.host.files.set('/.well-known/wispr/timestamp.json', old);
+    rig.keyServer.metadata.set('/.well-known/wispr/timestamp.json', fresh);
+    await rig.proxy.check();
+    expect((await get()).text).toBe('newer');
+  });
+
+  it('attack 83: continues where the number of bins has changed', async () => {
+    for (const bits of [1, 5, 8]) {
+      rig.publisher.publication.bits = bits;
+      await rig.publisher.publish(rig.host.files, '/b.html', { content: `of ${2 ** bits} bins` });
+      expect([(await get()).text, (await get('/b.html')).text]).toEqual(['signed', `of ${2 ** bits} bins`]);
+    }
+  });
+
+  it('survives a new start without any network, as long as it is fresh', async () => {
+    expect((await get()).text).toBe('signed');
+    const object = rig.publisher.fileOf('/a.html');
+    await rig.restart();
+    for (const path of [...rig.host.files.keys()]) if (path !== object) rig.host.files.delete(path);
+    expect((await get()).text).toBe('signed');
+    expect(refusalCode(await get('/none'))).toMatch(/no-such-document|metadata-missing/); // another bin may be needed
+  });
+});
+
+describe('attack 80: a daemon that runs past the expiry of its timestamp', () => {
+  it('tells its reader once in a while, goes on through the grace period, and then refuses', async () => {
+    await setSettings({ grace: 7 * DAY });
+    const fresh = await get('/a.html', NAVIGATION);
+    expect([fresh.status, fresh.text]).toEqual([200, 'signed']);
+    const confirmed = fresh.headers['wispr-confirmed'] as string;
+    expect(Math.abs(Date.parse(confirmed) / 1000 - (now() - HOUR))).toBeLessThan(10);
+
+    rig.passTime(3 * DAY);
+    expect((await get('/a.html', { accept: 'image/png' })).text).toBe('signed');
+    const notice = await get('/a.html?x="><script>', NAVIGATION);
+    expect([notice.status, notice.headers['wispr-notice']]).toEqual([503, 'stale']);
+    expect(notice.text).toContain('last checked 3 days ago');
+    expect(notice.text).toContain('Read on');
+    expect(links(notice)).toEqual(['/a.html?x=&quot;&gt;&lt;script&gt;']); // attack 89
+    expect(notice.headers['wispr-confirmed']).toBe(confirmed);
+    const onwards = await get('/a.html', NAVIGATION);
+    expect([onwards.text, onwards.headers['wispr-confirmed']]).toEqual(['signed', confirmed]);
+
+    rig.passTime(7 * DAY);
+    const refused = await get('/a.html', NAVIGATION);
+    expect([refused.status, refusalCode(refused)]).toEqual([502, 'publication-expired']);
+    expect(refused.text).not.toContain('signed</');
+    await rig.publisher.sign(rig.host.files, { version: now() + 10 * DAY, expires: now() + 12 * DAY });
+    expect((await get()).text).toBe('signed');
+  });
+
+  it('refuses at once where there is no grace', async () => {
+    await setSettings({ grace: 0 });
+    expect((await get()).text).toBe('signed');
+    rig.passTime(3 * DAY);
+    expect(refusalCode(await get())).toBe('publication-expired');
+  });
+
+  it('says on its own page how every publication is', async () => {
+    const home = async () =>
+      (await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } })).text;
+    expect(await home()).toMatch(/publication \d+, last checked (?:1 hour|59 minutes) ago/);
+    rig.passTime(3 * DAY);
+    expect(await home()).toMatch(/last checked 3 days ago, not confirmed in time/);
+    rig.passTime(30 * DAY);
+    expect(await home()).toContain('not shown: This site has not been confirmed for too long');
+  });
+});
+
+describe('attack 69: a clock that is wrong', () => {
+  it('forward: the page shows both times', async () => {
+    rig.passTime(400 * DAY - 2 * HOUR);
+    const answer = await get();
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'publication-expired']);
+    expect(answer.text).toContain(new Date((now() + 400 * DAY) * 1000).getUTCFullYear().toString());
+    expect(answer.text.match(/\d{4}-\d\d-\d\dT/g)?.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('back: the page shows both times, and reading goes on when the clock is right again', async () => {
+    rig.passTime(-3 * DAY);
+    const answer = await get();
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'clock-behind']);
+    expect(answer.text.match(/\d{4}-\d\d-\d\dT/g)?.length).toBeGreaterThanOrEqual(2);
+    rig.passTime(3 * DAY);
+    expect((await get()).text).toBe('signed');
+  });
+});
+
+describe('a withdrawn publication', () => {
+  it('is not shown from the next look on, says so, and makes room for a newer one', async () => {
+    expect((await get()).text).toBe('signed');
+    const { publication } = rig.publisher;
+    await publication.publishTimestamp(now() - HOUR, {
+      withdrawn: [publication.version],
+      expires: now() + DAY,
+      version: publication.timestampVersion + 1,
+    });
+    for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
+    await rig.proxy.check();
+    const answer = await get();
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'publication-withdrawn']);
+    await rig.restart();
+    expect(refusalCode(await get())).toBe('publication-withdrawn');
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'mended' });
+    expect((await get()).text).toBe('mended');
+  });
+});
+
+describe('attack 38: metadata', () => {
+  it.each(['/.well-known/wispr/timestamp.json', 'snapshot'])(
+    'without end, of %s, are bounded in size',
+    async (what) => {
+      expect((await get()).text).toBe('signed');
+      rig.publisher.afterPublishing = async () => undefined;
+      await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
+      const version = rig.publisher.publication.version;
+      const path = what === 'snapshot' ? `/.well-known/wispr/${version}.snapshot.json` : what;
+      let [sent, closed] = [0, false];
+      rig.host.handlers.set(path, (_, response) => {
+        response.on('close', () => {
+          closed = true;
+        });
+        const more = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536, ' '))) sent += 65_536;
+        };
+        response.on('drain', more);
+        more();
+      });
+      await expect(rig.proxy.check()).rejects.toMatchObject({ code: expect.stringMatching(/^metadata-/) });
+      await expect.poll(() => closed).toBe(true);
+      expect(sent).toBeLessThan(30_000_000);
+      expect((await get()).text).toBe('signed');
+      rig.host.handlers.clear();
+      await rig.proxy.check();
+      expect((await get()).text).toBe('newer');
+    },
+  );
+
+  it('that come in drops are bounded in time, and nobody waits who has something good', async () => {
+    expect((await get()).text).toBe('signed');
+    const before = { ...LIMITS };
+    let open = 0;
+    rig.host.handlers.set('/.well-known/wispr/timestamp.json', (_, response) => {
+      open++;
+      const drip = setInterval(() => response.write(' '), 50);
+      response.on('close', () => {
+        open--;
+        clearInterval(drip);
+      });
+    });
+    Object.assign(LIMITS, { timestampTimeout: 400 });
+    try {
+      const looking = rig.proxy.check();
+      expect((await get()).text).toBe('signed');
+      await expect(looking).rejects.toMatchObject({ code: 'content-host-unreachable' });
+      await expect.poll(() => open).toBe(0);
+    } finally {
+      Object.assign(LIMITS, before);
+    }
+  });
+});
+
+describe('several content hosts', () => {
+  it('are asked in turn where what the first one has is no good', async () => {
+    const { publisher, host } = rig;
+    const second = await startHostileReaderRig();
+    try {
+      const content = [host.origin, second.host.origin];
+      const site = { site: 'news.example', content, reading: publisher.reading };
+      publisher.setDescriptor(publisher.descriptor(rig.keyServer.origin, { sites: [site], issued: now() }));
+      await publisher.sign(host.files);
+      await publisher.publish(second.host.files, '/a.html', { content: 'from the second' });
+      const timestamp = '/.well-known/wispr/timestamp.json';
+      host.files.set(timestamp, second.host.files.get(timestamp) ?? new Uint8Array());
+      for (const path of host.files.keys()) if (path.includes('snapshot')) host.files.set(path, utf8('{}'));
+      await rig.proxy.check();
+      expect((await get()).text).toBe('from the second');
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('that are all gone leave what is fresh in use', async () => {
+    expect((await get()).status).toBe(200);
+    await rig.restart({ connectTo: [parseConnectTo(':80:127.0.0.1:9')] });
+    expect(refusalCode(await get())).toBe('content-host-unreachable'); // the document; its entry is known
+    expect(refusalCode(await get('/none'))).toMatch(/no-such-document|content-host-unreachable/);
+  });
+});
