@@ -12,6 +12,7 @@ import { addKeysCommand } from './commands/keys.ts';
 import { addKeyServerCommand } from './commands/keyserver.ts';
 import { addProtectCommand } from './commands/protect.ts';
 import { addProxyCommand } from './commands/proxy.ts';
+import { addPublishCommand } from './commands/publish.ts';
 import { addTimestampCommand } from './commands/timestamp.ts';
 import { addVerifyCommand } from './commands/verify.ts';
 import { addWithdrawCommand } from './commands/withdraw.ts';
@@ -27,6 +28,7 @@ function createProgram(): Command {
   addInitCommand(program);
   addCheckCommand(program);
   addProtectCommand(program);
+  addPublishCommand(program);
   addVerifyCommand(program);
   addInspectCommand(program);
   addKeysCommand(program);

@@ -72,6 +72,20 @@ export type PublishErrorCode =
   | 'writer-failed'
   /** The run was told to stop before anything took its place. */
   | 'stopped'
+  /** The output lacks what its publication names. */
+  | 'output-incomplete'
+  /** The target holds another publisher's site. */
+  | 'target-foreign'
+  /** The target has a publication that was not made here. */
+  | 'target-newer'
+  /** The key server confirmed the publication before, while this one was on its way. */
+  | 'timestamp-outrun'
+  /** There are documents that nobody could be given the keys of. */
+  | 'keys-not-handed-over'
+  /** The file with the key server's token cannot be read, or holds none. */
+  | 'token-unreadable'
+  /** The key server does not answer, or does not take what it was given. */
+  | 'key-server-refused'
   /** What was to be verified or inspected is not there, or cannot be read. */
   | 'tree-unreadable';
 

@@ -28,7 +28,7 @@ export function resolveOutput(out: string, source: string, workspace: Workspace)
 }
 
 /** The real path of something that need not exist yet. */
-function resolveMissing(path: string): string {
+export function resolveMissing(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
