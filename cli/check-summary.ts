@@ -49,6 +49,10 @@ const WORDS: Readonly<Record<CheckKind, Words>> = {
     many: 'pictures for previews that no preview can show',
     advice: 'name them under "public" if previews shall show them',
   },
+  'own-host-data': {
+    one: "data file with the site's own host in it: if scripts make links of that, they lead out of the Reader",
+    many: "data files with the site's own host in them: if scripts make links of that, they lead out of the Reader",
+  },
   'service-worker': {
     one: 'script with a service worker, which Readers refuse',
     many: 'scripts with service workers, which Readers refuse',

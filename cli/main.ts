@@ -8,10 +8,14 @@ import { addCheckCommand } from './commands/check.ts';
 import { addInitCommand } from './commands/init.ts';
 import { addInspectCommand } from './commands/inspect.ts';
 import { addInviteCommand } from './commands/invite.ts';
+import { addKeysCommand } from './commands/keys.ts';
 import { addKeyServerCommand } from './commands/keyserver.ts';
 import { addProtectCommand } from './commands/protect.ts';
 import { addProxyCommand } from './commands/proxy.ts';
+import { addPublishCommand } from './commands/publish.ts';
+import { addTimestampCommand } from './commands/timestamp.ts';
 import { addVerifyCommand } from './commands/verify.ts';
+import { addWithdrawCommand } from './commands/withdraw.ts';
 import { adaptUsageErrors } from './usage-errors.ts';
 import { EXIT, explain } from './voice.ts';
 
@@ -24,8 +28,12 @@ function createProgram(): Command {
   addInitCommand(program);
   addCheckCommand(program);
   addProtectCommand(program);
+  addPublishCommand(program);
   addVerifyCommand(program);
   addInspectCommand(program);
+  addKeysCommand(program);
+  addTimestampCommand(program);
+  addWithdrawCommand(program);
   addKeyServerCommand(program);
   addAdminCommand(program);
   addInviteCommand(program);

@@ -68,7 +68,7 @@ export function describeRekey({ sets, changes }: ProtectSummary): string[] {
 /** What the publisher may want to do something about. */
 export function hintsAfterProtection(summary: ProtectSummary, now = Date.now() / 1000): string[] {
   const { bundle, recipient, unusedPatterns, recovered } = summary;
-  const hints = [...recovered, ...warningsAboutExpiry(summary, now)];
+  const hints = [...recovered, ...warningsAboutWithdrawal(summary), ...warningsAboutExpiry(summary, now)];
   if (unusedPatterns.length > 0) {
     hints.push(`no document fits ${someOf(unusedPatterns.map((text) => JSON.stringify(text)))} in the configuration`);
   }
@@ -79,6 +79,14 @@ export function hintsAfterProtection(summary: ProtectSummary, now = Date.now() /
     );
   }
   return hints;
+}
+
+function warningsAboutWithdrawal({ publication: { isWithdrawn, version } }: ProtectSummary): string[] {
+  if (!isWithdrawn) return [];
+  return [
+    `publication ${version} is WITHDRAWN, and nothing has changed since: readers refuse it`,
+    'hint: put right what was wrong, and protect again: that makes a higher version',
+  ];
 }
 
 function warningsAboutExpiry({ publication }: ProtectSummary, now: number): string[] {
@@ -122,11 +130,11 @@ function describePublic(groups: readonly PublicSummary[]): string[] {
 }
 
 function describePublication({ publication, pruned, waiting }: ProtectSummary): string[] {
-  const { version, isNew, expires } = publication;
+  const { version, isNew, isWithdrawn, expires } = publication;
   const fresh = expires.find(({ role }) => role === 'timestamp')?.expires ?? 0;
   const first = expires.filter(({ role }) => role !== 'timestamp').sort((a, b) => a.expires - b.expires)[0];
   const lines = [
-    `  publication ${version}${isNew ? '' : ', as before'}: fresh until ${minute(fresh)}${first ? `; ${first.role} expires first, on ${day(first.expires)}` : ''}`,
+    `  publication ${version}${isNew ? '' : ', as before'}${isWithdrawn ? ', WITHDRAWN' : ''}: fresh until ${minute(fresh)}${first ? `; ${first.role} expires first, on ${day(first.expires)}` : ''}`,
   ];
   if (pruned > 0) lines.push(`  ${count(pruned, 'old file')} removed`);
   if (waiting > 0)

@@ -5,7 +5,7 @@
 import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
 import { hintFor } from './hints.ts';
 
-/** What the exit codes mean: good, failed, typed wrong, and `verify` found something. */
+/** What the exit codes mean: good, failed, typed wrong, and `verify` or `check` found something. */
 export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
 
 /** A wrong argument, a missing file: what the person at the terminal can put right. */

@@ -1,6 +1,6 @@
 /** Which documents lie in a protected site, by the names of their objects. */
 import { readdir } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { relative } from 'node:path';
 import { urlPathOf } from '../core/site/path.ts';
 
 const OBJECT_NAME = /^[0-9a-f]{64}\.(.+)\.protected$/;

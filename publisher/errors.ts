@@ -24,6 +24,26 @@ export type PublishErrorCode =
   | 'key-store-outdated'
   /** The key store asks for more work or memory than any that wispr makes: refused uncomputed. */
   | 'key-store-parameters'
+  /** `root.keys` is needed, and is not there. */
+  | 'root-keys-missing'
+  /** A file that should hold a signer's public key does not. */
+  | 'signer-invalid'
+  /** A role cannot have such keys or such a threshold. */
+  | 'signers-refused'
+  /** None of the keys that are here may sign this. */
+  | 'signer-unknown'
+  /** A root waits for signatures, and the next change has to wait for it. */
+  | 'draft-open'
+  /** What should be a root that waits for signatures is none. */
+  | 'draft-malformed'
+  /** A root that waited for signatures was overtaken by another. */
+  | 'draft-stale'
+  /** A root lacks signatures. What was gathered is kept. */
+  | 'signatures-missing'
+  /** There is no publication where one was looked for. */
+  | 'publication-missing'
+  /** A version was to be withdrawn that was never published. */
+  | 'version-unknown'
   /** The key server's public key is not one. */
   | 'recipient-invalid'
   /** The source directory is missing or cannot be read. */
@@ -52,6 +72,20 @@ export type PublishErrorCode =
   | 'writer-failed'
   /** The run was told to stop before anything took its place. */
   | 'stopped'
+  /** The output lacks what its publication names. */
+  | 'output-incomplete'
+  /** The target holds another publisher's site. */
+  | 'target-foreign'
+  /** The target has a publication that was not made here. */
+  | 'target-newer'
+  /** The key server confirmed the publication before, while this one was on its way. */
+  | 'timestamp-outrun'
+  /** There are documents that nobody could be given the keys of. */
+  | 'keys-not-handed-over'
+  /** The file with the key server's token cannot be read, or holds none. */
+  | 'token-unreadable'
+  /** The key server does not answer, or does not take what it was given. */
+  | 'key-server-refused'
   /** What was to be verified or inspected is not there, or cannot be read. */
   | 'tree-unreadable';
 

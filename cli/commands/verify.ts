@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
@@ -12,15 +12,18 @@ import { showProgress } from '../progress.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 
 interface Options {
-  publisher?: string;
+  root?: string;
+  sample?: number;
   site?: string;
   quiet?: boolean;
   json?: boolean;
 }
 
-const DESCRIPTION = `check a protected site without any secret key: the host proof, the descriptor, the signature, place and every block of each object, every public file, and that nothing else lies there
+const DESCRIPTION = `check a protected site without any secret key: that it is whole, and nothing in it old, changed or added
 
-for a URL, name the documents: there is no signed list of them yet, so only / and the paths that are given can be checked
+whose site it has to be says --root, or else its own host proof; then all metadata, every document with every block, fallback pages, and what lies there besides
+
+for a URL everything but what lies there besides; with paths, or with --sample, only some documents, and all metadata
 
 exit code 3 if anything is found`;
 
@@ -31,8 +34,9 @@ export function addVerifyCommand(program: Command): void {
     .summary('check a protected site, without any secret key')
     .description(DESCRIPTION)
     .argument('[place]', 'a directory, or the URL of a site (default: "out" of wispr.json here)')
-    .argument('[paths...]', 'with a URL: the documents to check')
-    .option('--publisher <id>', 'the publisher key that must have signed it')
+    .argument('[paths...]', 'with a URL: check these documents only')
+    .option('--root <id>', "the publisher's root id, as you know it from elsewhere")
+    .option('--sample <n>', 'with a URL: check so many documents, picked at random', positive)
     .option('--site <host>', 'the site, where the descriptor names several')
     .option('-q, --quiet', 'print findings only')
     .option('--json', 'print one JSON object')
@@ -49,41 +53,67 @@ async function verify(named: string | undefined, paths: string[], options: Optio
   if (report.findings.length > 0) process.exitCode = EXIT.found;
 }
 
-function check(place: string, paths: string[], { publisher, site, quiet }: Options): Promise<VerifyReport> {
-  if (publisher !== undefined && !isKeyId(publisher)) {
-    throw new UsageError(`${publisher} is not a key id`, {
-      hint: 'a key id has 43 characters; "wispr protect" says which one is the publisher\'s',
+function check(place: string, paths: string[], { root, site, sample, quiet }: Options): Promise<VerifyReport> {
+  if (root !== undefined && !isKeyId(root)) {
+    throw new UsageError(`${root} is not a root id`, {
+      hint: 'a root id has 43 characters; "wispr protect" and "wispr init" say which one is the publisher\'s',
     });
   }
   if (site !== undefined && !isSite(site)) throw new UsageError(`${site} is not a host name`);
-  const expected = { ...(publisher && { publisher }), ...(site && { site }) };
-  if (/^https?:\/\//i.test(place)) {
-    if (!URL.canParse(place)) throw new UsageError(`${place} is not a URL`);
-    return verifyUrl(new URL(place), paths, expected);
-  }
-  if (paths.length > 0) throw new UsageError('paths can be named with a URL only; a directory is checked whole');
-  checkReadable(place);
-  const progress = quiet ? undefined : showProgress('verifying', 'files');
-  return verifyTree(place, { ...expected, ...(progress && { onProgress: progress.update }) }).finally(() =>
-    progress?.end(),
-  );
+  const isUrl = /^https?:\/\//i.test(place);
+  if (isUrl && !URL.canParse(place)) throw new UsageError(`${place} is not a URL`);
+  if (!isUrl && paths.length > 0)
+    throw new UsageError('paths can be named with a URL only; a directory is checked whole');
+  if (!isUrl && sample !== undefined) throw new UsageError('--sample is for URLs; a directory is checked whole');
+  if (!isUrl) checkReadable(place);
+  const progress = quiet ? undefined : showProgress('verifying', 'documents');
+  const expected = { ...(root && { root }), ...(site && { site }), ...(progress && { onProgress: progress.update }) };
+  const checking = isUrl
+    ? verifyUrl(new URL(place), { ...expected, paths: pathsFor(place, paths), ...(sample !== undefined && { sample }) })
+    : verifyTree(place, expected);
+  return checking.finally(() => progress?.end());
 }
 
-function describeFinding({ path, code, message }: Finding): string {
-  return `${path}: ${code}: ${message}`;
+/** A path in the URL names a document too. */
+function pathsFor(place: string, paths: readonly string[]): string[] {
+  const { pathname } = new URL(place);
+  return pathname === '/' ? [...paths] : [pathname, ...paths];
 }
+
+function positive(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('it has to be a number above 0');
+  return Number(text);
+}
+
+function describeFinding({ kind, path, code, message }: Finding): string {
+  return `${kind}: ${path}: ${code}: ${message}`;
+}
+
+const TRUST = {
+  given: 'the root id that you gave',
+  'host-proof':
+    'the host proof found there: compare the root id with one that you know from elsewhere, and give it by --root',
+  none: 'nothing: the root id is the one found there',
+} as const;
 
 function describeReport(place: string, report: VerifyReport): string[] {
-  const { site, publisher, encrypted, signed, fallbackPages, findings, notes } = report;
-  const who = site === undefined ? [] : [`${place} is the site ${site}, signed by ${publisher}`];
+  const { site, publisher, trust, publication, encrypted, signed, fallbackPages, findings, moreFindings, notes } =
+    report;
+  const who = publisher === undefined ? [] : [`${place} is ${site ?? 'a site'}, published by ${publisher}`];
+  const trusted = publisher === undefined ? [] : [`trusted: ${TRUST[trust]}`];
+  const which = publication
+    ? [
+        `publication ${publication.version}, confirmed ${time(publication.confirmed)}, fresh until ${time(publication.freshUntil)}`,
+      ]
+    : [];
   const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')} passed every check that takes no key`;
   const pages =
-    fallbackPages.length === 0
-      ? []
-      : [`${count(fallbackPages.length, 'fallback page')}, not signed, as wispr makes them`];
-  const found =
-    findings.length === 0
-      ? 'nothing wrong was found'
-      : `${count(findings.length, 'thing is wrong', 'things are wrong')}`;
-  return [...who, passed, ...pages, ...notes.map((note) => `note: ${note}`), found];
+    fallbackPages === 0 ? [] : [`${count(fallbackPages, 'fallback page')}, not signed, as wispr makes them`];
+  const total = findings.length + moreFindings;
+  const found = total === 0 ? 'nothing wrong was found' : `${count(total, 'thing is wrong', 'things are wrong')}`;
+  return [...who, ...trusted, ...which, passed, ...pages, ...notes.map((note) => `note: ${note}`), found];
+}
+
+function time(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,6 +1,6 @@
 /** A directory as a target. Files are written beside and renamed; links are never followed, so nothing outside is read or written. */
-import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { constants, createReadStream } from 'node:fs';
 import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCode, systemReason } from '../system-error.ts';
@@ -17,6 +17,11 @@ import {
 
 /** What is being written: short, because names may be as long as the system allows. No document begins like this by chance. */
 const UNFINISHED = /^\.wispr-new-[0-9a-f]{12}$/;
+
+/** Whether a file is what an interrupted put left. */
+export function isUnfinishedName(name: string): boolean {
+  return UNFINISHED.test(name);
+}
 
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
   EACCES: 'target-denied',
@@ -60,6 +65,16 @@ export class DirectoryTarget implements Target {
       const bytes = Buffer.alloc(file.length + 1);
       const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
       return bytes.subarray(0, bytesRead);
+    });
+  }
+
+  async holds({ path, length }: Pick<StoredFile, 'path' | 'length'>, source: Source): Promise<boolean> {
+    return this.#does(`compare ${path}`, async () => {
+      const given = source instanceof Uint8Array ? source.length : (await lstat(source.file)).size;
+      if (given !== length || (await this.head(path))?.length !== length) return false;
+      const own = createReadStream(this.#fileOf(path), { highWaterMark: PIECE });
+      const [one, other] = await Promise.all([sha256Of(own), sha256Of(piecesOf(source))]);
+      return one === other;
     });
   }
 
@@ -132,7 +147,7 @@ export class DirectoryTarget implements Target {
     );
     if (!found?.isFile()) return undefined;
     const tag = `${found.ino}-${found.size}-${found.mtimeNs}`;
-    return { path, length: Number(found.size), modified: Number(found.mtimeMs) / 1000, tag, md5: undefined };
+    return { path, length: Number(found.size), modified: Number(found.mtimeMs) / 1000, tag, digest: undefined };
   }
 
   /** Whether the directory of a path is there and no link on the way to it leads elsewhere. */
@@ -168,6 +183,20 @@ export class DirectoryTarget implements Target {
       throw new StorageError(code, `cannot ${what} in ${this.name}: ${systemReason(error)}`, { cause: error });
     }
   }
+}
+
+/** Bytes that are compared at a time. */
+const PIECE = 256 * 1024;
+
+function piecesOf(source: Source): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (!(source instanceof Uint8Array)) return createReadStream(source.file, { highWaterMark: PIECE });
+  return [source];
+}
+
+async function sha256Of(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const piece of pieces) digest.update(piece);
+  return digest.digest('hex');
 }
 
 async function writeThrough(file: string, source: Source): Promise<void> {

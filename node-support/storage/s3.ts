@@ -2,8 +2,9 @@
  * A bucket as a target, by the official client. Endpoint, region and credentials come from where that client looks for them: the environment,
  * `~/.aws`, the machine's role. Never from arguments or wispr.json.
  */
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { open, readFile, stat } from 'node:fs/promises';
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
@@ -92,6 +93,19 @@ export class S3Target implements Target {
     });
   }
 
+  /** A tag is the MD5 of the content, or of the MD5s of its parts; where the server keeps its own kind, everything is sent again. */
+  async holds(
+    { path, length, digest }: Pick<StoredFile, 'path' | 'length' | 'digest'>,
+    source: Source,
+  ): Promise<boolean> {
+    try {
+      if ((await lengthOf(source)) !== length) return false;
+      return digest === (await expectedTag(source, length));
+    } catch (error) {
+      throw this.#error('compare', path, error);
+    }
+  }
+
   async put(path: string, source: Source, options: PutOptions): Promise<void> {
     const input = { ...this.#place(path), ContentType: options.contentType, CacheControl: options.cacheControl };
     try {
@@ -131,7 +145,7 @@ export class S3Target implements Target {
   }
 
   async #send(input: PutObjectCommandInput, source: Source, replacing: string | null | undefined): Promise<void> {
-    const length = source instanceof Uint8Array ? source.length : (await stat(source.file)).size;
+    const length = await lengthOf(source);
     if (!(source instanceof Uint8Array) && length > PART_LENGTH) return this.#sendParts(input, source.file, length);
     const Body = source instanceof Uint8Array ? source : await readFile(source.file);
     try {
@@ -144,7 +158,7 @@ export class S3Target implements Target {
   }
 
   async #sendParts(input: PutObjectCommandInput, file: string, length: number): Promise<void> {
-    const partSize = Math.max(PART_LENGTH, Math.ceil(length / MAXIMUM_PARTS));
+    const partSize = partLengthFor(length);
     const params = { ...input, Body: createReadStream(file, { highWaterMark: 1024 * 1024 }) };
     await new Upload({ client: this.#client, params, partSize, queueSize: PARTS_IN_FLIGHT }).done();
   }
@@ -201,8 +215,36 @@ function clientConfiguration(environment: NodeJS.ProcessEnv): S3ClientConfig {
 }
 
 function stored(path: string, length: number, modified: Date | undefined, etag: string): StoredFile {
-  const md5 = /^"?([0-9a-f]{32})"?$/.exec(etag)?.[1];
-  return { path, length, modified: (modified?.getTime() ?? 0) / 1000, tag: etag, md5 };
+  const digest = etag.replaceAll('"', '');
+  return { path, length, modified: (modified?.getTime() ?? 0) / 1000, tag: etag, digest };
+}
+
+async function lengthOf(source: Source): Promise<number> {
+  return source instanceof Uint8Array ? source.length : (await stat(source.file)).size;
+}
+
+function partLengthFor(length: number): number {
+  return Math.max(PART_LENGTH, Math.ceil(length / MAXIMUM_PARTS));
+}
+
+/** The entity tag of what {@link S3Target} would send. */
+async function expectedTag(source: Source, length: number): Promise<string> {
+  if (source instanceof Uint8Array) return md5(source).toString('hex');
+  if (length <= PART_LENGTH) return md5(await readFile(source.file)).toString('hex');
+  const parts: Buffer[] = [];
+  const partLength = partLengthFor(length);
+  await using handle = await open(source.file);
+  const part = Buffer.alloc(partLength);
+  for (let at = 0; at < length; at += partLength) {
+    const { bytesRead } = await handle.read(part, 0, Math.min(partLength, length - at), at);
+    parts.push(md5(part.subarray(0, bytesRead)));
+  }
+  return `${md5(Buffer.concat(parts)).toString('hex')}-${parts.length}`;
+}
+
+/** The protocol's own checksum; nothing is trusted for it. */
+function md5(bytes: Uint8Array): Buffer {
+  return createHash('md5').update(bytes).digest();
 }
 
 function conditionOf(replacing: string | null | undefined): Partial<PutObjectCommandInput> {

@@ -17,8 +17,8 @@ export interface StoredFile {
   readonly modified: number;
   /** Changes when the file does. */
   readonly tag: string;
-  /** MD5 of the content, hexadecimal, where the target says so without being read. */
-  readonly md5: string | undefined;
+  /** What the target says of the content without being read; for {@link Target.holds}. */
+  readonly digest: string | undefined;
 }
 
 /** Bytes, or the path of a file that has them. */
@@ -48,6 +48,8 @@ export interface Target {
    * @throws StorageError `target-failed` where it is longer than `maximum`
    */
   get(path: string, maximum: number): Promise<Uint8Array | undefined>;
+  /** Whether a file has this very content, by what was listed of it; it is read only where that says too little. */
+  holds(file: Pick<StoredFile, 'path' | 'length' | 'digest'>, source: Source): Promise<boolean>;
   /** Whole or not at all, in place of what was there. The answer comes when it is there to stay. */
   put(path: string, source: Source, options: PutOptions): Promise<void>;
   /** Files that are not there are passed over. */
@@ -61,7 +63,13 @@ export interface Target {
 /** Whether a path stays inside a target and can stand in every kind of it. */
 export function isTargetPath(path: string): boolean {
   const [first, ...segments] = path.split('/');
-  if (first !== '' || path.includes('\0') || !path.isWellFormed() || Buffer.byteLength(path) > MAXIMUM_PATH)
+  if (
+    first !== '' ||
+    segments.length === 0 ||
+    path.includes('\0') ||
+    !path.isWellFormed() ||
+    Buffer.byteLength(path) > MAXIMUM_PATH
+  )
     return false;
   return segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
 }

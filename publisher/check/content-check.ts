@@ -24,6 +24,8 @@ export interface OwnWord {
 const TEXT_LENGTH = 8 * 1024 * 1024;
 
 const STYLE = 'text/css';
+/** What scripts read, and may make links of; source maps are for tools. */
+const DATA = /^application\/(?:json|manifest\+json)$/;
 const SCRIPT = /^(?:text|application)\/javascript$/;
 
 export class ContentCheck {
@@ -45,7 +47,8 @@ export class ContentCheck {
   read(source: SourceFile, mediaType: string, isPublic: boolean): OwnWord {
     const xml = isXmlPage(mediaType);
     const page = xml || isPage(mediaType);
-    if (!page && mediaType !== STYLE && !SCRIPT.test(mediaType)) return {};
+    const data = DATA.test(mediaType) && !source.path.endsWith('.map');
+    if (!page && !data && mediaType !== STYLE && !SCRIPT.test(mediaType)) return {};
     const bytes = readStart(source, TEXT_LENGTH);
     if (source.size > bytes.length) this.#findings.add('partly', source.path);
     if (page) return this.#page(source, bytes, xml, isPublic);
@@ -54,7 +57,8 @@ export class ContentCheck {
     if (mediaType === STYLE) {
       const referrer = { path: source.path, isPublic, lineAt: (offset: number) => lines.at(offset) };
       this.#links.check(referencesOfStyle(text), referrer);
-    } else this.#script(text, source.path, (offset) => lines.at(offset));
+    } else if (data) this.#data(text, source.path, lines);
+    else this.#script(text, source.path, (offset) => lines.at(offset));
     return {};
   }
 
@@ -79,9 +83,15 @@ export class ContentCheck {
     for (const { text, offset } of scripts) this.#script(text, referrer.path, (at) => referrer.lineAt(offset + at));
   }
 
+  #data(text: string, path: string, lines: Lines): void {
+    for (const { text: found, offset } of this.#hosts.inScript(text)) {
+      this.#findings.add('own-host-data', path, () => ({ path, line: lines.at(offset) }), `such as ${found}`);
+    }
+  }
+
   #script(text: string, path: string, lineAt: (offset: number) => number): void {
     for (const match of this.#hosts.inScript(text)) {
-      this.#links.checkScript(match.text, { path, line: lineAt(match.offset) });
+      this.#links.checkScript(match.text, () => ({ path, line: lineAt(match.offset) }));
     }
     for (const offset of workersIn(text)) this.#findings.add('service-worker', path, { path, line: lineAt(offset) });
   }

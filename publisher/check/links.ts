@@ -69,7 +69,7 @@ export class LinkCheck {
   }
 
   /** The host of the site, written out in a script. */
-  checkScript(text: string, place: Place): void {
+  checkScript(text: string, place: () => Place): void {
     this.#findings.add('own-host', text.replaceAll('\\/', '/'), place);
   }
 

@@ -21,6 +21,8 @@ export const NOTES = [
   'public-loads-protected',
   /** The picture of a preview is encrypted or missing, so there is none. */
   'preview-picture',
+  /** The site's own host is written out in data; what becomes of it, only the scripts know that read them. */
+  'own-host-data',
   /** It works without, and the Reader refuses it. */
   'service-worker',
   /** What readers type goes to another host. */

@@ -6,6 +6,9 @@ export interface Match {
   readonly offset: number;
 }
 
+/** Characters before a match that are looked at: a text may name its host a million times. */
+const LOOKED_BACK = 2000;
+
 const WORKER = /\bserviceWorker\s*\.\s*register\b/g;
 
 /** Finds the hosts of one site in texts. */
@@ -22,7 +25,7 @@ export class HostFinder {
     this.#expression = new RegExp(`(?:https?:)?(?:\\\\?/){2}(?:${names})(?::\\d+)?${end}[^\\s"'\`<>()]*`, 'gi');
   }
 
-  /** Where the hosts are written out in a script, but for its comments. */
+  /** Where the hosts are written out in a script, or in data, but for comments. */
   inScript(text: string): Match[] {
     if (!this.#hosts.some((host) => text.includes(host))) return [];
     return Array.from(text.matchAll(this.#expression), (match) => ({ text: match[0], offset: match.index })).filter(
@@ -39,10 +42,9 @@ export function workersIn(text: string): number[] {
 
 /** Whether a comment stands around `offset`, as far as one can tell without reading the whole program. */
 function isInComment(text: string, offset: number): boolean {
-  const start = text.lastIndexOf('\n', offset - 1) + 1;
-  const before = text.slice(Math.max(start, offset - 1000), offset);
-  if (/^\s*(?:\*|\/\/)|\s\/\/\s/.test(before)) return true;
-  const opened = text.lastIndexOf('/*', offset);
-  if (opened < 0 || text.lastIndexOf('*/', offset - 1) > opened) return false;
-  return opened === 0 || /[\s;{}(),]/.test(text[opened - 1] ?? ''); // and not in a glob, such as "**/*.js"
+  const near = text.slice(Math.max(0, offset - LOOKED_BACK), offset);
+  if (/^\s*(?:\*|\/\/)|\s\/\/\s/.test(near.slice(near.lastIndexOf('\n') + 1))) return true;
+  const opened = near.lastIndexOf('/*');
+  if (opened < 0 || near.indexOf('*/', opened + 2) >= 0) return false;
+  return opened === 0 || /[\s;{}(),]/.test(near[opened - 1] ?? ''); // and not in a glob, such as "**/*.js"
 }

@@ -18,7 +18,7 @@ export const pattern = z
   .meta({ description: 'Paths inside the source, such as "style.css", "front/**" or "*.svg".' });
 
 /** The name of a header as it stands in the configuration; one spelling for each, so that no two members mean the same. */
-export function writtenHeaderName(name: SignedHeader): string {
+function writtenHeaderName(name: SignedHeader): string {
   return name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 

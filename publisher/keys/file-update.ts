@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { systemCode } from '../../node-support/system-error.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
 
 /** A file that is written beside the one whose place it takes. */
 export interface FileUpdate {
@@ -20,10 +21,14 @@ export async function removeLeftovers(file: string): Promise<void> {
   await Promise.all(left.map((name) => rm(join(dirname(file), name), { force: true })));
 }
 
-/** Writes `bytes` beside `file`, readable by its owner only, and waits for the disk. */
-export async function prepareFile(file: string, bytes: Uint8Array): Promise<FileUpdate> {
+/**
+ * Writes `bytes` beside `file`, and waits for the disk.
+ *
+ * @param mode - readable by its owner only, if left out
+ */
+export async function prepareFile(file: string, bytes: Uint8Array, mode = 0o600): Promise<FileUpdate> {
   const previous = await readIfThere(file);
-  const beside = await writeBeside(file, bytes);
+  const beside = await writeBeside(file, bytes, mode);
   let committed = false;
   return {
     commit: async () => {
@@ -34,9 +39,23 @@ export async function prepareFile(file: string, bytes: Uint8Array): Promise<File
       await rm(beside, { force: true });
       if (!committed) return;
       if (previous === undefined) await rm(file, { force: true });
-      else await putInPlace(await writeBeside(file, previous), file);
+      else await putInPlace(await writeBeside(file, previous, mode), file);
     },
   };
+}
+
+/**
+ * Puts a file into its place in one step, or leaves what was there.
+ *
+ * @throws PublishError `output-failed`
+ */
+export async function replaceFile(file: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
+  try {
+    const update = await prepareFile(file, bytes, mode);
+    await update.commit();
+  } catch (error) {
+    throw new PublishError('output-failed', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
+  }
 }
 
 /**
@@ -57,7 +76,8 @@ export async function createFile(file: string, bytes: Uint8Array, mode = 0o600):
   }
 }
 
-async function readIfThere(file: string): Promise<Buffer | undefined> {
+/** The bytes of a file; `undefined` if there is none. */
+export async function readIfThere(file: string): Promise<Buffer | undefined> {
   try {
     return await readFile(file);
   } catch (error) {
@@ -66,9 +86,9 @@ async function readIfThere(file: string): Promise<Buffer | undefined> {
   }
 }
 
-async function writeBeside(file: string, bytes: Uint8Array): Promise<string> {
+async function writeBeside(file: string, bytes: Uint8Array, mode: number): Promise<string> {
   const beside = `${file}.new-${randomBytes(4).toString('hex')}`;
-  await createFile(beside, bytes);
+  await createFile(beside, bytes, mode);
   return beside;
 }
 

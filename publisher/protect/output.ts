@@ -3,31 +3,20 @@
  * and that are missing are written again, and what wispr did not make is refused and never touched.
  */
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  type Dirent,
-  existsSync,
-  opendirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-} from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { closeSync, type Dirent, existsSync, opendirSync, openSync, readFileSync, readSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, isHostProof } from '../../core/keys/descriptor.ts';
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
 import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
-import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { Problems } from '../problems.ts';
 import { HASH_PREFIX } from '../site/names.ts';
-import { isInside } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
-import type { Workspace } from '../workspace.ts';
 import { parseImmutableName } from './files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
@@ -58,27 +47,6 @@ const OWN_TARGETS = [DESCRIPTOR_PATH, SETTINGS_PATH];
 const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';
 const STEP = 2000;
-
-/**
- * Where the output goes, with links resolved, once it is sure that nothing of the publisher's own lies in its way.
- *
- * @throws PublishError `workspace-overlap`
- */
-export function resolveOutput(out: string, source: string, workspace: Workspace): string {
-  const target = resolveMissing(resolve(workspace.directory, out));
-  const realSource = resolveMissing(source);
-  const refuse = (message: string) =>
-    new PublishError('workspace-overlap', message, { hint: 'change "out" or "source" in wispr.json' });
-  if (isInside(target, realSource))
-    throw refuse(`the output ${target} lies inside the source, and would be published again`);
-  if (isInside(realSource, target)) throw refuse(`the source lies inside the output ${target}, and would be published`);
-  for (const file of [workspace.keyStore, workspace.configuration, workspace.index]) {
-    const real = resolveMissing(file);
-    if (isInside(real, target)) throw refuse(`${file} lies inside the output ${target}, and would be published`);
-    if (isInside(real, realSource)) throw refuse(`${file} lies inside the source, and would be published`);
-  }
-  return target;
-}
 
 /**
  * Looks at the output. Own files that the index does not know, because it was lost or a run was interrupted, are retired there.
@@ -311,17 +279,5 @@ function readProof(out: string): string {
     return readFileSync(join(out, HOST_PROOF_PATH), 'utf8');
   } catch {
     return '';
-  }
-}
-
-/** The real path of something that need not exist yet. */
-function resolveMissing(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT' || dirname(path) === path) {
-      throw new PublishError('output-failed', `cannot look at ${path}: ${systemReason(error)}`, { cause: error });
-    }
-    return join(resolveMissing(dirname(path)), basename(path));
   }
 }

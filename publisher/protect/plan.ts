@@ -140,9 +140,10 @@ class Planner {
 
   /** Whatever the index has and the source has not. */
   noteGone(): void {
-    for (const { id, path } of this.#context.index.paths()) {
+    const { index } = this.#context;
+    for (const id of index.ids()) {
       if (this.#seen.has(id)) continue;
-      this.#context.index.addGone(id, path);
+      index.addGone(id, index.pathOf(id));
       this.#removed++;
     }
   }

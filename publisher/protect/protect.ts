@@ -18,11 +18,12 @@ import { siteSettingsOf } from '../site/site-settings.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
 import { checkRekey, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
-import { type InspectedOutput, inspectOutput, resolveOutput } from './output.ts';
+import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type PublicationSummary, publish } from './publication.ts';
 import { readIfThere, replaceFile } from './replace-file.ts';
+import { resolveOutput } from './resolve-output.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
 import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
@@ -200,6 +201,7 @@ async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   await removeUnfinished(out, output.unfinished);
   index.setFact('publisher', keys.store.publisher.id);
   index.setFact('root', roles.rootId);
+  index.setFact('roots', String(roles.roots.length));
 }
 
 async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): Promise<TasksDone> {
@@ -218,6 +220,7 @@ async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): 
     onDone: (done) => onProgress?.({ stage: 'writing', done, total }),
   };
   try {
+    onProgress?.({ stage: 'writing', done: 0, total });
     const done = await writeDocuments(context);
     stopper(signal)();
     if (plan.documents > 0) await placeDocuments(context);

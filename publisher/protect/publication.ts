@@ -8,9 +8,7 @@ import { toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
-import { parseSnapshot, parseTimestamp } from '../../core/publication/metadata.ts';
 import {
   contentTargetOf,
   DESCRIPTOR_TARGET,
@@ -34,7 +32,8 @@ import {
 } from '../../core/publication/writer.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { IndexedDocument, RoleRow } from '../index/rows.ts';
-import { readIfThere, replaceFile } from './replace-file.ts';
+import { bitsOf, newestOf, readTimestamp, recoverRoles } from './earlier-publication.ts';
+import { replaceFile } from './replace-file.ts';
 import type { PublicationRoles } from './roles.ts';
 
 /** What a publication is made of. */
@@ -71,6 +70,8 @@ export interface PublicationSummary {
   readonly version: number;
   /** Whether it differs from the one before. */
   readonly isNew: boolean;
+  /** Whether it is withdrawn: nothing changed since, and readers refuse it. */
+  readonly isWithdrawn: boolean;
   /** How many metadata files were signed, the timestamp among them. */
   readonly signed: number;
   /** When each role expires; of the bins, the first. */
@@ -100,22 +101,28 @@ interface Draft {
  * @throws PublishError `output-failed`
  */
 export async function publish(context: PublicationContext): Promise<PublicationSummary> {
-  await putRoots(context);
   await putTargets(context);
   const draft = await makeDraft(context);
   const { version, signed } = draft.snapshot
     ? await signPublication(context, draft)
     : { version: Number(context.index.fact('version')), signed: 0 };
-  const timestamp = await signTimestamp(context, draft.roles.get('snapshot'));
+  await putRoots(context); // a new one may end the trust in what the old timestamp names: nothing comes between the two
+  const { expires, withdrawn } = await signTimestamp(context, draft.roles.get('snapshot'));
   retireMetadata(context, draft.roles);
-  return { version, isNew: draft.snapshot, signed: signed + 1, expires: expiries(context, draft.roles, timestamp) };
+  return {
+    version,
+    isNew: draft.snapshot,
+    isWithdrawn: withdrawn.includes(version),
+    signed: signed + 1,
+    expires: expiries(context, draft.roles, expires),
+  };
 }
 
 /** Decides what has to be signed. */
 async function makeDraft(context: PublicationContext): Promise<Draft> {
   const { index, metadata, now } = context;
   const roles = index.roles();
-  if (roles.size === 0) for (const row of await recoverRoles(context)) roles.set(row.name, row);
+  if (roles.size === 0) for (const row of await recoverRoles(context.out)) roles.set(row.name, row);
   const known = Math.max(Number(index.fact('bins') ?? 1), bitsOf(roles.keys()));
   const bits = binBitsFor(index.totals().targets, known);
   const isGood = (name: string) => {
@@ -225,56 +232,19 @@ async function putRoots(context: PublicationContext): Promise<void> {
   }
 }
 
-/** @returns when it expires */
-async function signTimestamp(context: PublicationContext, snapshot: RoleRow | undefined): Promise<number> {
+async function signTimestamp(
+  context: PublicationContext,
+  snapshot: RoleRow | undefined,
+): Promise<{ expires: number; withdrawn: readonly number[] }> {
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
   const place = metadataPlace(context, TIMESTAMP_FILE);
-  const before = await readTimestamp(context);
+  const before = await readTimestamp(context.out);
   const expires = context.now + context.freshFor;
   const about = { version: timestampVersion(context.now, before?.version), expires };
-  const content = timestampMetadata(about, snapshot, before?.withdrawn);
+  const withdrawn = before?.withdrawn ?? [];
+  const content = timestampMetadata(about, snapshot, withdrawn);
   await replaceFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
-  return expires;
-}
-
-async function readTimestamp(context: PublicationContext): Promise<ReturnType<typeof parseTimestamp> | undefined> {
-  const bytes = await readIfThere(metadataPlace(context, TIMESTAMP_FILE));
-  try {
-    return bytes && parseTimestamp(openEnvelope(bytes, 'timestamp').signed());
-  } catch {
-    return undefined; // damaged, and replaced now
-  }
-}
-
-/**
- * What the last snapshot in the output names, for an index that was lost: no file may leave a snapshot, and bins do not become fewer. All of it
- * is signed again, but for the bins of earlier numbers.
- */
-async function recoverRoles(context: PublicationContext): Promise<RoleRow[]> {
-  const named = (await readTimestamp(context))?.snapshot.version;
-  const bytes = named && (await readIfThere(metadataPlace(context, metadataFile('snapshot', named))));
-  try {
-    if (!bytes) return [];
-    const { roles } = parseSnapshot(openEnvelope(bytes, 'snapshot').signed());
-    return Array.from(roles, ([name, { version, length = 0, sha256: hash = '' }]) => {
-      return { name, version, length, sha256: hash, expires: 0 };
-    });
-  } catch {
-    return [];
-  }
-}
-
-/** The most bits that the number of bins ever had, by their names. */
-function bitsOf(names: Iterable<string>): number {
-  const largest = [...names].map((name) => {
-    return name.startsWith(`${DOCUMENTS_ROLE}-`) ? Number.parseInt(name.slice(DOCUMENTS_ROLE.length + 1), 16) : 0;
-  });
-  return Math.ceil(Math.log2(largest.reduce((most, number) => Math.max(most, number), 1) + 1));
-}
-
-/** The highest version of a snapshot among the files that are there. */
-function newestOf(files: ReadonlySet<string>): number {
-  return [...files].reduce((most, name) => Math.max(most, Number(/^(\d+)\.snapshot\.json$/.exec(name)?.[1] ?? 0)), 0);
+  return { expires, withdrawn };
 }
 
 /** Metadata files that the last snapshot does not name any more. */

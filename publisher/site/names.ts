@@ -6,7 +6,7 @@ import { isDocumentPath, OBJECT_SUFFIX, READING_SITE_PAGES } from '../../core/si
  * The longest name of a source file, in bytes: common file systems take 255, and published files have 64 hexadecimal digits and a dot in front
  * of the name, and perhaps `.protected` behind it.
  */
-export const MAXIMUM_NAME_BYTES = 255 - 65 - OBJECT_SUFFIX.length;
+const MAXIMUM_NAME_BYTES = 255 - 65 - OBJECT_SUFFIX.length;
 
 /** SHA-256 in hexadecimal and a dot: what stands in front of immutable names. */
 export const HASH_PREFIX = /^[0-9a-f]{64}\./;

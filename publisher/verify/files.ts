@@ -1,70 +1,105 @@
-/** The files of a published tree. */
-import { type Dirent, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
-import { describeUnreadable } from '../../node-support/system-error.ts';
+/** The files of a published directory. */
+import { type FileHandle, open, opendir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { listFiles } from '../list-files.ts';
+import { readStart, startOf, Unreadable, type VerifiedPlace } from './place.ts';
 
-/** A file as a web host would serve it. */
-export interface TreeFile {
+/** Something in a directory that is no directory. */
+export interface TreeEntry {
   /** From the top of the tree, with a leading slash. */
   readonly path: string;
-  readonly file: string;
-}
-
-/**
- * Lists a tree.
- *
- * @returns the files, and the paths of what is neither a file nor a directory
- * @throws PublishError `tree-unreadable`
- */
-export async function listTree(directory: string): Promise<{ files: TreeFile[]; others: string[] }> {
-  const files: TreeFile[] = [];
-  const others: string[] = [];
-  for (const entry of await readTree(directory)) {
-    const file = join(entry.parentPath, entry.name);
-    const path = `/${relative(directory, file).replaceAll(sep, '/')}`;
-    if (isServedFile(entry, file)) files.push({ path, file });
-    else others.push(path);
-  }
-  return { files, others };
-}
-
-async function readTree(directory: string): Promise<Dirent[]> {
-  try {
-    return await listFiles(directory);
-  } catch (error) {
-    const message = describeUnreadable(directory, error);
-    throw new PublishError('tree-unreadable', message, { cause: error });
-  }
-}
-
-/** Links to files are served as files; a link to a directory is not followed here, and named. */
-function isServedFile(entry: Dirent, file: string): boolean {
-  if (!entry.isSymbolicLink()) return entry.isFile();
-  return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+  /** Whether a web host would serve it: a file, or a link to one. */
+  readonly isFile: boolean;
 }
 
 const PIECE_LENGTH = 1024 * 1024;
+const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
 
-/** The bytes of a file, as a stream. */
-export async function* fileBytes(file: string): AsyncGenerator<Uint8Array> {
-  await using handle = await open(file);
-  const { size } = await handle.stat();
-  const pieceLength = Math.min(PIECE_LENGTH, size + 1);
-  for (;;) {
-    const piece = Buffer.allocUnsafeSlow(pieceLength);
-    const { bytesRead } = await handle.read(piece, 0, pieceLength, null);
-    if (bytesRead === 0) return;
-    yield piece.subarray(0, bytesRead);
+export class DirectoryPlace implements VerifiedPlace {
+  readonly inFlight = 4;
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  read(path: string, maximum: number): Promise<Uint8Array | undefined> {
+    return readStart(this, path, maximum);
+  }
+
+  async open(path: string): Promise<AsyncGenerator<Uint8Array> | undefined> {
+    const file = join(this.#directory, path);
+    const handle = await open(file).catch((error: unknown) => {
+      if (ABSENT.includes(systemCode(error) ?? '')) return undefined;
+      throw unreadable(error);
+    });
+    return handle && pieces(handle);
+  }
+
+  /**
+   * Everything that is no directory, however much that is. Links to files are served as files; a link to a directory is not followed.
+   *
+   * @throws PublishError `tree-unreadable`
+   */
+  async *entries(): AsyncGenerator<TreeEntry> {
+    const waiting = [''];
+    for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
+      const directory = join(this.#directory, prefix);
+      const entries = await opendir(directory).catch((error: unknown) => {
+        throw new PublishError('tree-unreadable', describeUnreadable(directory, error), { cause: error });
+      });
+      for await (const entry of entries) {
+        const path = `${prefix}/${entry.name}`;
+        if (entry.isDirectory()) waiting.push(path);
+        else yield { path, isFile: entry.isFile() || (entry.isSymbolicLink() && (await this.#leadsToFile(path))) };
+      }
+    }
+  }
+
+  /** @throws PublishError `tree-unreadable` if there is no such directory */
+  async check(): Promise<void> {
+    const entries = this.entries();
+    await entries.next();
+    await entries.return(undefined);
+  }
+
+  async #leadsToFile(path: string): Promise<boolean> {
+    return stat(join(this.#directory, path)).then(
+      (found) => found.isFile(),
+      () => false,
+    );
   }
 }
 
+async function* pieces(handle: FileHandle): AsyncGenerator<Uint8Array> {
+  try {
+    const { size } = await handle.stat();
+    const length = Math.min(PIECE_LENGTH, size + 1);
+    for (;;) {
+      const piece = Buffer.allocUnsafeSlow(length);
+      const { bytesRead } = await handle.read(piece, 0, length, null);
+      if (bytesRead === 0) return;
+      yield piece.subarray(0, bytesRead);
+    }
+  } catch (error) {
+    throw error instanceof Error && 'syscall' in error ? unreadable(error) : error;
+  } finally {
+    await handle.close();
+  }
+}
+
+function unreadable(error: unknown): Unreadable {
+  return new Unreadable(`cannot be read: ${systemReason(error)}`, { cause: error });
+}
+
+/** The bytes of a file, as a stream. */
+export async function* fileBytes(file: string): AsyncGenerator<Uint8Array> {
+  const handle = await open(file);
+  yield* pieces(handle);
+}
+
 /** The first bytes of a file. */
-export async function fileStart(file: string, length: number): Promise<Uint8Array> {
-  await using handle = await open(file);
-  const start = Buffer.alloc(length);
-  const { bytesRead } = await handle.read(start, 0, length, 0);
-  return start.subarray(0, bytesRead);
+export function fileStart(file: string, length: number): Promise<Uint8Array> {
+  return startOf(fileBytes(file), length);
 }

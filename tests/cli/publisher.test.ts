@@ -183,7 +183,7 @@ describe('wispr protect', () => {
     expect(stdout).toContain('robots.txt (crawlers read it)');
     expect(stdout).toMatch(/bytes of site became .* in protected: put that directory on your web host/);
     expect(stderr).toMatch(/^wispr: no key bundle was written: .*keyserver\.pub\nwispr: hint: /);
-    expect(await readdir(join(site, 'protected'))).toContain('index.html.protected');
+    expect((await readdir(join(site, 'protected'))).join()).toMatch(/[0-9a-f]{64}\.index\.html\.protected/);
   });
 
   it('hands over the bundle once the key server’s key is there', async () => {
@@ -195,25 +195,63 @@ describe('wispr protect', () => {
     await rm(file);
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('leaves nothing behind when %s stops it', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('leaves nothing half done when %s stops it', async (signal) => {
     const directory = join(root, signal);
     await mkdir(join(directory, 'site'), { recursive: true });
     const inDirectory = { cwd: directory };
     expect(await runWispr(['init', 'http://news.example', ...withPassphrase], inDirectory)).toMatchObject({ code: 0 });
     await writeFile(join(directory, 'site/large.bin'), '');
     await truncate(join(directory, 'site/large.bin'), 2 ** 31);
-    const before = (await readdir(directory)).sort();
     const running = startProgram('bin/wispr.js', ['protect', ...withPassphrase], inDirectory);
-    await vi.waitFor(async () => expect((await readdir(directory)).join()).toContain('protected.new-'), {
-      timeout: 20_000,
-      interval: 10,
-    });
-    expect(await running.stop(signal)).toEqual({
+    const written = () => readdir(join(directory, 'protected')).catch(() => []);
+    await vi.waitFor(async () => expect((await written()).join()).toMatch(/\.new/), { timeout: 20_000, interval: 10 });
+    expect(await running.stop(signal)).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'wispr: stopped; nothing was changed [stopped]\n',
+      stderr: expect.stringMatching(/^wispr: stopped; .*\[stopped\]\n/),
     });
-    expect((await readdir(directory)).sort()).toEqual(before);
+    expect(await written()).toEqual(['.well-known']);
+    expect(await readdir(join(directory, 'protected/.well-known'))).toEqual(['wispr-site']);
+  });
+
+  it('says with --dry-run what it would do, without a passphrase', async () => {
+    await inSite('protect', ...withPassphrase);
+    await writeFile(join(site, 'site/later.txt'), 'later');
+    const before = await snapshot(site);
+    const { code, stdout } = await inSite('protect', '--dry-run');
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/nothing was written\n.*1 added, 3 unchanged\n\n +added:\n +\/later\.txt\n/),
+    ]);
+    expect(JSON.parse((await inSite('protect', '--dry-run', '--json')).stdout)).toMatchObject({
+      changes: { added: 1, removed: 0 },
+      paths: { added: ['/later.txt'] },
+    });
+    expect(await snapshot(site)).toEqual(before);
+    await rm(join(site, 'site/later.txt'));
+  });
+
+  it('says what a new key means', async () => {
+    const { stdout, stderr } = await inSite('protect', ...withPassphrase, '--rekey', 'subscribers');
+    expect(stdout).toMatch(/2 encrypted anew under a new key, 1 unchanged/);
+    expect(stderr).toContain('new key for subscribers: 2 documents are encrypted anew');
+    expect(stderr).toContain('whoever had the old key keeps what was encrypted under it');
+    await expectError(
+      inSite('protect', ...withPassphrase, '--rekey', 'nobody'),
+      2,
+      'no document is in the set "nobody"',
+    );
+  });
+
+  it('goes on with --watch until it is stopped', async () => {
+    const running = startProgram('bin/wispr.js', ['protect', '--watch', '--json', ...withPassphrase], { cwd: site });
+    await vi.waitFor(() => expect(running.stderr()).toContain('watching '), { timeout: 30_000, interval: 20 });
+    await writeFile(join(site, 'site/watched.txt'), 'w');
+    const lines = () => running.stdout().trim().split('\n');
+    await vi.waitFor(() => expect(lines()).toHaveLength(2), { timeout: 30_000, interval: 20 });
+    expect(JSON.parse(lines()[1] ?? '')).toMatchObject({ changes: { added: 1, unchanged: 3 } });
+    expect(await running.stop('SIGINT')).toMatchObject({ code: 0 });
+    await rm(join(site, 'site/watched.txt'));
   });
 
   it('looks for the source before it asks for the passphrase', async () => {
@@ -244,6 +282,7 @@ describe('wispr protect', () => {
       out: join(root, 'json-out'),
       documents: 3,
       sets: [{ name: 'subscribers', documents: 2, isNew: false }],
+      publication: { version: expect.any(Number), isNew: true },
       public: [{ documents: 1, paths: ['/robots.txt'] }],
       bytesIn: expect.any(Number),
       bytesOut: expect.any(Number),

@@ -203,6 +203,35 @@ describe('the site’s own host', () => {
   });
 });
 
+describe('the site’s own host in data', () => {
+  it('is noted by file: what becomes of it, only the scripts know', async () => {
+    const index = JSON.stringify([{ url: 'http://news.example/1' }, { url: 'https://news.example/2' }], null, 1);
+    const report = await check({
+      'index.json': index,
+      'a.js.map': index,
+      'feed.xml': '<link>http://news.example/</link>',
+    });
+    expect(report.groups).toMatchObject([
+      {
+        kind: 'own-host-data',
+        breaks: false,
+        findings: [{ subject: '/index.json', message: 'such as http://news.example/1', count: 2 }],
+      },
+    ]);
+  });
+
+  it('and in scripts takes no quadratic time, nor do style sheets', async () => {
+    const script = `x=[${'"http://news.example/a",'.repeat(100_000)}]`;
+    const report = await check({
+      'a.js': script,
+      'b.js': `/*${script}`,
+      'a.css': 'url('.repeat(500_000),
+      'b.css': '/*'.repeat(500_000),
+    });
+    expect(report.groups[0]).toMatchObject({ kind: 'own-host', findings: [{ count: expect.any(Number) }] });
+  });
+});
+
 describe('what does not work', () => {
   it('are forms that are sent to the site; other forms are noted', async () => {
     const report = await check({

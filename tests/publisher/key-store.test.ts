@@ -4,6 +4,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { canonicalJson, type JsonObject, parseCanonicalJson } from '../../core/encoding/canonical-json.ts';
 import { createKeys } from '../../publisher/keys/create-keys.ts';
 import { openKeyStore } from '../../publisher/keys/key-store.ts';
+import { openSigningKeys } from '../../publisher/keys/signing-keys.ts';
 import { PASSPHRASE } from '../support/workspace.ts';
 
 const created = await createKeys(PASSPHRASE);
@@ -31,6 +32,29 @@ describe('the key store', () => {
     const sets = new Map([['__proto__', new Uint8Array(32).fill(7)]]);
     const again = await openKeyStore(await store.seal({ ...store.contents, serial: 5, sets }), PASSPHRASE);
     expect(again.contents).toEqual({ ...store.contents, serial: 5, sets, setsSince: expect.any(Map) });
+  });
+
+  it('dates the key of a set, as long as it is the same', async () => {
+    const store = await openKeyStore(created.keyStore, PASSPHRASE);
+    const sets = new Map([['a', new Uint8Array(32).fill(1)]]);
+    const once = await openKeyStore(await store.seal({ ...store.contents, sets }), PASSPHRASE);
+    expect(once.contents.setsSince.get('a')).toBeGreaterThan(1_700_000_000);
+    const dated = { ...once.contents, setsSince: new Map([['a', 5]]) };
+    const old = await openKeyStore(await once.seal(dated), PASSPHRASE);
+    expect(old.contents.setsSince).toEqual(once.contents.setsSince);
+  });
+
+  it('says that it was made by a version without roots', async () => {
+    const bytes = await altered((store) => {
+      store.version = 'wispr key store 1';
+    });
+    await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-outdated' });
+  });
+
+  it('does not open as another kind of key file, nor another as it', async () => {
+    await expect(openKeyStore(created.rootKeys, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-damaged' });
+    const asRoot = openSigningKeys(created.keyStore, PASSPHRASE, 'root.keys');
+    await expect(asRoot).rejects.toMatchObject({ code: 'key-store-damaged' });
   });
 
   it('holds nothing in clear', () => {

@@ -1,56 +1,49 @@
-/** Failures in the middle of the work: old output and keys stay as they were, and nothing is left behind. */
+/** Failures in the middle of the work: readers find the publication before, no key is lost, and the next run goes on (attack 67). */
 import { spawn } from 'node:child_process';
-import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import {
-  chmod,
-  chown,
-  cp,
-  lchown,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  symlink,
-  truncate,
-  writeFile,
-} from 'node:fs/promises';
+import { appendFileSync, chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmod, chown, lchown, mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, makeCheap, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 beforeEach(async () => {
   const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index + 10}.txt`, `text ${index}`]));
   workspace = await createWorkspace(files);
+  await makeCheap(workspace);
   const recipient = xwingKeyPair(randomBytes(32));
   await writeFile(join(workspace.directory, 'keyserver.pub'), toBase64url(recipient.publicKey));
   await workspace.protect();
 });
 afterEach(() => workspace.remove());
 
-/** Adds documents of a new set, so that keys would change, then expects a failure that changes nothing. */
+/** Adds documents of a new set, so that keys change, then expects a failure that readers do not notice. */
 async function expectFailure(code: string, interfere: () => void): Promise<Error> {
   await workspace.write('new.html', '<meta name="wispr-set" content="new"><title>x</title>');
-  const { directory } = workspace;
-  const before = await stateOf(directory);
+  await workspace.write('39.txt', 'text 99');
+  const before = await readersView();
   let interfered = false;
-  const onProgress = () => {
-    if (!interfered) interfere();
-    interfered = true;
+  const onProgress = ({ stage }: { stage: string }) => {
+    if (!interfered && stage === 'writing') interfere();
+    interfered ||= stage === 'writing';
   };
   const error = await workspace.protect({ onProgress }).catch((each: unknown) => each);
   expect(interfered).toBe(true);
   expect(error).toMatchObject({ name: 'PublishError', code });
-  expect(await stateOf(directory)).toEqual(before);
+  expect(await readersView()).toEqual(before);
+  expect((await readdir(workspace.out)).filter((name) => /\.new$/.test(name))).toEqual([]);
   return error as Error;
 }
 
-/** Everything in the workspace but the source, which the test itself changes. */
-async function stateOf(directory: string): Promise<Map<string, string>> {
-  const files = await snapshot(directory);
-  return new Map([...files].filter(([path]) => !path.startsWith('site/')));
+/** What the publication says, and every document in it. */
+async function readersView(): Promise<Map<string, string>> {
+  const published = await workspace.published();
+  const contents = published.paths.map(async (path): Promise<[string, string]> => {
+    return [path, (await workspace.read(path)).toString()];
+  });
+  return new Map([...(await Promise.all(contents)), ['version', String(published.version)]]);
 }
 
 describe('a file of the source that, during the work,', () => {
@@ -83,97 +76,66 @@ describe('a file of the source that, during the work,', () => {
   it('cannot be read', async () => {
     await workspace.write('99-private.txt', 'x');
     await chmod(join(workspace.source, '99-private.txt'), 0);
-    const before = await stateOf(workspace.directory);
+    const before = await readersView();
     const error = await asOrdinaryUser(workspace.directory, () => workspace.protect().catch((each: unknown) => each));
     expect(error).toMatchObject({ code: 'source-unreadable', message: expect.stringContaining('/99-private.txt') });
-    expect(await stateOf(workspace.directory)).toEqual(before);
+    expect(await readersView()).toEqual(before);
   });
 });
 
 describe('an output that', () => {
-  it('cannot be written for want of room leaves everything as it was', async () => {
+  it('attack 67: cannot be written for want of room leaves readers what they had', async () => {
     await workspace.write('large.bin', randomBytes(9 * 1024 * 1024));
-    const before = await stateOf(workspace.directory);
+    const before = await readersView();
     const { code, stderr } = await protectWithFullDisk(workspace);
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(/^wispr: cannot write .*large\.bin\.protected: E(?:FBIG|NOSPC)/m),
     ]);
-    expect(stderr).toMatch(/^wispr: hint: the new output is written beside the old one/m);
-    expect(await stateOf(workspace.directory)).toEqual(before);
+    expect(stderr).toMatch(/^wispr: hint: /m);
+    expect(await readersView()).toEqual(before);
+    await workspace.protect();
+    expect((await readersView()).get('version')).not.toBe(before.get('version'));
   });
 
-  it('lies where nothing can be written leaves everything as it was', async () => {
+  it('attack 67: lies where nothing can be written leaves everything as it was', async () => {
     await mkdir(join(workspace.directory, 'locked'), { mode: 0o555 });
-    const before = await stateOf(workspace.directory);
+    const before = await readersView();
     const error = await asOrdinaryUser(workspace.directory, () =>
       workspace.protect({ out: 'locked/out' }).catch((each: unknown) => each),
     );
     expect(error).toMatchObject({ code: 'output-failed', message: expect.stringContaining('permission denied') });
-    expect(await stateOf(workspace.directory)).toEqual(before);
+    expect(await readersView()).toEqual(before);
   });
 
-  it('cannot take the old one’s place leaves everything as it was, keys included', async () => {
-    // Something lies where the old output is to be moved to: known only once the new one is being written, and met only after the keys were replaced.
-    await expectFailure('output-failed', () => {
-      const staging = readdirSync(workspace.directory).find((name) => name.startsWith('protected.new-')) ?? '';
-      mkdirSync(join(workspace.directory, staging.replace('.new-', '.old-'), 'in the way'), { recursive: true });
+  it('attack 67: may not be changed any more leaves readers what they had', async () => {
+    await workspace.write('new.txt', 'new');
+    const before = await readersView();
+    for (const directory of [workspace.out, join(workspace.out, '.well-known/wispr')]) await chmod(directory, 0o555);
+    const error = await asOrdinaryUser(workspace.directory, () => workspace.protect().catch((each: unknown) => each));
+    for (const directory of [workspace.out, join(workspace.out, '.well-known/wispr')]) await chmod(directory, 0o755);
+    expect(error).toMatchObject({ code: 'output-failed', message: expect.stringContaining('permission denied') });
+    expect(await readersView()).toEqual(before);
+  });
+
+  it('attack 67: has an index that may not be changed is not begun', async () => {
+    const index = join(workspace.directory, 'publisher.index');
+    await workspace.write('new.txt', 'new');
+    const before = await readersView();
+    const error = await asOrdinaryUser(workspace.directory, () => {
+      chmodSync(index, 0o400);
+      return workspace.protect().catch((each: unknown) => each);
     });
+    expect(error).toMatchObject({ code: 'output-failed', message: expect.stringContaining('publisher.index') });
+    expect(await readersView()).toEqual(before);
   });
 
-  it('was left by an interrupted run is put right', async () => {
-    const good = await snapshot(workspace.out);
-    await rename(workspace.out, `${workspace.out}.old-0123abcd`);
-    await mkdir(join(`${workspace.out}.new-0123abcd`, '.well-known'), { recursive: true });
-    await writeFile(
-      join(`${workspace.out}.new-0123abcd`, '.well-known/wispr-site'),
-      good.get('.well-known/wispr-site') ?? '',
-      'base64',
-    );
+  it('an interrupted run left is put right', async () => {
     await writeFile(join(workspace.directory, 'publisher.keys.new-0123abcd'), 'half');
-    await workspace.write('bad.protected', 'x');
-    await expect(workspace.protect()).rejects.toMatchObject({ code: 'source-refused' });
-    rmSync(join(workspace.source, 'bad.protected'));
-    const { recovered } = await workspace.protect();
-    expect([...recovered].sort()).toEqual([
-      'an earlier run was interrupted: the output before it was put back',
-      'what an interrupted run had left in protected.new-0123abcd was removed',
-    ]);
-    expect((await readdir(workspace.directory)).sort()).toEqual(
-      ['keys.bundle', 'keyserver.pub', 'protected', 'publisher.keys', 'root.keys', 'site', 'wispr.json'].sort(),
-    );
-  });
-
-  it('only looks like a leftover is not touched', async () => {
-    const foreign = `${workspace.out}.old-0123abcd`;
-    await mkdir(foreign);
-    await writeFile(join(foreign, 'thesis.txt'), 'years of work');
-    await mkdir(`${workspace.out}.old-2026`);
+    await writeFile(join(workspace.out, '.wispr-0123456789abcdef.new'), 'half');
     await workspace.protect();
-    expect(await readFile(join(foreign, 'thesis.txt'), 'utf8')).toBe('years of work');
-    expect(await readdir(workspace.directory)).toContain('protected.old-2026');
-  });
-});
-
-describe('nothing is taken for a leftover that is', () => {
-  it('a link named like one: what it leads to stays', async () => {
-    const elsewhere = join(workspace.directory, 'elsewhere');
-    await cp(workspace.out, elsewhere, { recursive: true });
-    const before = await snapshot(elsewhere);
-    for (const kind of ['old', 'new']) await symlink(elsewhere, `${workspace.out}.${kind}-0123abcd`);
-    const { recovered } = await workspace.protect();
-    expect([recovered, await snapshot(elsewhere)]).toEqual([[], before]);
-    expect(before.size).toBeGreaterThan(30);
-  });
-
-  it('another publisher’s output', async () => {
-    const other = await createWorkspace({ 'a.txt': 'a' });
-    const theirs = `${workspace.out}.old-0123abcd`;
-    await other.protect({ out: theirs });
-    await other.remove();
-    const before = await snapshot(theirs);
-    const { recovered } = await workspace.protect();
-    expect([recovered, await snapshot(theirs)]).toEqual([[], before]);
+    expect(await readdir(workspace.directory)).not.toContain('publisher.keys.new-0123abcd');
+    expect(await readdir(workspace.out)).not.toContain('.wispr-0123456789abcdef.new');
   });
 });
 

@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { VerifyReport } from '../../publisher/verify/report.ts';
-import { verifyUrl } from '../../publisher/verify/url.ts';
+import { type VerifyUrlOptions, verifyUrl } from '../../publisher/verify/url.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -29,81 +27,95 @@ afterAll(async () => {
   await workspace.remove();
 });
 
-const verify = (path: string, ...paths: string[]) => verifyUrl(new URL(host.origin + path), paths);
+const verify = (options: VerifyUrlOptions = {}) => verifyUrl(new URL(host.origin), options);
 const findings = ({ findings: found }: VerifyReport) => found.map(({ path, code }) => `${path} ${code}`);
+const objectOf = async (path: string) => urlPathOf((await workspace.objectFile(path)).slice(workspace.out.length));
+const named = async (path: string) => decodeURIComponent(await objectOf(path));
 
 describe('a published site', () => {
-  it('passes for the documents that are named', async () => {
-    const report = await verify('/', '/', '/a/b%20c.html', 'large.bin', '/style.css?query#fragment');
-    expect(report).toMatchObject({
-      encrypted: 3,
-      signed: 1,
-      fallbackPages: ['/a/b c.html', '/index.html'],
-      findings: [],
-    });
-    expect(report.notes.join()).toContain('only the documents that were named were checked');
+  it('passes whole, without anybody naming its documents', async () => {
+    const report = await verify();
+    expect(report).toMatchObject({ encrypted: 3, signed: 1, fallbackPages: 2, findings: [] });
+    expect(report.notes.join()).toContain('over http');
   });
 
-  it('is checked at / if nothing is named, or at the path of the URL', async () => {
-    expect(await verify('')).toMatchObject({ encrypted: 1, fallbackPages: ['/index.html'] });
-    expect(await verify('/large.bin')).toMatchObject({ encrypted: 1, fallbackPages: [] });
+  it('passes for the documents that are named', async () => {
+    const report = await verify({ paths: ['/', '/a/b%20c.html', 'large.bin', '/style.css?query#fragment'] });
+    expect(report).toMatchObject({ encrypted: 3, signed: 1, findings: [] });
+    expect(await verify({ paths: ['/large.bin'] })).toMatchObject({ encrypted: 1, signed: 0 });
+    expect(report.notes.join()).toContain('only the documents that were named');
+  });
+
+  it('passes for a sample', async () => {
+    const report = await verify({ sample: 2 });
+    expect(report.encrypted + report.signed).toBe(2);
+    expect(report.notes.join()).toContain('2 of 4 documents');
+    expect(await verify({ sample: 100 })).toMatchObject({ encrypted: 3, signed: 1 });
   });
 
   it('passes with pages that carry themselves', async () => {
     const carried = await createWorkspace({ 'a.html': PAGE }, { carrier: 'html' });
     await carried.protect();
     host.files.clear();
-    for (const path of ['a.html', '.well-known/wispr-site', '.well-known/wispr-provider']) {
-      host.files.set(`/${path}`, await readFile(join(carried.out, path)));
-    }
-    expect(await verify('/a.html')).toMatchObject({ encrypted: 1, findings: [] });
+    for (const [path, content] of await snapshot(carried.out))
+      host.files.set(urlPathOf(`/${path}`), Buffer.from(content, 'base64'));
+    expect(await verify()).toMatchObject({ encrypted: 1, findings: [] });
     await carried.remove();
   });
 
-  it('does not with what was changed, moved or left out', async () => {
-    const object = Buffer.from(host.files.get('/large.bin.protected') ?? []);
+  it('does not with what was changed or left out', async () => {
+    const object = Buffer.from(host.files.get(await objectOf('/large.bin')) ?? []);
     object[object.length - 1] = (object.at(-1) ?? 0) ^ 1;
-    host.files.set('/moved.bin.protected', host.files.get('/large.bin.protected') ?? object);
-    host.files.set('/large.bin.protected', object);
+    host.files.set(await objectOf('/large.bin'), object);
     host.files.set('/style.css', Buffer.from('p { }'));
     host.files.set('/index.html', Buffer.from(PAGE));
-    const report = await verify('/', '/', '/large.bin', '/moved.bin', '/style.css', '/nothing', '/a//b', '/%ff');
-    expect(findings(report)).toEqual([
-      '/%ff path-refused',
-      '/a//b path-refused',
-      '/index.html fallback-altered',
-      '/large.bin block-digest',
-      '/moved.bin path-mismatch',
-      '/nothing file-missing',
-      '/style.css object-trailing',
-    ]);
+    host.files.delete(await objectOf('/a/b c.html'));
+    expect(findings(await verify()).sort()).toEqual(
+      [
+        `${await named('/a/b c.html')} file-missing`,
+        '/index.html fallback-altered',
+        `${await named('/large.bin')} block-digest`,
+        '/style.css copy-altered',
+      ].sort(),
+    );
+    const refused = await verify({ paths: ['/nothing', '/a//b', '/%ff'] });
+    expect(findings(refused)).toEqual(['/%ff path-refused', '/a//b path-refused', '/nothing file-missing']);
   });
 
-  it('does not without its papers, or where it redirects', async () => {
+  it('does not without its papers', async () => {
     host.files.delete('/.well-known/wispr-site');
-    expect(findings(await verify('/'))).toEqual(['/.well-known/wispr-site host-proof']);
-    host.files.delete('/.well-known/wispr-provider');
-    expect(findings(await verify('/'))).toEqual(['/.well-known/wispr-provider file-missing']);
+    expect(findings(await verify())).toEqual(['/.well-known/wispr-site host-proof']);
+    host.files.delete('/.well-known/wispr/timestamp.json');
+    expect(findings(await verify())).toEqual(['/.well-known/wispr/ metadata-missing']);
+  });
+
+  it('names a bin that cannot be had, and checks the rest', async () => {
+    const bin = [...host.files.keys()].find((path) => path.endsWith('.documents-0.json')) ?? '';
+    host.handlers.set(bin, (_, response) => response.writeHead(500).end());
+    const report = await verify();
+    expect(findings(report)).toEqual([`${bin} metadata-missing`]);
+    expect(report.encrypted + report.signed).toBeGreaterThan(0);
   });
 
   it('does not follow redirects', async () => {
-    host.handlers.set('/large.bin.protected', (_, response) =>
-      response.writeHead(302, { location: '/index.html.protected' }).end(),
+    const index = await objectOf('/index.html');
+    host.handlers.set(await objectOf('/large.bin'), (_, response) =>
+      response.writeHead(302, { location: index }).end(),
     );
-    expect(findings(await verify('/large.bin'))).toEqual(['/large.bin unreadable']);
+    expect(findings(await verify())).toEqual([`${await named('/large.bin')} unreadable`]);
   });
 
   it('does not where the host breaks off, and says so', async () => {
-    host.handlers.set('/large.bin.protected', (_, response) => {
+    host.handlers.set(await objectOf('/large.bin'), (_, response) => {
       response.writeHead(200, { 'content-length': 200_000 }).write('wispr/1\n');
       setImmediate(() => response.destroy());
     });
-    expect(findings(await verify('/large.bin', '/style.css'))).toEqual(['/large.bin unreadable']);
+    expect(findings(await verify())).toEqual([`${await named('/large.bin')} unreadable`]);
   });
 
   it('is an error if its host does not answer', async () => {
     const gone = await startContentHost();
     await gone.close();
-    await expect(verifyUrl(new URL(gone.origin), [])).rejects.toMatchObject({ code: 'tree-unreadable' });
+    await expect(verifyUrl(new URL(gone.origin))).rejects.toMatchObject({ code: 'tree-unreadable' });
   });
 });

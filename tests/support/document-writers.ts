@@ -14,7 +14,14 @@ import { publisherIdentity } from '../../core/object/writer.ts';
 import type { DocumentWriters, WriteTask, WrittenDocument } from '../../publisher/protect/writers/contract.ts';
 import { contentFile, objectFile } from '../../publisher/protect/writers/files.ts';
 import { startDocumentWriters } from '../../publisher/protect/writers/writers.ts';
-import { identityOf } from '../../publisher/site/walk.ts';
+import { identityOf, type SourceFile } from '../../publisher/site/walk.ts';
+
+/** A file, as the walk over a site finds it. */
+export function sourceAt(path: string, file: string): SourceFile {
+  const stats = statSync(file, { bigint: true });
+  const lastModified = Number(stats.mtimeNs / 1_000_000_000n);
+  return { path, file, size: Number(stats.size), lastModified, identity: identityOf(stats) };
+}
 
 const SITE = 'news.example';
 
@@ -66,14 +73,7 @@ export class WritersRig implements AsyncDisposable {
     const file = join(this.directory, 'site', path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
-    const stats = statSync(file, { bigint: true });
-    const source = {
-      path,
-      file,
-      size: Number(stats.size),
-      lastModified: Number(stats.mtimeNs / 1_000_000_000n),
-      identity: identityOf(stats),
-    };
+    const source = sourceAt(path, file);
     const mediaType = path.endsWith('.txt') ? 'text/plain' : 'application/octet-stream';
     return { path, source, mediaType, compress: true, set: this.set, padding: false, carrier: 'beside', ...wish };
   }

@@ -26,6 +26,8 @@ export interface RunningProgram {
   line(pattern: RegExp): Promise<string>;
   /** What it has said so far on standard error. */
   stderr(): string;
+  /** What it has printed so far. */
+  stdout(): string;
   /** Resolves when it has ended. */
   readonly ended: Promise<Ended>;
   /** Sends a signal and waits for the end. */
@@ -60,6 +62,7 @@ export function startCommand(command: readonly string[], options: ProgramOptions
   return {
     line: (pattern) => lineOf(child, output, ended, pattern),
     stderr: () => output.stderr,
+    stdout: () => output.stdout,
     ended,
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);

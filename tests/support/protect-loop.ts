@@ -1,5 +1,5 @@
 /** Changes a site and protects it, again and again, until somebody kills it: `node protect-loop.ts CONFIGURATION FIRST`. Begins at a line on standard input. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { PASSPHRASE } from './workspace.ts';
@@ -13,7 +13,8 @@ function writeState(state: number): void {
   writeFileSync(join(site, 'page.html'), `<title>x</title>state ${state}`);
   writeFileSync(join(site, 'open.css'), `state ${state}`);
   writeFileSync(join(site, `only-${state}.txt`), `state ${state}`);
-  rmSync(join(site, `only-${state - 1}.txt`), { force: true });
+  for (const name of readdirSync(site))
+    if (/^only-/.test(name) && name !== `only-${state}.txt`) rmSync(join(site, name));
 }
 
 await new Promise((resolve) => process.stdin.once('data', resolve));

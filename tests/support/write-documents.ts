@@ -1,10 +1,12 @@
 /** Writes every file of a directory as a document, and prints what went wrong with each: `node write-documents.ts SITE OUT`. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { publisherIdentity } from '../../core/object/writer.ts';
 import { startDocumentWriters } from '../../publisher/protect/writers/writers.ts';
 import { mediaTypeOf } from '../../publisher/site/media-type.ts';
-import { surveySource } from '../../publisher/site/walk.ts';
+import { sourceAt } from './document-writers.ts';
 
 const [site = '', out = ''] = process.argv.slice(2);
 const key = randomBytes(32);
@@ -15,9 +17,10 @@ const writers = startDocumentWriters({
   publisher: await publisherIdentity(ed25519KeyPair(randomBytes(32))),
   sets: new Map([[set, key]]),
 });
-const tasks = surveySource(site, () => false).files.toReversed();
-const calls = tasks.map((source) => {
-  const { path } = source;
+const names = readdirSync(site).sort().reverse();
+const calls = names.map((name) => {
+  const path = `/${name}`;
+  const source = sourceAt(path, join(site, name));
   const mediaType = mediaTypeOf(path);
   return writers.write({ path, source, mediaType, compress: true, set, padding: false, carrier: 'beside' });
 });

@@ -1,0 +1,140 @@
+/** `wispr keys`: the keys that sign a site, and who else may sign for it. */
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import type { TopLevelRole } from '../../core/publication/metadata.ts';
+import {
+  addSigner,
+  removeSigner,
+  renewRoot,
+  rotatePublisherKey,
+  rotateRole,
+} from '../../publisher/keys/change-roles.ts';
+import type { KeysOptions, RootOutcome } from '../../publisher/keys/change-roots.ts';
+import { finishDraft } from '../../publisher/keys/gather-signatures.ts';
+import { listKeys } from '../../publisher/keys/list-keys.ts';
+import { TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
+import { readSigner } from '../../publisher/keys/signer-file.ts';
+import { describeKeys, warnAboutKeys } from '../key-listing.ts';
+import { locateConfiguration } from '../locate-configuration.ts';
+import { readPassphrase } from '../passphrase.ts';
+import { outcomeAsJson, sayAfterRotation, tellOutcome } from '../root-outcome.ts';
+import { print, say } from '../voice.ts';
+import { addSignerCommands } from './signer.ts';
+
+interface Flags {
+  readonly config?: string;
+  readonly rootKeys?: string;
+  readonly passphraseFile?: string;
+  readonly json?: boolean;
+}
+
+interface ThresholdFlags extends Flags {
+  readonly threshold?: number;
+}
+
+export function addKeysCommand(program: Command): void {
+  const keys = program
+    .command('keys')
+    .summary('list, rotate and renew the keys of a site, and let others sign for it')
+    .description('the keys that sign a site: what they are, when they end, and who else may sign');
+  withFlags(
+    keys
+      .command('list', { isDefault: true })
+      .description('show every role and set, where its key is, and when it ends'),
+  )
+    .option('--public', 'what everybody can see in the output: needs no passphrase')
+    .action(list);
+  withFlags(keys.command('rotate').description('give a role a new key; "publisher" is the key that signs objects'))
+    .addArgument(roleArgument([...TOP_LEVEL_ROLES, 'publisher']))
+    .action(rotate);
+  withFlags(keys.command('renew').description('sign the root anew, before it expires')).action(renew);
+  withThreshold(withFlags(keys.command('add').description("let somebody else's key sign for a role too")))
+    .addArgument(roleArgument(TOP_LEVEL_ROLES))
+    .argument('<public-key-file>', 'FILE.pub, which the signer made with "wispr keys new-signer FILE"')
+    .action(add);
+  withThreshold(withFlags(keys.command('remove').description('take a key from a role')))
+    .addArgument(roleArgument(TOP_LEVEL_ROLES))
+    .argument('<key-id>', 'its id, or the first eight characters of it')
+    .action(remove);
+  withFlags(keys.command('finish').description('take a root into use once enough have signed it'))
+    .argument('<files...>', 'root.N.json, or copies of it with signatures')
+    .action(finish);
+  addSignerCommands(keys);
+}
+
+function withFlags(command: Command): Command {
+  return command
+    .option('-c, --config <file>', 'wispr.json, or its directory (default: this directory)')
+    .option('--root-keys <file>', 'where root.keys is, if not beside wispr.json')
+    .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('--json', 'print one JSON object');
+}
+
+function withThreshold(command: Command): Command {
+  const description = 'how many of the keys have to sign; above one for root only';
+  return command.addOption(new Option('--threshold <number>', description).argParser(parseThreshold));
+}
+
+function parseThreshold(text: string): number {
+  if (/^[1-9]\d?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('a threshold is a number from 1 to 99');
+}
+
+function roleArgument(roles: readonly string[]): Argument {
+  return new Argument('<role>', 'which role').choices([...roles]);
+}
+
+async function list(flags: Flags & { readonly public?: boolean }): Promise<void> {
+  const configurationFile = locateConfiguration(undefined, flags.config);
+  const passphrase = flags.public ? undefined : await readPassphrase(flags.passphraseFile);
+  const listing = await listKeys(configurationFile, passphrase, flags.rootKeys);
+  print(flags.json ? JSON.stringify(listing) : describeKeys(listing));
+  warnAboutKeys(listing);
+}
+
+async function rotate(role: TopLevelRole | 'publisher', flags: Flags): Promise<void> {
+  const options = await keysOptions(flags);
+  if (role === 'publisher') return rotatePublisher(options, flags);
+  const outcome = await rotateRole(options, role);
+  tell(outcome, flags);
+  if (outcome.outcome === 'changed') await sayAfterRotation(role, options.configurationFile);
+}
+
+async function rotatePublisher(options: KeysOptions, { json }: Flags): Promise<void> {
+  const { before, after } = await rotatePublisherKey(options);
+  if (json) print(JSON.stringify({ outcome: 'changed', before, publisherKey: after }));
+  else print(`The publisher key is ${after} now (before: ${before}).`);
+  say('every object is signed again at the next "wispr protect": all of the site is written and uploaded anew');
+  say('readers follow by themselves; your fingerprint stays as it is');
+  say(
+    `hint: tell the operator of your key server, who runs: wispr admin import keys.bundle --new-publisher-key ${after}`,
+  );
+  say('hint: replace your backup of publisher.keys');
+}
+
+async function renew(flags: Flags): Promise<void> {
+  tell(await renewRoot(await keysOptions(flags)), flags);
+}
+
+async function add(role: TopLevelRole, file: string, flags: ThresholdFlags): Promise<void> {
+  const publicKey = await readSigner(file);
+  tell(await addSigner(await keysOptions(flags), role, publicKey, flags.threshold), flags);
+}
+
+async function remove(role: TopLevelRole, keyid: string, flags: ThresholdFlags): Promise<void> {
+  tell(await removeSigner(await keysOptions(flags), role, keyid, flags.threshold), flags);
+}
+
+async function finish(files: readonly string[], flags: Flags): Promise<void> {
+  tell(await finishDraft(await keysOptions(flags), files), flags);
+}
+
+function tell(outcome: RootOutcome, { json }: Flags): void {
+  if (json) print(JSON.stringify(outcomeAsJson(outcome)));
+  else tellOutcome(outcome);
+}
+
+async function keysOptions({ config, rootKeys, passphraseFile }: Flags): Promise<KeysOptions> {
+  const configurationFile = locateConfiguration(undefined, config);
+  const passphrase = await readPassphrase(passphraseFile);
+  return { configurationFile, passphrase, ...(rootKeys !== undefined && { rootKeys }) };
+}

@@ -1,0 +1,132 @@
+import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { readConfiguration } from '../../publisher/configuration/read.ts';
+import type { Configuration } from '../../publisher/configuration/schema.ts';
+import { protectSite } from '../../publisher/protect/protect.ts';
+import { readToken } from '../../publisher/publish/key-server.ts';
+import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
+import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
+import { resolveTarget, tokenFileOf } from '../../publisher/publish/resolve-target.ts';
+import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
+import { locateConfiguration } from '../locate-configuration.ts';
+import { readPassphrase } from '../passphrase.ts';
+import { showProgress } from '../progress.ts';
+import { describeProtection, describeRekey, hintsAfterProtection } from '../protection-summary.ts';
+import { describePublishing, hintsAfterPublishing } from '../publish-summary.ts';
+import { untilSignal } from '../signals.ts';
+import { print, say, UsageError } from '../voice.ts';
+
+interface Options {
+  config?: string;
+  protect: boolean;
+  tokenFile?: string;
+  keysHandedOver?: boolean;
+  passphraseFile?: string;
+  quiet?: boolean;
+  json?: boolean;
+}
+
+const DESCRIPTION = `protect the site, and bring it to where it is served, in the one safe order: keys to the key server, documents, metadata, and last the file that makes them visible
+
+TARGET is a directory or s3://BUCKET/PREFIX; credentials for a bucket come from the environment or ~/.aws, as for every program of Amazon's
+whatever interrupts it, readers find the publication before, and the next run goes on`;
+
+/** `wispr publish [TARGET]` */
+export function addPublishCommand(program: Command): void {
+  program
+    .command('publish')
+    .summary('protect a site, and bring it to its web host')
+    .description(DESCRIPTION)
+    .argument('[target]', 'where to (default: "publish" in wispr.json, or else just "out")')
+    .option('-c, --config <file>', 'the configuration, or its directory (default: this one)')
+    .option('--no-protect', 'publish what is in "out" as it is; asks for no passphrase')
+    .option('--token-file <file>', 'the file with the publishing token of the key server')
+    .option('--keys-handed-over', 'go on without a token: the key server was given keys.bundle by hand')
+    .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('-q, --quiet', 'say nothing but errors')
+    .option('--json', 'print one JSON object at the end')
+    .action(publish);
+}
+
+/** What is known before anybody types a passphrase. */
+interface Prepared {
+  readonly configurationFile: string;
+  readonly configuration: Configuration;
+  readonly workspace: Workspace;
+  readonly out: string;
+  readonly target: Target | undefined;
+  readonly token: string | undefined;
+}
+
+async function publish(named: string | undefined, options: Options): Promise<void> {
+  if (!options.protect && options.passphraseFile !== undefined)
+    throw new UsageError('--no-protect needs no passphrase: leave --passphrase-file out');
+  const prepared = await prepare(named, options);
+  const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
+  try {
+    const summary = await untilSignal(async (signal) => {
+      if (passphrase !== undefined) await protect(prepared, passphrase, signal, options);
+      return bring(prepared, passphrase, signal, options);
+    });
+    report(summary, options);
+  } finally {
+    prepared.target?.close();
+  }
+}
+
+async function prepare(named: string | undefined, { config, tokenFile }: Options): Promise<Prepared> {
+  const configurationFile = locateConfiguration(undefined, config);
+  const configuration = await readConfiguration(configurationFile);
+  const workspace = workspaceOf(configurationFile);
+  const out = resolve(workspace.directory, configuration.out);
+  const file = tokenFileOf(tokenFile, configuration.keyServerTokenFile, workspace);
+  const token = file === undefined ? undefined : await readToken(file);
+  const base = named === undefined ? dirname(workspace.configuration) : '.';
+  const text = named ?? configuration.publish;
+  const source = resolve(workspace.directory, configuration.source);
+  const target = text === undefined ? undefined : await resolveTarget(text, { workspace, source, out, base });
+  return { configurationFile, configuration, workspace, out, target, token };
+}
+
+async function protect(
+  { configurationFile }: Prepared,
+  passphrase: string,
+  signal: AbortSignal,
+  { quiet, json }: Options,
+): Promise<void> {
+  const progress = quiet ? undefined : showProgress('protecting', 'documents');
+  const summary = await protectSite({
+    ...{ configurationFile, passphrase, signal },
+    ...(progress && {
+      onProgress: ({ stage, done, total }) =>
+        progress.update({ done, total, doing: stage === 'looking' ? 'looking' : 'protecting' }),
+    }),
+  }).finally(() => progress?.end());
+  if (quiet) return;
+  if (!json) print(describeProtection(summary));
+  for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
+}
+
+async function bring(
+  { configuration, workspace, out, target, token }: Prepared,
+  passphrase: string | undefined,
+  signal: AbortSignal,
+  { quiet, keysHandedOver = false }: Options,
+): Promise<PublishSummary> {
+  const progress = quiet ? undefined : showProgress('publishing', 'files');
+  return publishSite({
+    ...{ workspace, out, signal, keysAreThere: keysHandedOver },
+    ...(target && { target }),
+    ...(token !== undefined && { keyServer: { origin: configuration.keyServer, token } }),
+    ...(passphrase !== undefined && { renewTimestamp: renewerOf(workspace, out, passphrase, nowInSeconds()) }),
+    ...(progress && { onProgress: ({ stage, done, total }) => progress.update({ done, total, doing: stage }) }),
+  }).finally(() => progress?.end());
+}
+
+function report(summary: PublishSummary, { quiet, json }: Options): void {
+  if (json) print(JSON.stringify(summary));
+  else if (!quiet) print(describePublishing(summary));
+  if (!quiet) for (const hint of hintsAfterPublishing(summary)) say(hint);
+}

@@ -1,0 +1,110 @@
+/** The part of `wispr keys` that is for other machines: signers, and those that sign timestamps. */
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { Argument, type Command } from 'commander';
+import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
+import { describeMissing, readDraft, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
+import { describeChanges } from '../../publisher/keys/root-changes.ts';
+import type { RootDraft } from '../../publisher/keys/root-draft.ts';
+import { shortId } from '../../publisher/keys/roots.ts';
+import { createSigner } from '../../publisher/keys/signer-file.ts';
+import { locateConfiguration } from '../locate-configuration.ts';
+import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
+import { askYesOrNo, canAsk } from '../terminal.ts';
+import { print, say, UsageError } from '../voice.ts';
+
+interface Flags {
+  readonly config?: string;
+  readonly key: string;
+  readonly passphraseFile?: string;
+  readonly newPassphraseFile?: string;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+const PASSPHRASE_FILE = [
+  '--passphrase-file <file>',
+  'take the passphrase from a file instead of asking for it',
+] as const;
+
+export function addSignerCommands(keys: Command): void {
+  keys
+    .command('new-signer')
+    .description('make a key for somebody who is to sign: FILE, which stays with them, and FILE.pub for the publisher')
+    .argument('<file>', 'the key file to make')
+    .option(...PASSPHRASE_FILE)
+    .option('--json', 'print one JSON object')
+    .action(newSigner);
+  keys
+    .command('sign')
+    .description('sign a root that waits for signatures, after showing what it changes')
+    .argument('<file>', 'root.N.json')
+    .option('--key <file>', 'your key file', 'root.keys')
+    .option(...PASSPHRASE_FILE)
+    .option('-y, --yes', 'sign without a question')
+    .option('--json', 'print one JSON object')
+    .action(sign);
+  keys
+    .command('export')
+    .description('put the timestamp key into a file of its own, for a machine that confirms publications by cron')
+    .addArgument(new Argument('<role>', 'which role').choices(['timestamp']))
+    .argument('<file>', 'the key file to make')
+    .option('-c, --config <file>', 'wispr.json, or its directory (default: this directory)')
+    .option(...PASSPHRASE_FILE)
+    .option('--new-passphrase-file <file>', 'take the passphrase of the new file from a file')
+    .option('--json', 'print one JSON object')
+    .action(exportKey);
+}
+
+async function newSigner(file: string, { passphraseFile, json }: Flags): Promise<void> {
+  const passphrase = await readNewPassphrase(passphraseFile, 'a passphrase for the new key');
+  const made = await createSigner(file, passphrase);
+  if (json) return print(JSON.stringify(made));
+  print(`${made.file}  SECRET: your key, encrypted under your passphrase. Keep it, and a copy elsewhere.
+${made.publicFile}  hand this to the publisher; its key id is ${shortId(made.keyid)}`);
+  say(
+    `hint: the publisher runs "wispr keys add ROLE ${made.publicFile}"; read the key id to each other by another way`,
+  );
+}
+
+async function sign(file: string, { key, passphraseFile, yes, json }: Flags): Promise<void> {
+  const draft = await readDraft(file);
+  if (!existsSync(key)) throw new UsageError(`there is no ${key}`, { hint: 'name your key file: --key FILE' });
+  if (!json || !yes) introduce(draft);
+  if (!yes) await confirm();
+  const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));
+  if (json) return print(JSON.stringify({ file, signed: keyids, missing }));
+  const what = keyids.length > 0 ? `Signed by ${keyids.map(shortId).join(', ')}.` : 'Your signature was there already.';
+  print(what);
+  const rest = describeMissing(missing);
+  say(rest === '' ? 'no signature is missing any more' : `it still needs ${rest}`);
+  say(`hint: send ${file} back to the publisher, who runs "wispr keys finish"`);
+}
+
+function introduce(draft: RootDraft): void {
+  say(`the publisher ${draft.rootId}`);
+  say(`asks to replace root ${draft.before.version} by root ${draft.after.version}:`);
+  for (const line of describeChanges(draft.before, draft.after)) say(`  ${line}`);
+}
+
+async function confirm(): Promise<void> {
+  if (!canAsk()) {
+    throw new UsageError('signing needs a yes, and there is no terminal to ask on', {
+      hint: 'add --yes if you have looked at what changes',
+    });
+  }
+  if (!(await askYesOrNo('sign this?'))) throw new UsageError('not signed, and nothing was changed');
+}
+
+async function exportKey(_role: string, file: string, flags: Flags): Promise<void> {
+  const configurationFile = locateConfiguration(undefined, flags.config);
+  const passphrase = await readPassphrase(flags.passphraseFile);
+  const newPassphrase = await readNewPassphrase(flags.newPassphraseFile, 'a passphrase for the new file');
+  const { keyid } = await exportTimestampKey(configurationFile, passphrase, file, newPassphrase);
+  if (flags.json) return print(JSON.stringify({ file, keyid }));
+  print(`${relative('.', file)}  SECRET: the timestamp key ${shortId(keyid)}, and nothing else.
+Whoever has it can keep the current publication alive, or withdraw it; nobody can publish with it.`);
+  say(
+    `hint: on the other machine, hourly: wispr timestamp --key FILE --passphrase-file PASS --metadata DIR/.well-known/wispr -q`,
+  );
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
+import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
+import { locateConfiguration } from '../locate-configuration.ts';
+import { readPassphrase } from '../passphrase.ts';
+import { print, say, UsageError } from '../voice.ts';
+import { isoDay, utcMinute } from './describe.ts';
+
+export interface TimestampFlags {
+  readonly config?: string;
+  readonly key?: string;
+  readonly metadata?: string;
+  readonly passphraseFile?: string;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+/** `wispr timestamp` */
+export function addTimestampCommand(program: Command): void {
+  addTimestampFlags(
+    program
+      .command('timestamp')
+      .summary('confirm the publication for another 48 hours, by cron')
+      .description('sign a new timestamp for the publication in the output; everything else stays as it is'),
+  ).action(timestamp);
+}
+
+/** What `wispr timestamp` and `wispr withdraw` have in common. */
+export function addTimestampFlags(command: Command): Command {
+  return command
+    .option('-c, --config <file>', 'wispr.json, or its directory (default: this directory)')
+    .option('--key <file>', 'the timestamp key alone, from "wispr keys export timestamp FILE"; needs --metadata')
+    .option('--metadata <dir>', 'the directory with timestamp.json, if not in the output')
+    .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('-q, --quiet', 'say nothing but errors and warnings')
+    .option('--json', 'print one JSON object');
+}
+
+async function timestamp(flags: TimestampFlags): Promise<void> {
+  const from = keySource(flags);
+  const passphrase = await readPassphrase(flags.passphraseFile);
+  const signed = await runTimestamp({ from, passphrase, directory: flags.metadata });
+  if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
+  else if (!flags.quiet) print(`Publication ${signed.publication} is confirmed until ${utcMinute(signed.expires)}.`);
+  warnAboutExpiry(signed);
+}
+
+/** Where the timestamp key is. */
+export function keySource({ key, metadata, config }: TimestampFlags): TimestampRun['from'] {
+  if (key === undefined) return { configurationFile: locateConfiguration(undefined, config) };
+  if (metadata !== undefined) return { keyFile: key, directory: metadata };
+  throw new UsageError('a key file alone does not say where the publication is', {
+    hint: 'add --metadata DIR/.well-known/wispr',
+  });
+}
+
+/** Roles that others have to sign again soon. */
+function warnAboutExpiry({ expiring }: SignedTimestamp): void {
+  for (const { role, expires } of expiring) {
+    say(`${role} expires on ${isoDay(expires)}: readers will refuse everything then`);
+    say(`hint: ${role === 'root' ? 'wispr keys renew, then wispr protect' : 'wispr protect'}`);
+  }
+}
+
+export function timestampAsJson({ version, expires, publication, withdrawn, expiring }: SignedTimestamp): unknown {
+  return { version, expires, publication, withdrawn, expiring };
+}

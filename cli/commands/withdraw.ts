@@ -1,0 +1,61 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { runTimestamp } from '../../publisher/timestamp/run.ts';
+import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
+import { readPassphrase } from '../passphrase.ts';
+import { askYesOrNo, canAsk } from '../terminal.ts';
+import { print, say, UsageError } from '../voice.ts';
+import { addTimestampFlags, keySource, type TimestampFlags, timestampAsJson } from './timestamp.ts';
+
+interface Flags extends TimestampFlags {
+  readonly yes?: boolean;
+}
+
+/** `wispr withdraw VERSION` */
+export function addWithdrawCommand(program: Command): void {
+  addTimestampFlags(
+    program
+      .command('withdraw')
+      .summary('let readers refuse a publication that should not have been made')
+      .description('sign a timestamp that withdraws a version; it cannot be taken back')
+      .argument('<version>', 'the version of the publication, as "wispr keys list" shows it', parseVersion),
+  )
+    .option('-y, --yes', 'withdraw without a question')
+    .action(withdraw);
+}
+
+function parseVersion(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('a version is a whole number, like 7');
+}
+
+async function withdraw(version: number, flags: Flags): Promise<void> {
+  const from = keySource(flags);
+  if (!flags.yes) await confirm(version);
+  const passphrase = await readPassphrase(flags.passphraseFile);
+  const signed = await runTimestamp({ from, passphrase, directory: flags.metadata, withdraw: version });
+  if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
+  else if (!flags.quiet) tell(version, signed);
+}
+
+async function confirm(version: number): Promise<void> {
+  if (!canAsk()) {
+    throw new UsageError('withdrawing needs a yes, and there is no terminal to ask on', {
+      hint: 'add --yes if you are sure: it cannot be taken back',
+    });
+  }
+  if (await askYesOrNo(`withdraw publication ${version}, for good?`)) return;
+  throw new UsageError('not withdrawn, and nothing was changed');
+}
+
+function tell(version: number, { publication }: SignedTimestamp): void {
+  print(`Publication ${version} is withdrawn.`);
+  if (version < publication) {
+    say(`readers that still have it refuse it from their next check on; publication ${publication} is not touched`);
+  } else {
+    say('from their next check on, readers are shown nothing of this site but a page that says that it was withdrawn');
+    say(`hint: put right what was wrong, then "wispr protect": publication ${publication + 1} ends this`);
+  }
+  say(
+    'hint: it counts once readers can fetch it: put timestamp.json on your web host now, and let your key server have it',
+  );
+}

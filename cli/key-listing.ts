@@ -1,0 +1,115 @@
+/** `wispr keys list` for people. */
+import { nowInSeconds } from '../node-support/clock.ts';
+import type { KeyListing, ListedKey, ListedRole } from '../publisher/keys/list-keys.ts';
+import { shortId } from '../publisher/keys/roots.ts';
+import type { RoleExpiry } from '../publisher/timestamp/published.ts';
+import { EXPIRY_WARNING } from '../publisher/timestamp/sign-timestamp.ts';
+import { isoDay, utcMinute } from './commands/describe.ts';
+import { say } from './voice.ts';
+
+const DAY = 86_400;
+
+export function describeKeys(listing: KeyListing): string {
+  const { rootId, rootVersion, publication, secret, roles, withdrawn } = listing;
+  const state = publication === undefined ? 'nothing published yet' : `publication ${publication}`;
+  const gone = withdrawn.length > 0 ? [`Withdrawn: ${withdrawn.join(', ')}`] : [];
+  return [
+    `${rootId}  (your fingerprint)`,
+    `root ${rootVersion}, ${state}`,
+    ...gone,
+    '',
+    ...table([
+      ['ROLE', 'KEY', 'WHERE IT IS', 'NEEDED', 'VERSION', 'GOOD UNTIL'],
+      ...roles.flatMap((role) => rowsOf(role, listing)),
+    ]),
+    ...others(listing),
+    ...(secret ? ['', `Objects are signed by the publisher key ${secret.publisherKey}`, ...setsOf(secret.sets)] : []),
+  ].join('\n');
+}
+
+/** What has to be done soon; on standard error, so that scripts hear it too. */
+export function warnAboutKeys({
+  expiries,
+  rootVersion,
+  publishedRoot,
+  publication,
+  problem,
+  withdrawn,
+}: KeyListing): void {
+  const now = nowInSeconds();
+  if (problem !== undefined) say(`what is published cannot be verified: ${problem}`);
+  for (const { role, expires } of expiries) {
+    if (role === 'timestamp' || expires > now + EXPIRY_WARNING) continue;
+    say(`${role} ${expires < now ? 'expired' : 'expires'} on ${isoDay(expires)}`);
+    say(`hint: ${role === 'root' ? 'wispr keys renew' : 'wispr protect'}`);
+  }
+  if (publishedRoot !== undefined && publishedRoot !== rootVersion) {
+    say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
+    say('hint: wispr protect');
+  }
+  if (publication !== undefined && withdrawn.includes(publication)) {
+    say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);
+    say('hint: put right what was wrong, then "wispr protect"');
+  }
+}
+
+function rowsOf({ role, keys, threshold }: ListedRole, { expiries }: KeyListing): string[][] {
+  const expiry = expiries.find((entry) => entry.role === role);
+  const needed = `${threshold} of ${keys.length}`;
+  return keys.map((key, index) => [
+    index === 0 ? role : '',
+    shortId(key.keyid),
+    placeOf(key),
+    ...(index === 0 ? [needed, versionOf(expiry), untilOf(expiry)] : []),
+  ]);
+}
+
+function placeOf({ place, atKeyServer }: ListedKey): string {
+  if (place === 'unknown') return '-';
+  return atKeyServer ? `${place}, key server` : place;
+}
+
+function versionOf(expiry: RoleExpiry | undefined): string {
+  if (expiry === undefined) return '-';
+  return expiry.role === 'timestamp' ? '' : String(expiry.version);
+}
+
+function untilOf(expiry: RoleExpiry | undefined): string {
+  if (expiry === undefined) return '-';
+  const { role, expires } = expiry;
+  const left = expires - nowInSeconds();
+  if (left < 0) return `${isoDay(expires)}  EXPIRED`;
+  if (role === 'timestamp') return utcMinute(expires);
+  return left < EXPIRY_WARNING ? `${isoDay(expires)}  in ${Math.floor(left / DAY)} days` : isoDay(expires);
+}
+
+/** The roles below `targets`, which have its keys: the first of them to expire. */
+function others({ expiries, roles }: KeyListing): string[] {
+  const delegated = expiries.filter(({ role }) => !roles.some((own) => own.role === role));
+  const [first] = delegated.sort((a, b) => a.expires - b.expires);
+  return first ? [`The lists of documents, signed by targets, are good until ${untilOf(first)}.`] : [];
+}
+
+function setsOf(sets: readonly { name: string; id: string; since: number }[]): string[] {
+  if (sets.length === 0) return ['', 'No sets yet: each gets its key when it has its first document.'];
+  const rows = sets.map(({ name, id, since }) => [name, id.slice(0, 12), `${isoDay(since)}, ${ageOf(since)}`]);
+  return ['', ...table([['SET', 'KEY', 'SINCE'], ...rows])];
+}
+
+function ageOf(since: number): string {
+  const days = Math.floor((nowInSeconds() - since) / DAY);
+  return days < 1 ? 'today' : `${days} day${days === 1 ? '' : 's'} ago`;
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows.reduce<number[]>(
+    (all, row) => row.map((cell, index) => Math.max(cell.length, all[index] ?? 0)).concat(all.slice(row.length)),
+    [],
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

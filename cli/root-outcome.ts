@@ -1,0 +1,54 @@
+/** What is said after a change of roles. */
+import { relative } from 'node:path';
+import type { TopLevelRole } from '../core/publication/metadata.ts';
+import { readConfiguration } from '../publisher/configuration/read.ts';
+import type { RootOutcome } from '../publisher/keys/change-roots.ts';
+import { describeMissing } from '../publisher/keys/gather-signatures.ts';
+import { describeChanges } from '../publisher/keys/root-changes.ts';
+import { print, say } from './voice.ts';
+
+export function tellOutcome(outcome: RootOutcome): void {
+  const { version, before, after, missing } = outcome;
+  if (outcome.outcome === 'continued') {
+    print(`Root ${version} was made by an earlier run, and is complete now.`);
+    say('hint: if you want another change, run the command again');
+    return;
+  }
+  const file = outcome.file === undefined ? undefined : relative('.', outcome.file);
+  const head = file === undefined ? `Root ${version} is signed:` : `Root ${version} is made, and lies in ${file}:`;
+  print([head, ...describeChanges(before, after).map((line) => `  ${line}`)].join('\n'));
+  if (file === undefined) sayWhenItCounts();
+  else sayWhoSigns(file, describeMissing(missing));
+}
+
+function sayWhenItCounts(): void {
+  say('readers learn of it with the next "wispr protect", and follow by themselves');
+  say('hint: replace your backups of publisher.keys and root.keys');
+}
+
+function sayWhoSigns(file: string, missing: string): void {
+  say(`it needs ${missing}; until then nothing changes`);
+  say(
+    `hint: each signer runs "wispr keys sign ${file} --key THEIR-KEY-FILE"; then run "wispr keys finish ${file}" here`,
+  );
+}
+
+/** What has to be done besides, by role. */
+export async function sayAfterRotation(role: TopLevelRole, configurationFile: string): Promise<void> {
+  if (role === 'root')
+    say('hint: destroy the copies of the old root.keys that you keep elsewhere, once the new one is there');
+  if (role !== 'timestamp') return;
+  const { timestampBy } = await readConfiguration(configurationFile);
+  if (timestampBy === 'publisher')
+    say(
+      'hint: after "wispr protect", export the new key for the machine that signs: "wispr keys export timestamp FILE"',
+    );
+  else
+    say(
+      'hint: the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "wispr protect"',
+    );
+}
+
+export function outcomeAsJson({ outcome, rootId, version, after, file, missing }: RootOutcome): unknown {
+  return { outcome, rootId, version, expires: after.expires, file, missing };
+}

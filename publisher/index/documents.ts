@@ -1,0 +1,229 @@
+/** The documents of `publisher.index`, and the files that they do without. */
+import type { SQLInputValue } from 'node:sqlite';
+import type { Form, IndexedDecision, IndexedDocument, IndexedFiles, RetiredFile, Task } from './rows.ts';
+import { Statements } from './statements.ts';
+
+/** What a document became; the rest of its row comes from its {@link Task}. */
+export interface Written {
+  readonly setId: string | undefined;
+  readonly head: string;
+  readonly headLength: number;
+  readonly content: string | undefined;
+  readonly contentLength: number | undefined;
+  readonly bytesOut: number;
+  /** What lies at its own name already. */
+  readonly placed: string | undefined;
+  readonly headBin: number;
+  readonly contentBin: number | undefined;
+}
+
+/** A row as SQLite gives it. */
+export type Row = Record<string, SQLInputValue>;
+
+const DOCUMENT_COLUMNS =
+  'path, identity, size, page_set, teaser, set_name, set_id, options, head, head_length, content, content_length, bytes_out, form, placed, head_bin, content_bin';
+
+const STORE = `INSERT INTO document (${DOCUMENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (path) DO UPDATE SET ${DOCUMENT_COLUMNS.split(', ')
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}`;
+
+export class DocumentTable extends Statements {
+  /** What is known of the document at `path`. */
+  find(path: string): IndexedDocument | undefined {
+    const row = this.statement('SELECT * FROM document WHERE path = ?').get(path);
+    return row && documentOf(row as Row);
+  }
+
+  /** As {@link find}, but no more than tells which files are there. */
+  findFiles(path: string): IndexedFiles | undefined {
+    const sql = 'SELECT id, head, content, form, placed FROM document WHERE path = ?';
+    const row = this.arrays(sql).get(path) as unknown as
+      | [number, string, string | null, Form, string | null]
+      | undefined;
+    if (row === undefined) return undefined;
+    const [id, head, content, form, placed] = row;
+    return { id, path, head, content: content ?? undefined, form, placed: placed ?? undefined };
+  }
+
+  /** As {@link find}, but no more than tells whether a document has to be written. */
+  findDecision(path: string): IndexedDecision | undefined {
+    const sql =
+      'SELECT id, head, content, form, placed, identity, page_set, set_name, set_id, options FROM document WHERE path = ?';
+    const row = this.arrays(sql).get(path) as unknown as (string | null)[] | undefined;
+    if (row === undefined) return undefined;
+    const [id, head, content, form, placed, identity, pageSet, setName, setId, options] = row;
+    return {
+      id: Number(id),
+      path,
+      head: head ?? '',
+      content: content ?? undefined,
+      form: form as Form,
+      placed: placed ?? undefined,
+      identity: identity ?? '',
+      pageSet: pageSet ?? undefined,
+      setName: setName ?? undefined,
+      setId: setId ?? undefined,
+      options: options ?? '',
+    };
+  }
+
+  /** The largest id of a document: how large a set of ids has to be. */
+  largestId(): number {
+    return this.number('SELECT coalesce(max(id), 0) AS number FROM document');
+  }
+
+  /** Documents, bytes of their sources, and bytes of what was made of them. */
+  totals(): { documents: number; bytesIn: number; bytesOut: number; targets: number } {
+    const sql =
+      'SELECT count(*) AS documents, coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytes_out), 0) AS bytesOut, count(*) + count(content) AS targets FROM document';
+    return this.statement(sql).get() as { documents: number; bytesIn: number; bytesOut: number; targets: number };
+  }
+
+  /** Every document, in no order. */
+  *each(): Generator<IndexedDocument> {
+    for (const row of this.statement('SELECT * FROM document').iterate()) yield documentOf(row as Row);
+  }
+
+  /** Ids of all documents, in no order. */
+  *ids(): Generator<number> {
+    for (const row of this.arrays('SELECT id FROM document').iterate()) yield (row as unknown as [number])[0];
+  }
+
+  pathOf(id: number): string {
+    return String(this.statement('SELECT path FROM document WHERE id = ?').get(id)?.path);
+  }
+
+  /**
+   * Notes what a document became. What it was before is retired, and the bins of both are to be signed again.
+   *
+   * @param fileOf - the names of the files that a row describes
+   */
+  store(task: Task, written: Written, filesOf: (row: FilesOf) => string[]): void {
+    const before = this.find(task.path);
+    const same = before?.head === written.head && before.content === written.content && before.form === task.form;
+    if (!same) {
+      const needed = new Set(filesOf({ ...task, ...written }));
+      for (const file of before ? filesOf(before) : []) if (!needed.has(file)) this.retire(file, false);
+      for (const file of needed) this.unretire(file);
+      this.#retirePlain(before, task);
+      this.#noteBins(task.path);
+    }
+    this.run(STORE, ...rowOf(task, written));
+    if (!same) this.#noteBins(task.path);
+  }
+
+  /** Forgets a document whose source is gone, and retires its files. */
+  remove(path: string, filesOf: (row: FilesOf) => string[]): void {
+    const row = this.find(path);
+    if (row === undefined) return;
+    for (const file of filesOf(row)) this.retire(file, false);
+    this.#retirePlain(row, undefined);
+    this.#noteBins(path);
+    this.run('DELETE FROM document WHERE path = ?', path);
+  }
+
+  /** A carrier is the object itself, which readers of the old publication still ask for; any other file at a document's own name is not. */
+  #retirePlain(before: IndexedDocument | undefined, after: Task | undefined): void {
+    if (after && after.form !== 'none') this.unretire(after.path);
+    else if (before && before.form !== 'none') this.retire(before.path, before.form !== 'carrier');
+  }
+
+  #noteBins(path: string): void {
+    this.run(
+      'INSERT OR IGNORE INTO changed_bin SELECT head_bin FROM document WHERE path = ?1 UNION SELECT content_bin FROM document WHERE path = ?1 AND content_bin IS NOT NULL',
+      path,
+    );
+  }
+
+  /** Documents at whose own name something else lies than should. @param pageMark - what is noted of fallback pages as they are made now */
+  *unplaced(pageMark: string): Generator<IndexedDocument> {
+    const sql = `SELECT * FROM document WHERE id > ? AND form <> 'none' AND (placed IS NULL OR placed <> CASE form WHEN 'page' THEN ? ELSE form END) ORDER BY id LIMIT 200`;
+    for (let last = 0; ; ) {
+      const rows = this.statement(sql).all(last, pageMark) as Row[];
+      if (rows.length === 0) return;
+      last = Number(rows.at(-1)?.id);
+      yield* rows.map(documentOf);
+    }
+  }
+
+  setPlaced(id: number, placed: string | undefined): void {
+    this.run('UPDATE document SET placed = ? WHERE id = ?', placed ?? null, id);
+  }
+
+  retire(file: string, plain: boolean, since?: number): void {
+    this.run('INSERT OR IGNORE INTO retired (file, since, plain) VALUES (?, ?, ?)', file, since ?? null, plain ? 1 : 0);
+  }
+
+  unretire(file: string): void {
+    this.run('DELETE FROM retired WHERE file = ?', file);
+  }
+
+  isRetired(file: string): boolean {
+    return this.statement('SELECT 1 FROM retired WHERE file = ?').get(file) !== undefined;
+  }
+
+  /** A publication is visible that needs none of the retired files. */
+  startWaiting(now: number): void {
+    this.run('UPDATE retired SET since = ? WHERE since IS NULL', now);
+  }
+
+  /** Files that are to be removed now: plain ones, and those without which publications have done since `before`. */
+  removable(before: number): RetiredFile[] {
+    const sql = 'SELECT file, since, plain FROM retired WHERE plain = 1 OR since <= ? ORDER BY file LIMIT 1000';
+    return (this.statement(sql).all(before) as Row[]).map(({ file, since, plain }) => ({
+      file: String(file),
+      since: since === null ? undefined : Number(since),
+      plain: plain === 1,
+    }));
+  }
+
+  /** Every file that the current publication does without, and that is still there. */
+  *retiredFiles(): Generator<string> {
+    for (const { file } of this.statement('SELECT file FROM retired WHERE plain = 0 ORDER BY file').iterate()) {
+      yield String(file);
+    }
+  }
+
+  countRetired(): number {
+    return this.number('SELECT count(*) AS number FROM retired WHERE plain = 0');
+  }
+}
+
+/** What tells the files of a document. */
+export type FilesOf = Pick<IndexedDocument, 'path' | 'head' | 'content' | 'form'>;
+
+/** In the order of {@link DOCUMENT_COLUMNS}. */
+function rowOf(task: Task, written: Written): SQLInputValue[] {
+  const { path, identity, size, pageSet, teaser, setName, options, form } = task;
+  const { setId, head, headLength, content, contentLength, bytesOut, placed, headBin, contentBin } = written;
+  const values = [
+    ...[path, identity, size, pageSet, teaser, setName, setId, options, head, headLength],
+    ...[content, contentLength, bytesOut, form, placed, headBin, contentBin],
+  ];
+  return values.map((value) => value ?? null);
+}
+
+/** A row of the table `document`. */
+export function documentOf(row: Row): IndexedDocument {
+  return {
+    id: row.id as number,
+    path: row.path as string,
+    identity: row.identity as string,
+    size: row.size as number,
+    pageSet: (row.page_set ?? undefined) as string | undefined,
+    teaser: (row.teaser ?? undefined) as string | undefined,
+    setName: (row.set_name ?? undefined) as string | undefined,
+    setId: (row.set_id ?? undefined) as string | undefined,
+    options: row.options as string,
+    head: row.head as string,
+    headLength: row.head_length as number,
+    content: (row.content ?? undefined) as string | undefined,
+    contentLength: (row.content_length ?? undefined) as number | undefined,
+    bytesOut: row.bytes_out as number,
+    form: row.form as Form,
+    placed: (row.placed ?? undefined) as string | undefined,
+    headBin: row.head_bin as number,
+    contentBin: (row.content_bin ?? undefined) as number | undefined,
+  };
+}

@@ -1,0 +1,156 @@
+/** What `wispr keys list` shows: every role and set, where its key is, and when it ends. */
+import { CodedError } from '../../core/errors.ts';
+import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
+import { readConfiguration } from '../configuration/read.ts';
+import { PublishError } from '../errors.ts';
+import { type Published, type RoleExpiry, readPublished } from '../timestamp/published.ts';
+import { metadataDirectory } from '../timestamp/run.ts';
+import { readKeyStore, workspaceOf } from '../workspace.ts';
+import { readIfThere } from './file-update.ts';
+import { type OpenKeyStore, openKeyStore } from './key-store.ts';
+import { TOP_LEVEL_ROLES, verifyChain } from './roots.ts';
+import { openSigningKeys } from './signing-keys.ts';
+
+/** Where the private part of a key is, as far as can be known from here. */
+export type KeyPlace = 'publisher.keys' | 'root.keys' | 'elsewhere' | 'unknown';
+
+export interface ListedKey {
+  readonly keyid: string;
+  readonly place: KeyPlace;
+  /** Whether the next key bundle hands it to the key server. */
+  readonly atKeyServer: boolean;
+}
+
+export interface ListedRole {
+  readonly role: TopLevelRole;
+  readonly threshold: number;
+  readonly keys: readonly ListedKey[];
+}
+
+export interface KeyListing {
+  /** The publisher's identity. */
+  readonly rootId: KeyId;
+  /** Of the last root. */
+  readonly rootVersion: number;
+  /** The last root that is published; `undefined` before the first publication. */
+  readonly publishedRoot: number | undefined;
+  readonly roles: readonly ListedRole[];
+  /** Of the last root, and of what is published. */
+  readonly expiries: readonly RoleExpiry[];
+  /** Of the publication; `undefined` before the first. */
+  readonly publication: number | undefined;
+  readonly withdrawn: readonly number[];
+  /** Why nothing can be said about what is published. */
+  readonly problem: string | undefined;
+  /** What only the key store knows; `undefined` without the passphrase. */
+  readonly secret: SecretListing | undefined;
+}
+
+export interface SecretListing {
+  readonly publisherKey: KeyId;
+  readonly sets: readonly { readonly name: string; readonly id: KeyId; readonly since: number }[];
+}
+
+/**
+ * Lists the keys of a workspace.
+ *
+ * @param passphrase - without it, what the published metadata say
+ * @throws PublishError, PublicationError
+ */
+export async function listKeys(
+  configurationFile: string,
+  passphrase: string | undefined,
+  rootKeysFile?: string,
+): Promise<KeyListing> {
+  const directory = await metadataDirectory(configurationFile);
+  if (passphrase === undefined) return listing({ published: await readPublished(directory), problem: undefined });
+  const workspace = workspaceOf(configurationFile);
+  const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
+  const read = await readIfGood(directory, keyStore.rootId);
+  const { timestampBy } = await readConfiguration(workspace.configuration);
+  const rootKeys = await rootKeyIds(rootKeysFile ?? workspace.rootKeys, passphrase);
+  return listing(read, { keyStore, rootKeys, timestampAtKeyServer: timestampBy === 'keyserver' });
+}
+
+/** What could be read of what is published. */
+interface Read {
+  readonly published: Published | undefined;
+  readonly problem: string | undefined;
+}
+
+/** What is known here besides what is published. */
+interface Known {
+  readonly keyStore: OpenKeyStore;
+  readonly rootKeys: readonly string[];
+  readonly timestampAtKeyServer: boolean;
+}
+
+async function listing(read: Read, known?: Known): Promise<KeyListing> {
+  const { published } = read;
+  const root = known ? verifyChain(known.keyStore.roots) : published?.root;
+  if (root === undefined) throw new Error('either is known');
+  const { version, expires } = root;
+  return {
+    rootId: known?.keyStore.rootId ?? published?.rootId ?? '',
+    rootVersion: version,
+    publishedRoot: published?.root.version,
+    roles: TOP_LEVEL_ROLES.map((role) => listRole(role, root, known)),
+    expiries: [
+      { role: 'root', version, expires },
+      ...(published?.expiries ?? []).filter(({ role }) => role !== 'root'),
+    ],
+    publication: published?.snapshot.version,
+    withdrawn: published?.timestamp.withdrawn ?? [],
+    problem: read.problem,
+    secret: known && (await listSecrets(known.keyStore)),
+  };
+}
+
+function listRole(role: TopLevelRole, root: RootMetadata, known: Known | undefined): ListedRole {
+  const { keyids, threshold } = root.roles[role];
+  return { role, threshold, keys: keyids.map((keyid) => listKey(role, keyid, known)) };
+}
+
+function listKey(role: TopLevelRole, keyid: string, known: Known | undefined): ListedKey {
+  if (known === undefined) return { keyid, place: 'unknown', atKeyServer: false };
+  const { keyStore, rootKeys, timestampAtKeyServer } = known;
+  if (role === 'root')
+    return { keyid, place: rootKeys.includes(keyid) ? 'root.keys' : 'elsewhere', atKeyServer: false };
+  const isOurs = keyStore.signers[role].keyid === keyid;
+  return {
+    keyid,
+    place: isOurs ? 'publisher.keys' : 'elsewhere',
+    atKeyServer: isOurs && role === 'timestamp' && timestampAtKeyServer,
+  };
+}
+
+async function listSecrets({ publisher, contents }: OpenKeyStore): Promise<SecretListing> {
+  const sets = Array.from(contents.sets, async ([name, key]) => {
+    return { name, id: await keyIdOf('set', key), since: contents.setsSince.get(name) ?? 0 };
+  });
+  return { publisherKey: publisher.id, sets: await Promise.all(sets) };
+}
+
+/** The root keys may be elsewhere, or under another passphrase: then they are not here. */
+async function rootKeyIds(file: string, passphrase: string): Promise<string[]> {
+  const bytes = await readIfThere(file);
+  if (bytes === undefined) return [];
+  const keys = await openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
+    if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
+    throw error;
+  });
+  return keys?.signers.map(({ keyid }) => keyid) ?? [];
+}
+
+/** What is published may be missing or damaged: the keys are listed all the same. */
+async function readIfGood(directory: string, rootId: KeyId): Promise<Read> {
+  try {
+    return { published: await readPublished(directory, rootId), problem: undefined };
+  } catch (error) {
+    if (error instanceof PublishError && error.code === 'publication-missing')
+      return { published: undefined, problem: undefined };
+    if (error instanceof CodedError) return { published: undefined, problem: error.message };
+    throw error;
+  }
+}

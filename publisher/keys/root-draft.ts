@@ -1,0 +1,130 @@
+/**
+ * A root that waits for signatures, `root.N.json`: the envelope that it will be, and the chain of roots before it, so that signers see who
+ * asks and what changes. It is no secret. Everything in it is checked before anything is shown or signed.
+ *
+ *   {"chain":[base64url of 1.root.json …],"signatures":[…],"signed":{…}}
+ */
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { equalBytes, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
+import { isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
+import { encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
+import { countSigners, type RoleSigner, type TufSignature, verifyEd25519 } from '../../core/publication/keys.ts';
+import { parseRoot, type RootMetadata } from '../../core/publication/metadata.ts';
+import { rootIdOf, signMessage } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
+import { verifyChain } from './roots.ts';
+
+/** Bytes of the longest draft that is read. */
+const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
+
+/** A root that waits for signatures. */
+export interface RootDraft {
+  /** The roots before it, byte for byte. */
+  readonly chain: readonly Uint8Array[];
+  readonly rootId: string;
+  /** What is signed. */
+  readonly message: Uint8Array;
+  /** Good ones only, one of each key. */
+  readonly signatures: readonly TufSignature[];
+  readonly before: RootMetadata;
+  readonly after: RootMetadata;
+}
+
+/** How many signatures a draft lacks. */
+export interface Missing {
+  /** Of the keys that could sign before. */
+  readonly before: number;
+  /** Of those that can from then on. */
+  readonly after: number;
+}
+
+/** @throws PublicationError if `chain` is not one */
+export async function makeDraft(
+  chain: readonly Uint8Array[],
+  message: Uint8Array,
+  signatures: readonly TufSignature[] = [],
+): Promise<RootDraft> {
+  const before = verifyChain(chain);
+  const after = parseRoot(openEnvelope(encodeEnvelope([], message), 'root').signed());
+  if (after.version !== before.version + 1) throw malformed(undefined);
+  const [first = new Uint8Array(0)] = chain;
+  const empty = { chain, rootId: await rootIdOf(first), message, signatures: [], before, after };
+  return withSignatures(empty, signatures);
+}
+
+/** The bytes of `root.N.json`. */
+export function encodeDraft({ chain, signatures, message }: RootDraft): Uint8Array {
+  const envelope = fromUtf8(encodeEnvelope(signatures, message)) ?? '';
+  return utf8(`{"chain":${JSON.stringify(chain.map(toBase64url))},${envelope.slice(1)}\n`);
+}
+
+/** @throws PublishError `draft-malformed` */
+export async function parseDraft(bytes: Uint8Array): Promise<RootDraft> {
+  if (bytes.length > MAXIMUM_DRAFT_LENGTH) throw malformed(undefined);
+  try {
+    const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
+    const chain =
+      isJsonObject(value) && Array.isArray(value.chain) ? value.chain.map((text) => fromBase64url(text)) : [];
+    if (!chain.every((root) => root !== undefined)) throw new TypeError('its chain');
+    const { message, signatures } = openEnvelope(bytes, 'root');
+    return await makeDraft(chain, message, signatures);
+  } catch (error) {
+    throw error instanceof PublishError ? error : malformed(error);
+  }
+}
+
+/** A draft with those of `signatures` in it that are good and not yet there. */
+export function withSignatures(draft: RootDraft, signatures: readonly TufSignature[]): RootDraft {
+  const kept = [...draft.signatures];
+  for (const signature of signatures) {
+    const isNew = kept.every(({ keyid }) => keyid !== signature.keyid);
+    if (isNew && isGood(draft, signature)) kept.push({ keyid: signature.keyid, sig: signature.sig });
+  }
+  return { ...draft, signatures: kept };
+}
+
+/** A draft with the signatures of those of `signers` that may sign it. */
+export function signDraft(draft: RootDraft, signers: readonly RoleSigner[]): RootDraft {
+  const may = signers.filter(({ keyid }) => maySign(draft, keyid));
+  return withSignatures(
+    draft,
+    may.map((signer) => signMessage(draft.message, signer)),
+  );
+}
+
+/** Whether a key is one of the root's, before or after. */
+export function maySign({ before, after }: RootDraft, keyid: string): boolean {
+  return before.roles.root.keyids.includes(keyid) || after.roles.root.keyids.includes(keyid);
+}
+
+/** 5.3.4: enough keys of the root before, and enough of the new one. */
+export function missingSignatures({ before, after, message, signatures }: RootDraft): Missing {
+  const missing = ({ roles: { root }, keys }: RootMetadata) =>
+    root.threshold - countSigners(signatures, message, root, keys, verifyEd25519);
+  return { before: missing(before), after: missing(after) };
+}
+
+/** The bytes of the root, for the chain. */
+export function finishedRoot({ signatures, message }: RootDraft): Uint8Array {
+  return encodeEnvelope(signatures, message);
+}
+
+/** Whether a draft follows exactly these roots. */
+export function follows({ chain }: RootDraft, roots: readonly Uint8Array[]): boolean {
+  return (
+    chain.length === roots.length && chain.every((root, index) => equalBytes(root, roots[index] ?? new Uint8Array(0)))
+  );
+}
+
+function isGood({ before, after, message }: RootDraft, signature: TufSignature): boolean {
+  return [before, after].some(({ roles, keys }) => {
+    return countSigners([signature], message, { ...roles.root, threshold: 1 }, keys, verifyEd25519) === 1;
+  });
+}
+
+function malformed(cause: unknown): PublishError {
+  return new PublishError('draft-malformed', 'this is not a root that waits for signatures, or it was altered', {
+    cause,
+    hint: 'let the publisher send root.N.json again, as "wispr keys" wrote it',
+  });
+}

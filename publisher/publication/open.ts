@@ -1,0 +1,77 @@
+/** Opens a publication wherever it lies, as a reader does who begins anew, and says what is wrong with its freshness instead of giving up. */
+import { PublicationClient, type TrustedState } from '../../core/publication/client.ts';
+import { PublicationError, type PublicationErrorCode } from '../../core/publication/errors.ts';
+import { verifyEd25519 } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
+
+/** Where the files of a publication lie: a directory, a target, a web host. */
+export interface PublicationPlace {
+  /**
+   * A small file.
+   *
+   * @param path - with a leading slash, not percent-encoded
+   * @returns `undefined` if there is none
+   */
+  read(path: string, maximumLength: number): Promise<Uint8Array | undefined>;
+}
+
+export interface OpenedPublication {
+  readonly rootId: string;
+  readonly state: TrustedState;
+  readonly place: PublicationPlace;
+  /** What has expired, or comes from the future. */
+  readonly lateness: readonly PublicationError[];
+}
+
+/** What only the time is wrong with. */
+const MATTERS_OF_TIME: readonly PublicationErrorCode[] = ['metadata-expired', 'publication-expired', 'clock-behind'];
+
+export interface OpenOptions {
+  /** Whose publication it has to be; anybody's, if left out. */
+  readonly rootId?: string;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+/** @throws PublicationError for all but matters of time; whatever `place` throws */
+export async function openPublication(
+  place: PublicationPlace,
+  { rootId, now }: OpenOptions,
+): Promise<OpenedPublication> {
+  const metadata = (file: string, maximum: number) => place.read(METADATA_PATH + decodeURIComponent(file), maximum);
+  const firstRoot = await metadata('1.root.json', PUBLICATION_LIMITS.rootLength);
+  if (firstRoot === undefined) throw new PublicationError('metadata-missing', 'there is no 1.root.json');
+  const foundId = await rootIdOf(firstRoot);
+  if (rootId !== undefined && foundId !== rootId)
+    throw new PublicationError('root-unexpected', `the first root is that of ${foundId}, not of ${rootId}`);
+  const kept = new Map<string, Uint8Array>();
+  const client = new PublicationClient({
+    source: { metadata, timestamps: (maximum) => [() => metadata(TIMESTAMP_FILE, maximum)] },
+    store: { read: async (name) => kept.get(name), write: async (name, bytes) => void kept.set(name, bytes) },
+    firstRoot: async () => firstRoot,
+    verify: verifyEd25519,
+    strict: true,
+    grace: 0,
+  });
+  const lateness = await refreshAnyway(client, now);
+  if (client.state === undefined) throw new PublicationError('metadata-missing', 'there is no publication');
+  return { rootId: foundId, state: client.state, place, lateness };
+}
+
+/** Where the time is the only trouble, as if it were the time when the timestamp was signed. */
+async function refreshAnyway(client: PublicationClient, now: number): Promise<PublicationError[]> {
+  const lateness: PublicationError[] = [];
+  for (let at = now; ; at = client.newestTimestamp?.version ?? 0) {
+    try {
+      await client.refresh(at);
+      return lateness;
+    } catch (error) {
+      const isLate = error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code);
+      if (!isLate || lateness.length >= 3) throw error;
+      // At a time that is not the real one, being from the future means nothing.
+      if (at === now || error.code !== 'clock-behind') lateness.push(error);
+    }
+  }
+}

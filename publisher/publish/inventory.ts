@@ -1,0 +1,56 @@
+/** What lies at a target, in little memory: a path is kept as 48 bits of its hash. Two paths that share them cost a second look, or a file that stays. */
+import { hash } from 'node:crypto';
+import type { StoredFile, Target } from '../../node-support/storage/target.ts';
+import { isImmutablePath } from '../publication/files.ts';
+
+const BYTES = 6;
+
+function shortOf(path: string): number {
+  return hash('sha256', path, 'buffer').readUIntBE(0, BYTES);
+}
+
+/** A set of paths. */
+export class PathSet {
+  readonly #paths = new Set<number>();
+
+  add(path: string): void {
+    this.#paths.add(shortOf(path));
+  }
+
+  has(path: string): boolean {
+    return this.#paths.has(shortOf(path));
+  }
+
+  get size(): number {
+    return this.#paths.size;
+  }
+}
+
+export class Inventory {
+  readonly #lengths = new Map<number, number>();
+  /** Of files that may be replaced. */
+  readonly #digests = new Map<number, string | undefined>();
+
+  static async of(target: Target): Promise<Inventory> {
+    const inventory = new Inventory();
+    for await (const file of target.list('/')) inventory.#add(file);
+    return inventory;
+  }
+
+  get size(): number {
+    return this.#lengths.size;
+  }
+
+  /** What is known of the file at a path. */
+  find(path: string): Pick<StoredFile, 'path' | 'length' | 'digest'> | undefined {
+    const short = shortOf(path);
+    const length = this.#lengths.get(short);
+    return length === undefined ? undefined : { path, length, digest: this.#digests.get(short) };
+  }
+
+  #add({ path, length, digest }: StoredFile): void {
+    const short = shortOf(path);
+    this.#lengths.set(short, length);
+    if (!isImmutablePath(path)) this.#digests.set(short, digest);
+  }
+}

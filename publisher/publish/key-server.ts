@@ -1,0 +1,114 @@
+/** Hands keys, and news of a publication, to the key server: docs/keyserver.md. The token goes into one header and nowhere else. */
+import { readFile, stat } from 'node:fs/promises';
+import { request } from 'undici';
+import { BUNDLE_PATH, encodeHandOver, type HandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+import { printable } from '../text.ts';
+
+export interface KeyServerAccess {
+  /** Its origin. */
+  readonly origin: string;
+  readonly token: string;
+}
+
+const TIMEOUT = 60_000;
+const MAXIMUM_TOKEN = 1024;
+const MAXIMUM_ANSWER = 65_536;
+/** What may stand behind `Bearer`. */
+const TOKEN = /^[A-Za-z0-9._~+/-]{16,512}=*$/;
+
+/** What to do about the answers that a key server has for publishers. */
+const HINTS: Readonly<Record<string, string>> = {
+  '401': 'make a new token on the key server with "wispr admin token", and put it into the file',
+  '404': 'is that the API of a key server of this version?',
+  '429': 'wait a minute, and publish again',
+};
+
+/**
+ * Reads a token.
+ *
+ * @throws PublishError `token-unreadable`
+ */
+export async function readToken(file: string): Promise<string> {
+  try {
+    if ((await stat(file)).size > MAXIMUM_TOKEN) throw unreadable(`${file} is too long for a token`);
+    const token = (await readFile(file, 'utf8')).trim();
+    if (TOKEN.test(token)) return token;
+  } catch (error) {
+    if (error instanceof PublishError) throw error;
+    throw unreadable(describeUnreadable(file, error), error);
+  }
+  throw unreadable(`${file} holds no token`);
+}
+
+/** @throws PublishError `key-server-refused` */
+export async function handOverKeys(access: KeyServerAccess, bundle: Uint8Array): Promise<void> {
+  await put(access, BUNDLE_PATH, bundle);
+}
+
+/** @throws PublishError `key-server-refused` */
+export async function tellOfPublication(access: KeyServerAccess, news: HandOver): Promise<void> {
+  await put(access, PUBLICATION_PATH, encodeHandOver(news));
+}
+
+async function put({ origin, token }: KeyServerAccess, path: string, body: Uint8Array): Promise<void> {
+  const { status, code } = await answerOf(origin, path, token, body);
+  if (status >= 200 && status < 300) return;
+  const said = code === undefined ? String(status) : `${status}, ${code}`;
+  const hint = HINTS[String(status)];
+  throw new PublishError('key-server-refused', `the key server ${origin} refuses ${path}: ${said}`, {
+    ...(hint !== undefined && { hint }),
+  });
+}
+
+async function answerOf(
+  origin: string,
+  path: string,
+  token: string,
+  body: Uint8Array,
+): Promise<{ status: number; code: string | undefined }> {
+  try {
+    const answer = await request(origin + path, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
+      body,
+      headersTimeout: TIMEOUT,
+      bodyTimeout: TIMEOUT,
+    });
+    const text = await startOf(answer.body);
+    return { status: answer.statusCode, code: codeIn(text) };
+  } catch (error) {
+    const message = `the key server ${origin} does not answer: ${printable(systemReason(error))}`;
+    throw new PublishError('key-server-refused', message, {
+      cause: error,
+      hint: 'is "keyServer" in wispr.json right?',
+    });
+  }
+}
+
+async function startOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body) {
+    parts.push(part);
+    length += part.length;
+    if (length > MAXIMUM_ANSWER) break;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** The code in `{"error":"code"}`. */
+function codeIn(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    return typeof error === 'string' && /^[a-z0-9-]{1,64}$/.test(error) ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(message: string, cause?: unknown): PublishError {
+  const hint = 'make one on the key server with "wispr admin token", and keep it in a file that only you can read';
+  return new PublishError('token-unreadable', message, { cause, hint });
+}

@@ -1,0 +1,35 @@
+/** Which sets readers have not met at a target yet. */
+import { PublicationError } from '../../core/publication/errors.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { type OpenedPublication, openPublication } from '../publication/open.ts';
+import { contentsOf, delegatedRoles } from '../publication/roles.ts';
+import { placeAtTarget } from './places.ts';
+
+/**
+ * How many of the sets are new.
+ *
+ * @param sets - of the publication that is to be brought there
+ */
+export async function newSetsOf(
+  { rootId, state }: OpenedPublication,
+  target: Target,
+  sets: ReadonlySet<string>,
+): Promise<number> {
+  const left = new Set(sets);
+  const before = await openBefore(target, rootId, state.timestamp.version);
+  if (before === undefined) return left.size;
+  for await (const role of delegatedRoles(before)) {
+    if (left.size === 0) return 0;
+    for (const { entry } of (await contentsOf(role)).documents) if (entry.set !== undefined) left.delete(entry.set);
+  }
+  return left.size;
+}
+
+async function openBefore(target: Target, rootId: string, now: number): Promise<OpenedPublication | undefined> {
+  try {
+    return await openPublication(placeAtTarget(target), { rootId, now });
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
+}

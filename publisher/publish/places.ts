@@ -1,0 +1,27 @@
+/** A publication in a directory, and one at a target. */
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Target } from '../../node-support/storage/target.ts';
+import { systemCode } from '../../node-support/system-error.ts';
+import type { PublicationPlace } from '../publication/open.ts';
+
+/** One byte more than was asked for shows that a file is longer. */
+export function placeInDirectory(directory: string): PublicationPlace {
+  return {
+    read: async (path, maximum) => {
+      try {
+        await using handle = await open(join(directory, path));
+        const bytes = Buffer.alloc(maximum + 1);
+        const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+        return bytes.subarray(0, bytesRead);
+      } catch (error) {
+        if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(systemCode(error) ?? '')) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+export function placeAtTarget(target: Target): PublicationPlace {
+  return { read: (path, maximum) => target.get(path, maximum) };
+}

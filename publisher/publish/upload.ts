@@ -1,0 +1,162 @@
+/** Brings the files of a publication from `out` to a target, in the order of docs/spec/publication.md, section 8; the timestamp is not among them. */
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { systemCode } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+import { filesOf, headersOf, ownTargetFiles, type PublicationFile, SITE_FILES } from '../publication/files.ts';
+import type { OpenedPublication } from '../publication/open.ts';
+import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
+import { isText, isUtf8Text, withCharset } from '../site/media-type.ts';
+import { type Inventory, PathSet } from './inventory.ts';
+
+/** How far an upload is. */
+export interface UploadProgress {
+  readonly stage: 'comparing' | 'sending';
+  readonly done: number;
+  /** Files; `undefined` while they are being compared. */
+  readonly total: number | undefined;
+  readonly bytes: number;
+  readonly totalBytes: number | undefined;
+}
+
+export interface UploadOptions {
+  readonly out: string;
+  readonly target: Target;
+  readonly publication: OpenedPublication;
+  readonly inventory: Inventory;
+  readonly onProgress?: (progress: UploadProgress) => void;
+  /** @throws PublishError `stopped` */
+  readonly checkNotStopped: () => void;
+}
+
+/** What has to be sent, and what belongs to the publication. */
+export interface UploadPlan {
+  readonly files: number;
+  readonly bytes: number;
+  readonly unchanged: number;
+  /** Ids of the sets that documents are encrypted for. */
+  readonly sets: ReadonlySet<string>;
+  /** Every file of the publication, but for the timestamp. */
+  readonly named: PathSet;
+}
+
+/** Enough to hide a bucket's answering times; files that are open, and parts in memory, stay few. */
+const IN_FLIGHT = 16;
+/** Longer texts are sent without a word about their characters. */
+const LOOKED_AT = 1024 * 1024;
+
+/**
+ * Finds out what has to be sent.
+ *
+ * @throws PublishError `output-incomplete`
+ */
+export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
+  const { publication, checkNotStopped, onProgress } = options;
+  const [sets, named] = [new Set<string>(), new PathSet()];
+  let [files, bytes, unchanged] = [0, 0, 0];
+  const look = async (file: PublicationFile) => {
+    checkNotStopped();
+    const length = await neededLength(file, options, (path) => named.add(path));
+    if (length === 'absent') return;
+    if (length === 'there') unchanged++;
+    else [files, bytes] = [files + 1, bytes + length];
+    onProgress?.({ stage: 'comparing', done: files + unchanged, total: undefined, bytes, totalBytes: undefined });
+  };
+  for await (const role of delegatedRoles(publication)) {
+    if (role.failure) throw role.failure;
+    const { documents, wrong } = await contentsOf(role);
+    if (wrong[0]) throw wrong[0];
+    for (const { entry } of documents) if (entry.set !== undefined) sets.add(entry.set);
+    await forEachInFlight(documents.flatMap(filesOf), IN_FLIGHT, look);
+  }
+  await forEachInFlight([...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)], 1, look);
+  return { files, bytes, unchanged, sets, named };
+}
+
+/**
+ * Sends it: first what is named, then what stands at names that stay, then what names it.
+ *
+ * @throws StorageError; what readers find then is the publication before
+ */
+export async function upload(options: UploadOptions, plan: UploadPlan): Promise<void> {
+  const { publication } = options;
+  let [done, bytes] = [0, 0];
+  const send = async (file: PublicationFile) => {
+    options.checkNotStopped();
+    const length = await neededLength(file, options);
+    if (typeof length === 'string') return;
+    await put(file, options);
+    [done, bytes] = [done + 1, bytes + length];
+    options.onProgress?.({ stage: 'sending', done, total: plan.files, bytes, totalBytes: plan.bytes });
+  };
+  const immutable = (file: PublicationFile) => file.immutable;
+  const plain = (file: PublicationFile) => !file.immutable;
+  await forEachInFlight(documentFiles(publication, immutable), IN_FLIGHT, send);
+  await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, send);
+  await forEachInFlight(documentFiles(publication, plain), IN_FLIGHT, send);
+  await forEachInFlight(siteFiles(), IN_FLIGHT, send);
+  await forEachInFlight(metadata(publication), IN_FLIGHT, send);
+}
+
+async function* documentFiles(
+  publication: OpenedPublication,
+  wanted: (file: PublicationFile) => boolean,
+): AsyncGenerator<PublicationFile> {
+  for await (const role of delegatedRoles(publication)) {
+    for (const document of (await contentsOf(role)).documents) yield* filesOf(document).filter(wanted);
+  }
+}
+
+function siteFiles(): PublicationFile[] {
+  return SITE_FILES.map((path) => ({ path, kind: 'plain', immutable: false, optional: true }));
+}
+
+function* metadata({ state }: OpenedPublication): Generator<PublicationFile> {
+  for (const path of metadataFilesOf(state)) yield { path, kind: 'metadata', immutable: true, optional: false };
+}
+
+/** The length of a file that has to be sent; or that the target has it, or that there is none and need not be. */
+async function neededLength(
+  file: PublicationFile,
+  { out, inventory, target }: UploadOptions,
+  belongs?: (path: string) => void,
+): Promise<number | 'there' | 'absent'> {
+  const local = join(out, file.path);
+  const found = await stat(local).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (!found?.isFile()) {
+    if (file.optional) return 'absent';
+    throw new PublishError('output-incomplete', `${local} is missing, which the publication names`, {
+      hint: 'run "wispr protect": it makes what is missing again',
+    });
+  }
+  belongs?.(file.path);
+  const there = inventory.find(file.path);
+  if (there?.length !== found.size) return found.size;
+  if (file.immutable) return 'there';
+  return (await target.holds(there, { file: local })) ? 'there' : found.size;
+}
+
+async function put(file: PublicationFile, { out, target }: UploadOptions): Promise<void> {
+  const local = join(out, file.path);
+  const { contentType, cacheControl } = headersOf(file);
+  try {
+    await target.put(file.path, { file: local }, { contentType: await typeOf(local, contentType), cacheControl });
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    const hint =
+      error.hint ?? 'readers find the publication before; run "wispr publish" again, and it goes on from here';
+    throw new StorageError(error.code, error.message, { cause: error.cause, hint });
+  }
+}
+
+/** A text's characters are named only where it is UTF-8: the field overrides what the text says itself. */
+async function typeOf(local: string, type: string): Promise<string> {
+  if (!isText(type) || (await stat(local)).size > LOOKED_AT) return type;
+  return withCharset(type, isUtf8Text(await readFile(local)));
+}

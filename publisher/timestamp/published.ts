@@ -1,0 +1,158 @@
+/** The publication in a directory, verified as readers do, before anything is confirmed about it. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type {
+  MetaFile,
+  RootMetadata,
+  SnapshotMetadata,
+  TargetsMetadata,
+  TimestampMetadata,
+} from '../../core/publication/metadata.ts';
+import { metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { verifySnapshot, verifyTargets, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
+import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+import { forEachInFlight } from '../in-flight.ts';
+import { readIfThere } from '../keys/file-update.ts';
+import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
+
+/** A role, and when it expires, in seconds since 1970. */
+export interface RoleExpiry {
+  readonly role: string;
+  readonly version: number;
+  readonly expires: number;
+}
+
+/** A publication whose signatures are good. Whether it has expired is for the caller to ask. */
+export interface Published {
+  readonly rootId: KeyId;
+  readonly root: RootMetadata;
+  readonly timestamp: TimestampMetadata;
+  readonly snapshot: SnapshotMetadata;
+  /** Root, targets, documents, snapshot, timestamp, and of all bins and sections the one that expires first. */
+  readonly expiries: readonly RoleExpiry[];
+}
+
+/** Bytes in which a delegated role says when it expires: its members are sorted, and its targets come last. */
+const START_LENGTH = 4096;
+const EXPIRES = /"expires":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"/;
+const FILES_AT_A_TIME = 16;
+
+/**
+ * Reads and verifies the metadata in a directory.
+ *
+ * @param rootId - whose publication it has to be; anybody's, if left out
+ * @throws PublishError `publication-missing`; PublicationError
+ */
+export async function readPublished(directory: string, rootId?: KeyId): Promise<Published> {
+  const roots = await readRoots(directory);
+  const [first] = roots;
+  if (first === undefined) throw missing(`there is no publication in ${directory}`);
+  const ownId = await rootIdOf(first);
+  if (rootId !== undefined && ownId !== rootId)
+    throw new PublicationError('root-unexpected', `${directory} holds the publication of ${ownId}, not of ${rootId}`);
+  const root = verifyChain(roots);
+  const timestamp = verifyTimestamp(await read(directory, TIMESTAMP_FILE), root, undefined, READER_OPTIONS);
+  if (timestamp === undefined) throw new Error('a timestamp without a predecessor is newer');
+  const snapshot = await readSnapshot(directory, root, timestamp.snapshot);
+  return { rootId: ownId, root, timestamp, snapshot, expiries: await expiriesOf(directory, root, timestamp, snapshot) };
+}
+
+async function readSnapshot(directory: string, root: RootMetadata, expected: MetaFile): Promise<SnapshotMetadata> {
+  const bytes = await read(directory, metadataFile('snapshot', expected.version));
+  return verifySnapshot(bytes, root, expected, READER_OPTIONS);
+}
+
+async function expiriesOf(
+  directory: string,
+  root: RootMetadata,
+  timestamp: TimestampMetadata,
+  snapshot: SnapshotMetadata,
+): Promise<RoleExpiry[]> {
+  const verified = async (role: string, by: Parameters<typeof verifyTargets>[2]) => {
+    const expected = namedBy(snapshot, role);
+    const bytes = await read(directory, metadataFile(role, expected.version));
+    return verifyTargets(bytes, role, by, expected, READER_OPTIONS);
+  };
+  const targets = await verified('targets', { roleKeys: root.roles.targets, keys: root.keys });
+  const delegation = targets.delegations.find(({ name }) => name === DOCUMENTS_ROLE);
+  if (delegation === undefined) throw new PublicationError('metadata-missing', 'targets delegate no documents');
+  const documents = await verified(DOCUMENTS_ROLE, { roleKeys: delegation, keys: targets.keys });
+  const below = await firstToExpire(directory, snapshot, delegatedRoles(targets, documents));
+  const expiryOf = (role: string, { version, expires }: RoleExpiry | Omit<RoleExpiry, 'role'>) => {
+    return { role, version, expires };
+  };
+  return [
+    expiryOf('root', root),
+    expiryOf('targets', targets),
+    expiryOf(DOCUMENTS_ROLE, documents),
+    ...(below ? [below] : []),
+    expiryOf('snapshot', snapshot),
+    expiryOf('timestamp', timestamp),
+  ];
+}
+
+/** Sections, and the bins of today: those of earlier numbers of bins stay in the snapshot, and nobody asks them. */
+function delegatedRoles({ delegations }: TargetsMetadata, { bins }: TargetsMetadata): string[] {
+  const sections = delegations.map(({ name }) => name).filter((name) => name !== DOCUMENTS_ROLE);
+  const bits = bins === undefined || bins.bits > PUBLICATION_LIMITS.binBits ? undefined : bins.bits;
+  return bits === undefined
+    ? sections
+    : [...sections, ...Array.from({ length: 2 ** bits }, (_, bin) => binName(bin, bits))];
+}
+
+async function firstToExpire(
+  directory: string,
+  snapshot: SnapshotMetadata,
+  roles: readonly string[],
+): Promise<RoleExpiry | undefined> {
+  let first: RoleExpiry | undefined;
+  await forEachInFlight(roles, FILES_AT_A_TIME, async (role) => {
+    const { version } = namedBy(snapshot, role);
+    const bytes = await read(directory, metadataFile(role, version));
+    const [, text] = EXPIRES.exec(Buffer.from(bytes.subarray(0, START_LENGTH)).toString('latin1')) ?? [];
+    if (text === undefined) return; // not as we write it: readers will say what is wrong
+    const expires = Date.parse(text) / 1000;
+    const isFirst = !first || expires < first.expires || (expires === first.expires && role < first.role);
+    if (isFirst) first = { role, version, expires };
+  });
+  return first;
+}
+
+function namedBy({ roles }: SnapshotMetadata, role: string): MetaFile {
+  const file = roles.get(role);
+  if (file === undefined) throw new PublicationError('metadata-missing', `the snapshot does not name ${role}`);
+  return file;
+}
+
+async function readRoots(directory: string): Promise<Uint8Array[]> {
+  const roots: Uint8Array[] = [];
+  while (roots.length < PUBLICATION_LIMITS.rootRotations) {
+    const bytes = await readIfThere(join(directory, metadataFile('root', roots.length + 1)));
+    if (bytes === undefined) break;
+    roots.push(bytes);
+  }
+  return roots;
+}
+
+async function read(directory: string, name: string): Promise<Uint8Array> {
+  const file = join(directory, name);
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') throw missing(`there is no ${file}`, error);
+    throw new PublishError('publication-missing', describeUnreadable(file, error), { cause: error });
+  }
+}
+
+function missing(message: string, cause?: unknown): PublishError {
+  return new PublishError('publication-missing', message, {
+    cause,
+    hint: 'run "wispr protect" first, or name the directory of the metadata: --metadata DIR/.well-known/wispr',
+  });
+}

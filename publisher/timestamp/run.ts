@@ -1,0 +1,78 @@
+/** Who signs timestamps: the workspace, with all its keys, or a machine with a key file that holds this one key. */
+import { join, resolve } from 'node:path';
+import type { RoleSigner } from '../../core/publication/keys.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { readConfiguration } from '../configuration/read.ts';
+import { PublishError } from '../errors.ts';
+import { openKeyStore } from '../keys/key-store.ts';
+import { readSigningKeys } from '../keys/signer-file.ts';
+import { openSigningKeys } from '../keys/signing-keys.ts';
+import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
+import { lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
+import { type SignedTimestamp, signTimestamp, type TimestampOptions, withdrawVersion } from './sign-timestamp.ts';
+
+export interface TimestampRun {
+  /** Where the key is: in a workspace, by its `wispr.json`, or in a file made by `wispr keys export timestamp`. */
+  readonly from: { readonly configurationFile: string } | { readonly keyFile: string; readonly directory: string };
+  readonly passphrase: string;
+  /** The version to withdraw; without it, the publication is confirmed. */
+  readonly withdraw?: number | undefined;
+  /** The directory of the metadata, if it is not in the output of the workspace. */
+  readonly directory?: string | undefined;
+  readonly now?: number;
+}
+
+/**
+ * Signs a timestamp, or withdraws a version.
+ *
+ * @throws PublishError, PublicationError; nothing was changed then
+ */
+export function runTimestamp(run: TimestampRun): Promise<SignedTimestamp> {
+  return 'keyFile' in run.from ? runWithKeyFile(run, run.from) : runInWorkspace(run, run.from.configurationFile);
+}
+
+/** The directory of the metadata of a workspace's output. */
+export async function metadataDirectory(configurationFile: string): Promise<string> {
+  const { out } = await readConfiguration(configurationFile);
+  return metadataBelow(workspaceOf(configurationFile), out);
+}
+
+function metadataBelow({ directory }: Workspace, out: string): string {
+  return join(resolve(directory, out), METADATA_PATH);
+}
+
+async function runInWorkspace(run: TimestampRun, configurationFile: string): Promise<SignedTimestamp> {
+  const workspace = workspaceOf(configurationFile);
+  const { out, freshness } = await readConfiguration(workspace.configuration);
+  const directory = run.directory ?? metadataBelow(workspace, out);
+  return withLock(workspace, async () => {
+    const { signers, rootId } = await openKeyStore(await readKeyStore(workspace), run.passphrase);
+    const freshFor = freshness.hours * 3600;
+    return perform(run, { directory, signer: signers.timestamp, rootId, freshFor, now: run.now ?? nowInSeconds() });
+  });
+}
+
+async function runWithKeyFile(
+  run: TimestampRun,
+  { keyFile, directory }: { keyFile: string; directory: string },
+): Promise<SignedTimestamp> {
+  const keys = await openSigningKeys(await readSigningKeys(keyFile), run.passphrase, keyFile);
+  const last = await readLastSeen(lastSeenFile(keyFile));
+  const signer = onlySigner(keys.signers, keyFile);
+  const now = run.now ?? nowInSeconds();
+  const signed = await perform(run, { directory, signer, rootId: keys.rootId, last, now });
+  const { publication, version: timestamp, withdrawn } = signed;
+  await writeLastSeen(lastSeenFile(keyFile), { publication, timestamp, withdrawn });
+  return signed;
+}
+
+function perform({ withdraw }: TimestampRun, options: TimestampOptions): Promise<SignedTimestamp> {
+  return withdraw === undefined ? signTimestamp(options) : withdrawVersion(withdraw, options);
+}
+
+function onlySigner(signers: readonly RoleSigner[], keyFile: string): RoleSigner {
+  const [signer] = signers;
+  if (signer !== undefined && signers.length === 1) return signer;
+  throw new PublishError('signer-unknown', `${keyFile} does not hold one key`);
+}

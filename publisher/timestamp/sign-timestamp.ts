@@ -1,0 +1,137 @@
+/** `wispr timestamp` and `wispr withdraw`: a new timestamp for the publication that is there. */
+import { join } from 'node:path';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
+import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
+import { replaceFile } from '../keys/file-update.ts';
+import { shortId } from '../keys/roots.ts';
+import type { LastSeen } from './last-seen.ts';
+import { type Published, type RoleExpiry, readPublished } from './published.ts';
+
+/** Seconds before the end of a role's validity from which on people are warned. */
+export const EXPIRY_WARNING = 30 * 86_400;
+
+const HOUR = 3600;
+
+export interface TimestampOptions {
+  /** The directory of the metadata. */
+  readonly directory: string;
+  readonly signer: RoleSigner;
+  /** Whose publication it has to be. */
+  readonly rootId: KeyId | undefined;
+  /** What was signed last, where that is remembered apart from the directory. */
+  readonly last?: LastSeen | undefined;
+  /** Seconds for which the timestamp is good; as long as the last one, if left out. */
+  readonly freshFor?: number | undefined;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+export interface SignedTimestamp {
+  /** The bytes of `timestamp.json`, which lie in the directory now: for hosts and the key server. */
+  readonly bytes: Uint8Array;
+  readonly version: number;
+  /** Seconds since 1970. */
+  readonly expires: number;
+  /** The version of the publication that it names. */
+  readonly publication: number;
+  readonly withdrawn: readonly number[];
+  /** Roles that expire within {@link EXPIRY_WARNING}. */
+  readonly expiring: readonly RoleExpiry[];
+}
+
+/**
+ * Confirms the publication in a directory.
+ *
+ * @throws PublicationError `publication-withdrawn`, `metadata-expired`, `clock-behind`, `metadata-rollback`, and those of verification;
+ * PublishError `publication-missing`, `signer-unknown`, `output-failed`. Nothing was changed then.
+ */
+export async function signTimestamp(options: TimestampOptions): Promise<SignedTimestamp> {
+  const published = await readPublished(options.directory, options.rootId);
+  checkMayContinue(published, options);
+  for (const { role, expires } of lasting(published)) checkExpiry(role, { expires }, options.now);
+  const withdrawn = withdrawnIn(published, options);
+  const publication = published.snapshot.version;
+  if (withdrawn.includes(publication)) {
+    throw new PublicationError(
+      'publication-withdrawn',
+      `publication ${publication} is withdrawn, and is not confirmed any more`,
+      { hint: 'put right what was wrong, and publish a higher version' },
+    );
+  }
+  return sign(published, withdrawn, options);
+}
+
+/**
+ * Withdraws a version: readers refuse it from their next check on.
+ *
+ * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`
+ */
+export async function withdrawVersion(version: number, options: TimestampOptions): Promise<SignedTimestamp> {
+  const published = await readPublished(options.directory, options.rootId);
+  checkMayContinue(published, options);
+  const current = published.snapshot.version;
+  if (!Number.isSafeInteger(version) || version < 1 || version > current) {
+    throw new PublishError('version-unknown', `there is no publication ${version}; the last one is ${current}`, {
+      typed: true,
+    });
+  }
+  const all = new Set([...withdrawnIn(published, options), version]);
+  return sign(published, [...all].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn), options);
+}
+
+async function sign(
+  published: Published,
+  withdrawn: readonly number[],
+  { directory, signer, now, freshFor = freshnessOf(published) }: TimestampOptions,
+): Promise<SignedTimestamp> {
+  const version = timestampVersion(now, published.timestamp.version);
+  const expires = now + freshFor;
+  const { snapshot } = published.timestamp;
+  const bytes = signMetadata(timestampMetadata({ version, expires }, snapshot as FileFacts, withdrawn), [signer]);
+  await replaceFile(join(directory, TIMESTAMP_FILE), bytes, 0o644);
+  const expiring = lasting(published).filter((role) => role.expires < now + EXPIRY_WARNING);
+  return { bytes, version, expires, publication: snapshot.version, withdrawn, expiring };
+}
+
+/** For how long the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
+function freshnessOf({ timestamp: { expires, version } }: Published): number {
+  return Math.max(1, Math.round((expires - version) / HOUR)) * HOUR;
+}
+
+/** Everything but the timestamp, which is replaced. */
+function lasting({ expiries }: Published): RoleExpiry[] {
+  return expiries.filter(({ role }) => role !== 'timestamp');
+}
+
+/** What was ever withdrawn stays so, also where somebody put an older file into the directory. */
+function withdrawnIn({ timestamp }: Published, { last }: TimestampOptions): number[] {
+  return [...new Set([...timestamp.withdrawn, ...(last?.withdrawn ?? [])])].sort((a, b) => a - b);
+}
+
+function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {
+  const { root, timestamp, snapshot } = published;
+  if (!root.roles.timestamp.keyids.includes(signer.keyid)) {
+    const message = `the key ${shortId(signer.keyid)} is not a timestamp key of the publication in ${directory}`;
+    throw new PublishError('signer-unknown', message, {
+      hint: 'after "wispr keys rotate timestamp": run "wispr protect" first, and export the new key where another machine signs',
+    });
+  }
+  if (last && (timestamp.version < last.timestamp || snapshot.version < last.publication)) {
+    throw new PublicationError(
+      'metadata-rollback',
+      `${directory} holds publication ${snapshot.version}, confirmed at ${isoTime(timestamp.version)}; a later one was confirmed here at ${isoTime(last.timestamp)}`,
+    );
+  }
+  if (now < timestamp.version - PUBLICATION_LIMITS.clockTolerance) {
+    throw new PublicationError(
+      'clock-behind',
+      `this machine's clock says ${isoTime(now)}; the last timestamp was signed at ${isoTime(timestamp.version)}`,
+    );
+  }
+}

@@ -1,0 +1,115 @@
+/** Checks everything that a publication names, one bin at a time. */
+
+import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { MetaFile } from '../../core/publication/metadata.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
+import { filesOf, ownTargetFiles } from '../publication/files.ts';
+import {
+  contentsOf,
+  delegatedRoles,
+  fileOfRole,
+  metadataFilesOf,
+  type PublishedDocument,
+} from '../publication/roles.ts';
+import type { PathSet } from '../publish/inventory.ts';
+import type { DocumentCheck } from './documents.ts';
+import { sha256Of } from './object.ts';
+import { Unreadable, type VerifiedPlace } from './place.ts';
+import type { ReportBuilder } from './report.ts';
+import type { KnownSite } from './site.ts';
+
+export interface PublicationCheckOptions {
+  readonly site: KnownSite;
+  readonly place: VerifiedPlace;
+  readonly report: ReportBuilder;
+  readonly documents: DocumentCheck;
+  /** Which documents are looked at; all, if left out. */
+  readonly choice?: DocumentChoice;
+  /** Takes the paths of all files that belong to the publication. */
+  readonly named?: PathSet;
+  readonly onProgress?: (progress: { readonly done: number; readonly total: number | undefined }) => void;
+}
+
+/** Picks documents while they come by. */
+export interface DocumentChoice {
+  consider(document: PublishedDocument): void;
+  chosen(): Iterable<PublishedDocument>;
+  /** What was left out, in plain words. */
+  note(): string;
+}
+
+export async function checkPublication(options: PublicationCheckOptions): Promise<void> {
+  const { site, report, documents, choice, named, onProgress, place } = options;
+  await checkOwnTargets(options);
+  const seen = new Set(['targets']);
+  let done = 0;
+  const check = async (document: PublishedDocument) => {
+    await documents.check(document);
+    onProgress?.({ done: ++done, total: undefined });
+  };
+  for await (const role of delegatedRoles(site.publication)) {
+    seen.add(role.name);
+    const file = fileOfRole(role.name, role.file.version);
+    if (role.failure) report.find(file, role.failure.code, role.failure.message);
+    const contents = await contentsOf(role);
+    for (const { code, message } of contents.wrong) report.find(file, code, message);
+    for (const document of contents.documents) {
+      choice?.consider(document);
+      if (named) for (const { path } of filesOf(document)) named.add(path);
+    }
+    if (!choice) await forEachInFlight(contents.documents, place.inFlight, check);
+  }
+  if (choice) await forEachInFlight(choice.chosen(), place.inFlight, check);
+  await checkOtherMetadata(options, seen);
+}
+
+/** Descriptor and settings, at the names that the role `targets` gives them; and the descriptor at its own. */
+async function checkOwnTargets({ site, place, report, named }: PublicationCheckOptions): Promise<void> {
+  const { state } = site.publication;
+  for (const { path } of ownTargetFiles(state)) {
+    named?.add(path);
+    const hash = /\/([0-9a-f]{64})\.[^/]*$/.exec(path)?.[1];
+    await checkHash(place, report, path, hash);
+  }
+  const plain = await place.open(DESCRIPTOR_PATH);
+  const hash = state.targets.target(DESCRIPTOR_PATH.slice(1))?.sha256;
+  if (plain && (await sha256Of(plain)) !== hash)
+    report.find(DESCRIPTOR_PATH, 'file-altered', 'not the descriptor that the publication names');
+}
+
+/** Bins of earlier numbers: the snapshot goes on naming them, and nobody is sent there. */
+async function checkOtherMetadata(
+  { site, place, report, named }: PublicationCheckOptions,
+  seen: ReadonlySet<string>,
+): Promise<void> {
+  const { state } = site.publication;
+  for (const path of metadataFilesOf(state)) named?.add(path);
+  for (const [role, file] of state.snapshot.roles) {
+    if (!seen.has(role)) await checkRole(place, report, fileOfRole(role, file.version), file);
+  }
+}
+
+async function checkRole(place: VerifiedPlace, report: ReportBuilder, path: string, file: MetaFile): Promise<void> {
+  if ((file.length ?? 0) > PUBLICATION_LIMITS.targetsLength)
+    report.find(METADATA_PATH, 'metadata-too-large', `the snapshot gives ${path} too many bytes`);
+  else await checkHash(place, report, path, file.sha256);
+}
+
+async function checkHash(
+  place: VerifiedPlace,
+  report: ReportBuilder,
+  path: string,
+  hash: string | undefined,
+): Promise<void> {
+  try {
+    const stream = await place.open(path);
+    if (stream === undefined) report.find(path, 'file-missing', 'this file is not there');
+    else if ((await sha256Of(stream)) !== hash)
+      report.find(path, 'file-altered', 'not the file that the publication names');
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    report.find(path, 'unreadable', error.message);
+  }
+}

@@ -1,0 +1,206 @@
+/** `wispr keys`, `wispr timestamp` and `wispr withdraw`, as programs, and on a terminal where they ask. */
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cheapenKeys } from '../support/cheap-keys.ts';
+import type { Ended } from '../support/programs.ts';
+import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
+import { runOnTerminal, runWispr } from '../support/wispr.ts';
+import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+
+const METADATA = 'protected/.well-known/wispr';
+const withPassphrase = ['--passphrase-file', 'passphrase'];
+
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+  await cheapenKeys(workspace.directory, PASSPHRASE);
+  await writeFile(at('passphrase'), PASSPHRASE, { mode: 0o600 });
+  await writeFile(at('other-passphrase'), 'another passphrase', { mode: 0o600 });
+});
+afterAll(() => workspace.remove());
+
+const at = (name: string) => join(workspace.directory, name);
+const wispr = (...args: string[]) => runWispr(args, { cwd: workspace.directory });
+const onTerminal = (args: string[], ...answers: [string, string][]) =>
+  runOnTerminal(args, answers, { cwd: workspace.directory });
+const publish = async (what?: SmallPublication) =>
+  writeSmallPublication(at(METADATA), await workspace.keyStore(), what);
+
+/** Every line for people has the prefix and no full stop; nothing secret is shown. */
+function expectOneVoice({ stdout, stderr }: Ended): void {
+  for (const line of stderr.trimEnd().split('\n').filter(Boolean)) {
+    expect(line).toMatch(/^wispr: +\S/);
+    expect(line).not.toMatch(/\.$|internal error|^\s+at /);
+  }
+  expect(stdout + stderr).not.toContain(PASSPHRASE);
+}
+
+async function expectError(result: Promise<Ended>, code: number, ...parts: string[]): Promise<void> {
+  const ended = await result;
+  expect([ended.code, ended.stdout]).toEqual([code, '']);
+  for (const part of parts) expect(ended.stderr).toContain(part);
+  expectOneVoice(ended);
+}
+
+describe('wispr keys', () => {
+  it('lists roles and sets, with and without the passphrase', async () => {
+    const first = await wispr('keys', ...withPassphrase);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toMatch(
+      /^[\w-]{43} {2}\(your fingerprint\)\nroot 1, nothing published yet\n\nROLE +KEY +WHERE IT IS +NEEDED +VERSION +GOOD UNTIL\nroot +[0-9a-f]{12} +root\.keys +1 of 1 +1 +\d{4}-\d\d-\d\d\n/,
+    );
+    expect(first.stdout).toMatch(/\ntimestamp +[0-9a-f]{12} +publisher\.keys, key server +1 of 1/);
+    await expectError(
+      wispr('keys', 'list', '--public'),
+      1,
+      'there is no publication',
+      'hint: run "wispr protect" first',
+    );
+    await publish({ version: 3, days: { snapshot: 12 } });
+    const everybody = await wispr('keys', 'list', '--public');
+    expect(everybody.stdout).toContain('publication 3');
+    expect(everybody.stdout).toMatch(/snapshot +[0-9a-f]{12} +- +1 of 1 +3 +\d{4}-\d\d-\d\d {2}in 1[12] days\n/);
+    expect(everybody.stderr).toMatch(/^wispr: snapshot expires on [\d-]{10}\nwispr: hint: wispr protect\n$/);
+    expect(JSON.parse((await wispr('keys', 'list', '--public', '--json')).stdout)).toMatchObject({ publication: 3 });
+  });
+
+  it('rotates, and says when it counts and what else there is to do', async () => {
+    const rotated = await wispr('keys', 'rotate', 'timestamp', ...withPassphrase);
+    expect(rotated.code).toBe(0);
+    expect(rotated.stdout).toMatch(
+      /^Root 2 is signed:\n {2}timestamp: the key \w+ may sign from now on\n {2}timestamp: the key \w+ may not sign any more\n {2}good until /,
+    );
+    expect(rotated.stderr).toMatch(/with the next "wispr protect"[\s\S]*keys\.bundle carries the new key/);
+    expectOneVoice(rotated);
+    const publisher = await wispr('keys', 'rotate', 'publisher', ...withPassphrase);
+    expect(publisher.stderr).toMatch(
+      /every object is signed again at the next "wispr protect"[\s\S]*--new-publisher-key [\w-]{43}\n/,
+    );
+    expectOneVoice(publisher);
+    expect(JSON.parse((await wispr('keys', 'renew', ...withPassphrase, '--json')).stdout)).toMatchObject({
+      outcome: 'changed',
+      version: 3,
+    });
+    expect((await wispr('keys', 'list', ...withPassphrase)).stderr).toContain(
+      'root 3 is not published yet; readers know root 1',
+    );
+  });
+
+  it('gathers signatures: the signer sees what changes, and is asked', async () => {
+    const signer = await wispr('keys', 'new-signer', 'ada.key', '--passphrase-file', 'other-passphrase');
+    expect(signer).toMatchObject({ code: 0, stdout: expect.stringContaining('ada.key.pub') });
+    expect((await stat(at('ada.key'))).mode & 0o777).toBe(0o600);
+    const added = await wispr('keys', 'add', 'root', 'ada.key.pub', '--threshold', '2', ...withPassphrase);
+    expect(added.stdout).toMatch(
+      /^Root 4 is made, and lies in root\.4\.json:\n[\s\S]*2 of 2 keys have to sign \(before: 1\)/,
+    );
+    expect(added.stderr).toContain('it needs 1 signature of the root keys after it; until then nothing changes');
+    expectOneVoice(added);
+    await expectError(
+      wispr('keys', 'finish', 'root.4.json', ...withPassphrase),
+      1,
+      'still needs 1 signature',
+      '[signatures-missing]',
+    );
+    await expectError(wispr('keys', 'sign', 'root.4.json', '--key', 'ada.key'), 2, 'needs a yes');
+    const sign = ['keys', 'sign', 'root.4.json', '--key', 'ada.key'];
+    const no = await onTerminal(sign, ['sign this?', 'n\r']);
+    expect([no.code, no.shown]).toEqual([
+      2,
+      expect.stringMatching(/asks to replace root 3 by root 4:[\s\S]*not signed/),
+    ]);
+    const yes = await onTerminal(sign, ['sign this?', 'y\r'], ['passphrase: ', 'another passphrase\r']);
+    expect([yes.code, yes.shown]).toEqual([0, expect.stringContaining('no signature is missing any more')]);
+    expect(yes.shown).not.toContain('another passphrase');
+    const finished = await wispr('keys', 'finish', 'root.4.json', ...withPassphrase);
+    expect(finished).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Root 4 is signed:/) });
+  });
+
+  it('refuses what it does not know or cannot do', async () => {
+    await expectError(wispr('keys', 'rotate', 'everything', ...withPassphrase), 2, 'hint: wispr keys rotate --help');
+    await expectError(
+      wispr('keys', 'add', 'targets', 'ada.key.pub', '--threshold', '2', ...withPassphrase),
+      2,
+      'only root can have a threshold above one',
+    );
+    await expectError(
+      wispr('keys', 'add', 'root', 'ada.key.pub', '--threshold', 'two', ...withPassphrase),
+      2,
+      'a threshold is a number',
+    );
+    await expectError(
+      wispr('keys', 'add', 'root', 'wispr.json', ...withPassphrase),
+      1,
+      '[signer-invalid]',
+      'hint: it is the file that ends in .pub',
+    );
+    await expectError(
+      wispr('keys', 'renew', '--root-keys', 'nowhere', ...withPassphrase),
+      1,
+      '[root-keys-missing]',
+      '--root-keys FILE',
+    );
+    await expectError(wispr('keys', 'renew', '--passphrase-file', 'other-passphrase'), 1, '[passphrase-wrong]');
+    await expectError(wispr('keys', 'sign', 'wispr.json', '--key', 'ada.key', '--yes'), 1, '[draft-malformed]');
+  });
+});
+
+describe('wispr timestamp', () => {
+  it('confirms with the one key that it needs, and is quiet for cron', async () => {
+    const made = await wispr(
+      'keys',
+      'export',
+      'timestamp',
+      'cron.key',
+      ...withPassphrase,
+      '--new-passphrase-file',
+      'other-passphrase',
+    );
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^cron\.key +SECRET/) });
+    await publish({ version: 5 });
+    const cron = ['timestamp', '--key', 'cron.key', '--passphrase-file', 'other-passphrase'];
+    expect(await wispr(...cron, '--metadata', METADATA, '-q')).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect((await wispr('timestamp', ...withPassphrase)).stdout).toMatch(
+      /^Publication 5 is confirmed until [\d-]{10} \d\d:\d\d UTC\.\n$/,
+    );
+    await expectError(wispr(...cron), 2, 'add --metadata');
+    await publish({ version: 4 });
+    await expectError(wispr(...cron, '--metadata', METADATA, '-q'), 1, '[metadata-rollback]');
+    await publish({ version: 6, days: { snapshot: 3 } });
+    const soon = await wispr(...cron, '--metadata', METADATA, '-q');
+    expect([soon.code, soon.stderr]).toEqual([0, expect.stringContaining('snapshot expires on')]);
+  });
+});
+
+describe('wispr withdraw', () => {
+  it('asks, says what readers will see, and lets nobody confirm the publication any more', async () => {
+    await publish({ version: 7 });
+    const before = await readFile(at(`${METADATA}/timestamp.json`));
+    await expectError(
+      wispr('withdraw', '8', '--yes', ...withPassphrase),
+      2,
+      'there is no publication 8; the last one is 7',
+    );
+    await expectError(wispr('withdraw', '7', ...withPassphrase), 2, 'withdrawing needs a yes');
+    await expectError(wispr('withdraw', 'seven', '--yes', ...withPassphrase), 2, 'a version is a whole number');
+    const no = await onTerminal(['withdraw', '7'], ['for good?', 'n\r']);
+    expect([no.code, no.shown]).toEqual([2, expect.stringContaining('not withdrawn, and nothing was changed')]);
+    expect(await readFile(at(`${METADATA}/timestamp.json`))).toEqual(before);
+    const yes = await onTerminal(['withdraw', '7'], ['for good?', 'y\r'], ['passphrase: ', `${PASSPHRASE}\r`]);
+    expect([yes.code, yes.shown]).toEqual([
+      0,
+      expect.stringMatching(/Publication 7 is withdrawn\.[\s\S]*publication 8 ends this/),
+    ]);
+    await expectError(
+      wispr('timestamp', ...withPassphrase),
+      1,
+      'publication 7 is withdrawn',
+      '[publication-withdrawn]',
+      'hint: ',
+    );
+    expect((await wispr('keys', 'list', '--public')).stderr).toContain('publication 7 is WITHDRAWN');
+    const older = await wispr('withdraw', '2', '--yes', ...withPassphrase, '--json');
+    expect(JSON.parse(older.stdout)).toMatchObject({ publication: 7, withdrawn: [2, 7] });
+  });
+});

@@ -1,0 +1,67 @@
+/** `wispr check` on sites that were not made for it. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { checkSite } from '../../publisher/check/check-site.ts';
+import type { CheckKind, CheckReport } from '../../publisher/check/report.ts';
+
+const MINUTE = 60_000;
+const folder = await mkdtemp(join(tmpdir(), 'wispr-check-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+async function check(source: string): Promise<CheckReport> {
+  const configurationFile = join(folder, 'wispr.json');
+  const configuration = {
+    site: 'docs.example',
+    source,
+    out: 'protected',
+    content: 'http://docs.example',
+    keyServer: 'https://keys.docs.example',
+    reading: 'https://read.docs.example',
+  };
+  await writeFile(configurationFile, JSON.stringify(configuration));
+  return checkSite({ configurationFile });
+}
+
+function subjects({ groups }: CheckReport, kind: CheckKind): string[] {
+  return groups.find((group) => group.kind === kind)?.findings.map(({ subject }) => subject) ?? [];
+}
+
+describe('wispr check', () => {
+  test(
+    'finds in the documentation of Python what Debian has left out, and the links that leave the tree; nothing else',
+    async () => {
+      const report = await check('/usr/share/doc/python3.11/html');
+      expect(subjects(report, 'refused')).toEqual(['/_static/jquery.js', '/_static/underscore.js']);
+      expect(subjects(report, 'missing').sort()).toEqual([
+        '/_static/jquery.js',
+        '/_static/underscore.js',
+        '/whatsnew/changelog.html',
+      ]);
+      expect(report.groups.length).toBe(2);
+    },
+    MINUTE,
+  );
+
+  test(
+    'finds in the Debian handbook addresses with two slashes, which web servers forgive, a misspelt one, and files that a translation lacks',
+    async () => {
+      const report = await check('/usr/share/doc/debian-handbook/html');
+      expect(report.groups.map(({ kind }) => kind)).toEqual(['missing']);
+      const others = subjects(report, 'missing').filter((path) => !path.includes('/images//image_'));
+      expect(subjects(report, 'missing').length - others.length).toBeGreaterThan(10);
+      expect(others).toEqual(
+        expect.arrayContaining(['/pt-BR/https//planet.debian.org/', '/fa-IR/en-US/css/brand.css']),
+      );
+      expect(others.length).toBeLessThan(20);
+    },
+    MINUTE,
+  );
+
+  test('finds in the newspaper its links to itself with the host, and the pictures that previews cannot show', async () => {
+    const report = await checkSite({ configurationFile: 'examples/newspaper/wispr.json' });
+    expect(report.groups.map(({ kind }) => kind)).toEqual(['own-host', 'preview-picture', 'set-default']);
+    for (const url of subjects(report, 'own-host')) expect(url).toMatch(/^http:\/\/news\.example\//);
+  });
+});

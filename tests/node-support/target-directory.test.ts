@@ -1,0 +1,91 @@
+import { link, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { all, codeOf, describeTarget, OPTIONS } from './target-contract.ts';
+
+let directory: string;
+let number = 0;
+
+beforeAll(async () => {
+  directory = await realpath(await mkdtemp(join(tmpdir(), 'wispr-target-')));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+describeTarget('a directory', () => openTarget(join(directory, `target-${++number}`)));
+describeTarget('a directory reached by a link', async () => {
+  const place = join(directory, `real-${++number}`);
+  await mkdir(place);
+  await symlink(place, join(directory, `link-${number}`));
+  return openTarget(`link-${number}`, { base: directory });
+});
+
+describe('a directory as a target', () => {
+  let place: string;
+  let target: Target;
+
+  beforeEach(async () => {
+    place = join(directory, `place-${++number}`);
+    await mkdir(place);
+    target = await openTarget(pathToFileURL(place).href);
+  });
+
+  it('attack 39: follows no link', async () => {
+    const outside = join(directory, `outside-${number}`);
+    await mkdir(outside);
+    await writeFile(join(outside, 'secret'), 'secret');
+    await symlink(outside, join(place, 'out'));
+    await symlink(join(outside, 'secret'), join(place, 'file'));
+    expect(await codeOf(target.put('/out/new', utf8('x'), OPTIONS))).toBe('target-path');
+    expect(await codeOf(target.get('/out/secret', 100))).toBe('target-path');
+    expect(await codeOf(target.remove(['/out/secret']))).toBe('target-path');
+    expect(await target.get('/file', 100)).toBeUndefined();
+    expect(await all(target)).toEqual([]);
+    await target.put('/file', utf8('new'), OPTIONS);
+    expect(await readFile(join(place, 'file'), 'utf8')).toBe('new');
+    expect(await readdir(outside)).toEqual(['secret']);
+    expect(await readFile(join(outside, 'secret'), 'utf8')).toBe('secret');
+  });
+
+  it('replaces a file, and leaves another name of the old one as it was', async () => {
+    await target.put('/a', utf8('old'), OPTIONS);
+    await link(join(place, 'a'), join(directory, `other-${number}`));
+    await target.put('/a', utf8('new'), OPTIONS);
+    expect(await readFile(join(directory, `other-${number}`), 'utf8')).toBe('old');
+  });
+
+  it('takes names as long as the system does', async () => {
+    const path = `/${'n'.repeat(255)}`;
+    await target.put(path, utf8('x'), OPTIONS);
+    expect(await target.get(path, 1)).toHaveLength(1);
+    expect(await codeOf(target.put(`${path}n`, utf8('x'), OPTIONS))).toBe('target-path');
+  });
+
+  it('removes what a killed run left, when it is old', async () => {
+    await writeFile(join(place, '.wispr-new-0123456789ab'), 'half');
+    await writeFile(join(place, '.wispr-new-0123456789ac'), 'half');
+    await utimes(join(place, '.wispr-new-0123456789ab'), 1000, 1000);
+    expect(await all(target)).toEqual([]);
+    await target.removeLeftovers(2000);
+    expect(await readdir(place)).toEqual(['.wispr-new-0123456789ac']);
+  });
+
+  it.each([
+    'http://host/x',
+    's3:bucket',
+    'host:dir',
+    's3://',
+    's3://UPPER/x',
+    's3://b:secret@bucket',
+    's3://bucket/../x',
+    '',
+  ])('refuses %j as a target', async (text) => {
+    const refusal = openTarget(text);
+    expect(await codeOf(refusal)).toBe('target-invalid');
+    await expect(refusal).rejects.not.toThrow(/secret/);
+  });
+});

@@ -1,0 +1,69 @@
+import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import { type S3Server, startS3Server } from '../support/s3-server.ts';
+import { all, codeOf, describeTarget, OPTIONS } from './target-contract.ts';
+
+let server: S3Server;
+let number = 0;
+
+beforeAll(async () => {
+  server = await startS3Server();
+  for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
+}, 90_000);
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await server.stop();
+});
+
+async function open(prefix = '') {
+  const bucket = `bucket-${++number}`;
+  await server.bucket(bucket);
+  return openTarget(`s3://${bucket}${prefix}`);
+}
+
+describeTarget('a bucket', open);
+describeTarget('a part of a bucket', () => open('/sites/news of today/'));
+
+describe('a bucket as a target', () => {
+  it('keeps to its part', async () => {
+    await server.bucket('shared');
+    const [one, two] = [await openTarget('s3://shared/one'), await openTarget('s3://shared/one-two')];
+    await one.put('/a', utf8('1'), OPTIONS);
+    await two.put('/a', utf8('22'), OPTIONS);
+    expect(await all(one)).toHaveLength(1);
+    await one.remove(['/a']);
+    expect((await two.head('/a'))?.length).toBe(2);
+  });
+
+  it('gives files their type and how long they may be kept', async () => {
+    const target = await open();
+    await target.put('/a', utf8('x'), { contentType: 'image/svg+xml', cacheControl: 'public, max-age=60' });
+    const answer = await server.client.send(new HeadObjectCommand({ Bucket: `bucket-${number}`, Key: 'a' }));
+    expect(answer).toMatchObject({ ContentType: 'image/svg+xml', CacheControl: 'public, max-age=60' });
+  });
+
+  it('removes uploads that were never completed', async () => {
+    const target = await open();
+    const Bucket = `bucket-${number}`;
+    await server.client.send(new CreateMultipartUploadCommand({ Bucket, Key: 'half' }));
+    await target.removeLeftovers(Date.now() / 1000 + 4000);
+    const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket }));
+    expect(Uploads).toEqual([]);
+  });
+
+  it('refuses names that are too long for any bucket', async () => {
+    expect(await codeOf((await open()).put(`/${'n'.repeat(1025)}`, utf8('x'), OPTIONS))).toBe('target-path');
+  });
+
+  it('says so when the bucket is not there, or nobody answers', async () => {
+    const absent = await openTarget('s3://no-such-bucket');
+    expect(await codeOf(absent.put('/a', utf8('x'), OPTIONS))).toBe('target-unreachable');
+    expect(await codeOf(all(absent))).toBe('target-unreachable');
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', 'http://127.0.0.1:9');
+    const silent = await openTarget('s3://bucket');
+    expect(await codeOf(silent.put('/a', utf8('x'), OPTIONS))).toBe('target-unreachable');
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
+  });
+});

@@ -1,0 +1,172 @@
+/** `kill -9` at any moment of publishing, a target that fails, and rsync instead: readers find a whole publication every time. */
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { publishSite } from '../../publisher/publish/publish.ts';
+import { verifyTree } from '../../publisher/verify/tree.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
+import { ROOT, startCommand, startProgram } from '../support/programs.ts';
+import { type S3Server, startS3Server } from '../support/s3-server.ts';
+import { makeTwoPublications, type TwoPublications } from '../support/two-publications.ts';
+import { snapshot } from '../support/workspace.ts';
+
+const PROGRAM = 'tests/support/publish-once.ts';
+let two: TwoPublications;
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'wispr-publish-kill-'));
+  two = await makeTwoPublications();
+});
+afterAll(async () => {
+  await rm(directory, { recursive: true });
+  await two.workspace.remove();
+});
+
+async function publish(out: string, target: Target): Promise<number> {
+  const workspace = workspaceOf(two.workspace.configurationFile);
+  return (await publishSite({ workspace, out, target, keysAreThere: true })).publication;
+}
+
+/** Starts publishing the second publication, and waits until it begins. */
+async function start(target: string, env: NodeJS.ProcessEnv = process.env) {
+  // A hundred starts: the second finds what the first has compiled.
+  const quick = { ...env, NODE_COMPILE_CACHE: join(directory, 'compiled') };
+  const program = startProgram(PROGRAM, [two.workspace.configurationFile, two.second, target], { env: quick });
+  await program.line(/^ready$/);
+  return { program, began: performance.now() };
+}
+
+/** Kills it after so many milliseconds, if it is still there. */
+async function killAfter(target: string, milliseconds: number, env?: NodeJS.ProcessEnv): Promise<boolean> {
+  const { program } = await start(target, env);
+  const timer = setTimeout(() => program.stop('SIGKILL'), milliseconds);
+  const { code } = await program.ended;
+  clearTimeout(timer);
+  return code === null;
+}
+
+/** What a mirror finds wrong with a publication, pages and copies outside of it aside. */
+async function wrongIn(place: string): Promise<{ version: number | undefined; wrong: string[] }> {
+  const { findings, publication } = await verifyTree(place);
+  const inside = findings.filter(({ kind, code }) => kind !== 'extra' && code !== 'copy-altered');
+  return { version: publication?.version, wrong: inside.map(({ path, code }) => `${path} ${code}`) };
+}
+
+/** A target's files in a directory. */
+async function download(target: Target, place: string): Promise<void> {
+  for await (const { path, length } of target.list('/')) {
+    await mkdir(join(place, dirname(path)), { recursive: true });
+    await writeFile(join(place, path), (await target.get(path, length)) ?? '');
+  }
+}
+
+describe('attack 66: kill -9', () => {
+  it('at a hundred random moments of publishing to a directory', { timeout: 900_000 }, async () => {
+    const before = join(directory, 'before');
+    await publish(two.first, await openTarget(before));
+    const place = join(directory, 'place');
+    const restore = async () => {
+      await rm(place, { recursive: true, force: true });
+      await cp(before, place, { recursive: true });
+    };
+    await restore();
+    const { program, began } = await start(place);
+    expect((await program.ended).stdout).toContain('published 2');
+    const duration = performance.now() - began;
+    const versions: (number | undefined)[] = [];
+    let killed = 0;
+    for (let round = 0; round < 100; round++) {
+      await restore();
+      if (await killAfter(place, Math.random() * duration)) killed++;
+      const { version, wrong } = await wrongIn(place);
+      expect(wrong).toEqual([]);
+      versions.push(version);
+      if (round % 5 > 0) continue;
+      expect(await publish(two.second, await openTarget(place))).toBe(2);
+      expect((await verifyTree(place)).findings).toEqual([]);
+    }
+    expect(killed).toBeGreaterThan(20);
+    expect(versions.every((version) => version === 1 || version === 2)).toBe(true);
+  });
+
+  it('at twenty random moments of publishing to a bucket', { timeout: 900_000 }, async () => {
+    const server: S3Server = await startS3Server();
+    const env = { ...process.env, ...server.environment };
+    Object.assign(process.env, server.environment);
+    try {
+      await server.bucket('site');
+      const measured = await openTarget('s3://site/measured');
+      await publish(two.first, measured);
+      const { program, began } = await start(measured.name, env);
+      expect((await program.ended).stdout).toContain('published 2');
+      const duration = performance.now() - began;
+      let killed = 0;
+      for (let round = 0; round < 20; round++) {
+        const target = await openTarget(`s3://site/${round}`);
+        await publish(two.first, target);
+        if (await killAfter(target.name, Math.random() * duration, env)) killed++;
+        const place = join(directory, `downloaded-${round}`);
+        await download(target, place);
+        expect((await wrongIn(place)).wrong).toEqual([]);
+        expect(await publish(two.second, target)).toBe(2);
+        await download(target, `${place}-whole`);
+        expect((await verifyTree(`${place}-whole`)).findings).toEqual([]);
+        target.close();
+      }
+      expect(killed).toBeGreaterThan(5);
+    } finally {
+      for (const name of Object.keys(server.environment)) delete process.env[name];
+      await server.stop();
+    }
+  });
+});
+
+describe('attack 67: a target', () => {
+  it.each([
+    ['that is full', ['sh', '-c', 'ulimit -f 1; exec "$@"', 'sh'], 'target-failed'],
+    ['that may not be written', ['setpriv', '--reuid=65534', '--clear-groups', '--inh-caps=-all'], 'target-denied'],
+  ])('%s: a clear error, and the publication before', { timeout: 60_000 }, async (what, wrapper, code) => {
+    const place = join(directory, what);
+    await publish(two.first, await openTarget(place));
+    const before = await snapshot(place);
+    // Whoever runs this test may be root, whom permissions do not stop.
+    const asOther = process.getuid?.() === 0 || code !== 'target-denied';
+    for (const path of [directory, two.workspace.directory]) await chmod(path, 0o777);
+    for (const path of [join(place, 'news'), join(place, METADATA_PATH), place]) await chmod(path, 0o555);
+    const args = [two.workspace.configurationFile, two.second, place];
+    const command = [...(asOther ? wrapper : []), process.execPath, ROOT + PROGRAM, ...args];
+    const { stdout } = await startCommand(command).ended;
+    for (const path of [place, join(place, 'news'), join(place, METADATA_PATH)]) await chmod(path, 0o755);
+    expect(stdout).toContain(`failed ${code}`);
+    expect((await wrongIn(place)).wrong).toEqual([]);
+    for (const [path, content] of before)
+      if (path.includes('wispr/')) expect((await snapshot(place)).get(path)).toBe(content);
+    expect(await publish(two.second, await openTarget(place))).toBe(2);
+    expect((await verifyTree(place)).findings).toEqual([]);
+  });
+});
+
+describe('rsync', () => {
+  it('in the three passes that docs/publishing.md names leaves a whole publication after each', async () => {
+    const place = join(directory, 'rsynced');
+    await mkdir(place);
+    const passes = [
+      ['--exclude=/.well-known/wispr/', '--include=*/', '--include=/**/[0-9a-f]*.*', '--exclude=*'],
+      ['--exclude=/.well-known/wispr/timestamp.json'],
+      ['--delete-after'],
+    ];
+    for (const out of [two.first, two.second]) {
+      for (const options of passes) {
+        const { code, stderr } = await startCommand(['rsync', '-rt', ...options, `${out}/`, `${place}/`]).ended;
+        expect([code, stderr]).toEqual([0, '']);
+        if (out === two.second) expect((await wrongIn(place)).wrong).toEqual([]);
+      }
+    }
+    expect(await verifyTree(place)).toMatchObject({ findings: [], publication: { version: 2 } });
+  });
+});
