@@ -35,6 +35,7 @@ import type { IndexedDocument, RoleRow } from '../index/rows.ts';
 import { bitsOf, newestOf, readTimestamp, recoverRoles } from './earlier-publication.ts';
 import { replaceFile } from './replace-file.ts';
 import type { PublicationRoles } from './roles.ts';
+import { replaceFile as replaceNow } from './writers/files.ts';
 
 /** What a publication is made of. */
 export interface PublicationContext {
@@ -154,7 +155,7 @@ async function signPublication(
   let signed = 0;
   const sign = async (name: string, content: TufObject, signer: RoleSigner, expires = about.expires) => {
     const bytes = signMetadata(content, [signer]);
-    await replaceFile(metadataPlace(context, metadataFile(name, version)), bytes);
+    replaceNow(metadataPlace(context, metadataFile(name, version)), bytes);
     draft.roles.set(name, { name, version, length: bytes.length, sha256: await hexDigest(bytes), expires });
     signed++;
   };
