@@ -2,6 +2,7 @@
  * `wispr protect`: makes the protected form of a site, or brings it up to date: docs/spec/publication.md, section 8. The output is changed in
  * place, in an order that leaves the publication before readable until the very last step; whatever interrupts it, the next run goes on.
  */
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
@@ -27,7 +28,7 @@ import { resolveOutput } from './resolve-output.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
 import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
-import { startDocumentWriters } from './writers/writers.ts';
+import { SpareThreads, startDocumentWriters } from './writers/writers.ts';
 
 export interface DryRunOptions {
   /** Path of `wispr.json`. */
@@ -71,13 +72,15 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   const started = performance.now();
   const place = await locate(options);
   return withLock(place.workspace, async () => {
+    // Without an index everything is written, as far as anybody can tell yet.
+    await using spare = existsSync(place.workspace.index) ? undefined : new SpareThreads();
     const store = await openKeyStore(await readKeyStore(place.workspace), options.passphrase);
     const keys = await RunKeys.of(store, place.workspace);
     const { index, notes } = openIndex(place.workspace.index);
     using _closing = index;
     try {
       const run = await prepare(place, keys, index, options);
-      const done = await carryOut(run, options);
+      const done = await carryOut(run, options, spare);
       return summarise(run, done, notes, performance.now() - started);
     } catch (error) {
       throw asPublishError(error, place.workspace.index);
@@ -177,12 +180,12 @@ interface Done {
 }
 
 /** The order of docs/spec/publication.md, section 8. */
-async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
+async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads | undefined): Promise<Done> {
   const { index, keys, out, plan, roles, now, output, settings } = run;
   await begin(run);
   const secured = await secureKeys({ ...run, sets: plan.sets.keys() });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
-  const tasks = await writeAndPlace(run, options);
+  const tasks = await writeAndPlace(run, options, spare);
   await putPlainFiles(run, secured.descriptor);
   const { freshness } = run.configuration;
   const publication = await publish({
@@ -207,7 +210,11 @@ async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   index.setFact('roots', String(roles.roots.length));
 }
 
-async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): Promise<TasksDone> {
+async function writeAndPlace(
+  run: Run,
+  { onProgress, signal }: ProtectOptions,
+  spare: SpareThreads | undefined,
+): Promise<TasksDone> {
   const { appearance, configuration, index, keys, output, out, plan } = run;
   const total = index.countTasks().count;
   const writers = startDocumentWriters({
@@ -216,6 +223,7 @@ async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): 
     publisher: keys.store.publisher,
     sets: new Map(keys.sets().map(({ id, key }) => [id, key])),
     ...(signal && { signal }),
+    spare,
   });
   const context: TaskContext = {
     ...{ index, output, writers, appearance },
