@@ -1,5 +1,4 @@
 /** Questions to the person at the terminal. They go to standard error, like everything that is for people. */
-import { createInterface } from 'node:readline/promises';
 import { UsageError } from './voice.ts';
 
 const ENTER = ['\r', '\n'];
@@ -13,11 +12,11 @@ export function canAsk(): boolean {
 
 /** A question with yes or no; anything but yes is no. */
 export async function askYesOrNo(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  process.stderr.write(`wispr: ${question} [y/N] `);
   try {
-    return /^y(?:es)?$/i.test((await lines.question(`wispr: ${question} [y/N] `)).trim());
+    return /^y(?:es)?$/i.test((await readLine()).trim());
   } finally {
-    lines.close();
+    process.stdin.pause();
   }
 }
 
@@ -37,6 +36,16 @@ export async function askSecret(question: string): Promise<string> {
     stdin.pause();
     stderr.write('\n');
   }
+}
+
+/** Not by `node:readline`: after it, no secret can be asked for. */
+async function readLine(): Promise<string> {
+  let typed = '';
+  for await (const text of process.stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    typed += text as string;
+    if (ENTER.some((character) => typed.includes(character))) break;
+  }
+  return typed;
 }
 
 async function readHidden(): Promise<string> {

@@ -119,10 +119,7 @@ async function serve(
   const origins = { keyServer: api.origin, reading: reading.origin };
   const hosts = createContentHosts(config.fetchFrom ?? {});
   const publications = new ReadPublications(state, hosts);
-  const publication = config.publication ?? DEFAULT_PUBLICATION;
-  const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
-  const keeper = new TimestampKeeper({ state, log, targets, ...publication });
-  const metrics = createMetrics(state, targets);
+  const { keeper, metrics } = await keepTimestamp(config, state, log);
   const apps = createKeyServer(config, { state, origins, log, hosts, publications, keeper, metrics, limits });
   await warnOfDescriptor(state, origins, log);
   if (config.dev) rememberDevOrigins(state.database, origins);
@@ -144,11 +141,20 @@ async function serve(
     reload: () => listeners.forEach(({ reload }) => void reload()),
     close: async () => {
       await Promise.all(listeners.map(({ close }) => close()));
-      await keeper.stop();
-      await hosts.close();
+      await Promise.all([keeper.stop(), hosts.close()]);
       state.database.close();
       log.info('stopped');
     },
+  };
+}
+
+/** The keeper of the timestamp, not started, and the metrics that watch it. @throws StorageError `target-invalid` */
+async function keepTimestamp(config: KeyServerConfig, state: KeyServerState, log: Logger) {
+  const publication = config.publication ?? DEFAULT_PUBLICATION;
+  const targets = await Promise.all(publication.push.map((target) => PushTarget.open(target)));
+  return {
+    keeper: new TimestampKeeper({ state, log, targets, ...publication }),
+    metrics: createMetrics(state, targets),
   };
 }
 

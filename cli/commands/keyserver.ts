@@ -59,10 +59,11 @@ function sayNextSteps(file: string): void {
 }
 
 function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }: Options): void {
-  const { url, readingUrl } = server;
+  const { url, readingUrl, metricsUrl } = server;
   if (config.dev) say('development: plain HTTP, on this machine only');
   say(`key server: ${url}`);
   say(`reading site: ${readingUrl}`);
+  if (metricsUrl !== undefined) say(`metrics: ${metricsUrl}`);
   if (json) {
     const { masterKey, publicKey } = config;
     print(JSON.stringify({ keyserver: url, reading: readingUrl, publicKey, masterKey }));

@@ -55,7 +55,7 @@ export function keySource({ key, metadata, config }: TimestampFlags): TimestampR
 }
 
 /** Roles that others have to sign again soon. */
-export function warnAboutExpiry({ expiring }: SignedTimestamp): void {
+function warnAboutExpiry({ expiring }: SignedTimestamp): void {
   for (const { role, expires } of expiring) {
     say(`${role} expires on ${isoDay(expires)}: readers will refuse everything then`);
     say(`hint: ${role === 'root' ? 'wispr keys renew, then wispr protect' : 'wispr protect'}`);

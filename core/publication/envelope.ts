@@ -86,7 +86,7 @@ function openAnyForm(bytes: Uint8Array, role: string): Envelope {
   }
 }
 
-/** No more signatures than are allowed, each of its form, and each key id once (4.2.1). */
+/** No more signatures than are allowed, each of its form, and each key id once (4.2). */
 function checkEach(signatures: readonly TufJson[], role: string): TufSignature[] {
   if (signatures.length > PUBLICATION_LIMITS.signatures || !signatures.every(isSignature)) throw malformed(role);
   if (new Set(signatures.map(({ keyid }) => keyid)).size < signatures.length) throw malformed(role);

@@ -3,7 +3,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { KeyServerState } from '../state.ts';
 import { all } from '../storage/database.ts';
 import type { PushTarget } from '../timestamp/push-target.ts';
-import { isWithdrawn, readPublication, readRoots, verifyRoots } from '../timestamp/state.ts';
+import { isWithdrawn, type Publication, readPublication, readRoots, verifyRoots } from '../timestamp/state.ts';
 
 export interface Metrics {
   /** Counts an answer. */
@@ -22,6 +22,7 @@ export function createMetrics(state: KeyServerState, targets: readonly PushTarge
     registers: [registry],
   });
   addPublicationGauges(registry, state);
+  addExpiryGauge(registry, state);
   addPushGauges(registry, state, targets);
   return {
     count: (door, route, status) => requests.inc({ door, route, status: String(status) }),
@@ -31,11 +32,7 @@ export function createMetrics(state: KeyServerState, targets: readonly PushTarge
 }
 
 function addPublicationGauges(registry: Registry, { database, now }: KeyServerState): void {
-  const publication = (
-    name: string,
-    help: string,
-    value: (known: NonNullable<ReturnType<typeof readPublication>>) => number,
-  ) =>
+  const publication = (name: string, help: string, value: (known: Publication) => number) =>
     new Gauge({
       name,
       help,
@@ -51,6 +48,9 @@ function addPublicationGauges(registry: Registry, { database, now }: KeyServerSt
     Number(isWithdrawn(known)),
   );
   publication('wispr_timestamp_age_seconds', 'Since the timestamp was signed.', ({ version }) => now() - version);
+}
+
+function addExpiryGauge(registry: Registry, { database, now }: KeyServerState): void {
   new Gauge({
     name: 'wispr_role_expiry_seconds',
     help: 'Until the metadata of a role expire; below zero where they have.',

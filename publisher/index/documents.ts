@@ -136,11 +136,11 @@ export class DocumentTable extends Statements {
     );
   }
 
-  /** Documents at whose own name something else lies than `placed` says. */
-  *unplaced(placed: (form: Form) => string): Generator<IndexedDocument> {
-    const sql = `SELECT * FROM document WHERE id > ? AND form <> 'none' AND (placed IS NULL OR placed <> CASE form WHEN 'page' THEN ? ELSE ? END) ORDER BY id LIMIT 200`;
+  /** Documents at whose own name something else lies than should. @param pageMark - what is noted of fallback pages as they are made now */
+  *unplaced(pageMark: string): Generator<IndexedDocument> {
+    const sql = `SELECT * FROM document WHERE id > ? AND form <> 'none' AND (placed IS NULL OR placed <> CASE form WHEN 'page' THEN ? ELSE form END) ORDER BY id LIMIT 200`;
     for (let last = 0; ; ) {
-      const rows = this.statement(sql).all(last, placed('page'), placed('copy')) as Row[];
+      const rows = this.statement(sql).all(last, pageMark) as Row[];
       if (rows.length === 0) return;
       last = Number(rows.at(-1)?.id);
       yield* rows.map(documentOf);

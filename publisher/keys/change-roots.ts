@@ -98,10 +98,7 @@ export function changeRoot(
 }
 
 /** Opens key store and root keys of a workspace, alone, and tidies up after runs that were killed. */
-export function withRootKeys<Result>(
-  options: KeysOptions,
-  work: (context: KeysContext) => Promise<Result>,
-): Promise<Result> {
+function withRootKeys<Result>(options: KeysOptions, work: (context: KeysContext) => Promise<Result>): Promise<Result> {
   return withChain(options, async (context) => {
     const { rootKeys, rootKeysFile } = context;
     if (rootKeys !== undefined) return work({ ...context, rootKeys });
@@ -179,7 +176,7 @@ async function adopt(
 }
 
 /** The key id of a seed's public key. */
-export function idOfSeed(seed: Uint8Array): Promise<string> {
+function idOfSeed(seed: Uint8Array): Promise<string> {
   return tufKeyId(ed25519KeyPair(seed).publicKey);
 }
 

@@ -15,7 +15,7 @@ import { PublishError } from '../errors.ts';
 import { verifyChain } from './roots.ts';
 
 /** Bytes of the longest draft that is read. */
-export const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
+const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
 
 /** A root that waits for signatures. */
 export interface RootDraft {

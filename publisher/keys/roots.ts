@@ -1,7 +1,7 @@
 /** The chain of roots, and what the last of them says: docs/spec/publication.md, section 2. */
 import { fromHex } from '../../core/encoding/hex.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
-import { encodeTufKey, tufKeyId, verifyEd25519 } from '../../core/publication/keys.ts';
+import { tufKeyId, verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { type VerifyOptions, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
@@ -92,9 +92,4 @@ function count(number: number, what: string): string {
 
 export function refused(message: string, hint?: string): PublishError {
   return new PublishError('signers-refused', message, { typed: true, ...(hint !== undefined && { hint }) });
-}
-
-/** How a public key stands in metadata, as hexadecimal. */
-export function publicHex(publicKey: Uint8Array): string {
-  return (encodeTufKey(publicKey).keyval as { public: string }).public;
 }

@@ -220,6 +220,7 @@ async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): 
     onDone: (done) => onProgress?.({ stage: 'writing', done, total }),
   };
   try {
+    onProgress?.({ stage: 'writing', done: 0, total });
     const done = await writeDocuments(context);
     stopper(signal)();
     if (plan.documents > 0) await placeDocuments(context);

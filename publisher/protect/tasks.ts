@@ -143,16 +143,12 @@ export async function placeDocuments(context: TaskContext): Promise<number> {
     });
   };
   try {
-    await forEachInFlight(
-      index.unplaced((form) => placedMark(form, pageFacts)),
-      CALLS_IN_FLIGHT,
-      async (row) => {
-        await context.writers.place(placementFor(row, appearance));
-        placed++;
-        finished.push(row);
-        note(BATCH);
-      },
-    );
+    await forEachInFlight(index.unplaced(placedMark('page', pageFacts)), CALLS_IN_FLIGHT, async (row) => {
+      await context.writers.place(placementFor(row, appearance));
+      placed++;
+      finished.push(row);
+      note(BATCH);
+    });
   } finally {
     note(1);
   }

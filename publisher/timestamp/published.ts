@@ -118,7 +118,8 @@ async function firstToExpire(
     const [, text] = EXPIRES.exec(Buffer.from(bytes.subarray(0, START_LENGTH)).toString('latin1')) ?? [];
     if (text === undefined) return; // not as we write it: readers will say what is wrong
     const expires = Date.parse(text) / 1000;
-    if (first === undefined || expires < first.expires) first = { role, version, expires };
+    const isFirst = !first || expires < first.expires || (expires === first.expires && role < first.role);
+    if (isFirst) first = { role, version, expires };
   });
   return first;
 }

@@ -30,7 +30,7 @@ const publish = async (what?: SmallPublication) =>
 /** Every line for people has the prefix and no full stop; nothing secret is shown. */
 function expectOneVoice({ stdout, stderr }: Ended): void {
   for (const line of stderr.trimEnd().split('\n').filter(Boolean)) {
-    expect(line).toMatch(/^wispr: \S/);
+    expect(line).toMatch(/^wispr: +\S/);
     expect(line).not.toMatch(/\.$|internal error|^\s+at /);
   }
   expect(stdout + stderr).not.toContain(PASSPHRASE);

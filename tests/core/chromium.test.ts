@@ -18,6 +18,7 @@ import objects from '../vectors/protected-object.json' with { type: 'json' };
 import type { Report } from '../vectors/run/browser.ts';
 import { expectedKeyOutcome } from '../vectors/run/keys.ts';
 import { expectedOutcome } from '../vectors/run/objects.ts';
+import { runPublication } from '../vectors/run/publication.ts';
 
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 const objectVectors = (objects as unknown as ObjectVectorFile).vectors;
@@ -56,6 +57,14 @@ describe('core in Chromium', () => {
   it(`takes ${keyVectors.length} vectors of keys.json as on Node.js`, () => {
     expect(keyVectors.length).toBeGreaterThan(200);
     expect(report.keys).toEqual(keyVectors.map((vector) => ({ name: vector.name, ...expectedKeyOutcome(vector) })));
+  });
+
+  it('writes and reads a publication as on Node.js', async () => {
+    const outcome = await runPublication();
+    expect(outcome.version).toBe(2);
+    expect(outcome.found).toMatchObject({ '/constructor': 20, '/style.css': 4, '/none': null, '/toString': null });
+    expect(Object.values(outcome.refused)).not.toContain('accepted');
+    expect(report.publication).toEqual(outcome);
   });
 
   it('reads paths and canonical JSON as on Node.js', () => {

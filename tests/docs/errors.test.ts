@@ -18,7 +18,7 @@ const inCode = sources.flatMap((file) => {
 
 /** `step code` for each code in the tables of verification steps. */
 function stepsInSpec(file: string): string[] {
-  const rows = readFileSync(file, 'utf8').matchAll(/^\| ([WDB]?\d+) \|.*\| ([^|]*`[^|]*) \|$/gm);
+  const rows = readFileSync(file, 'utf8').matchAll(/^\| ([WDBP]?\d+) \|.*\| ([^|]*`[^|]*) \|$/gm);
   return [...rows].flatMap(([, step, cell = '']) =>
     [...cell.matchAll(/`([a-z-]+)`/g)].filter(([, code]) => inCode.includes(code)).map(([, code]) => `${step} ${code}`),
   );
@@ -27,8 +27,8 @@ function stepsInSpec(file: string): string[] {
 /** The same, out of the tables of this page that have a column for steps. */
 function stepsOnPage(heading: string): string[] {
   const [, section = ''] = new RegExp(`^## ${heading}$([^#]*)`, 'm').exec(page) ?? [];
-  return [...section.matchAll(/^\| `([a-z-]+)` \|(?:.*\|)? ([WDB0-9, ]*)\| [^|]* \| [^|]* \|$/gm)].flatMap(
-    ([, code, steps = '']) => (steps.match(/[WDB]?\d+/g) ?? []).map((step) => `${step} ${code}`),
+  return [...section.matchAll(/^\| `([a-z-]+)` \|(?:.*\|)? ([WDBP0-9, ]*)\| [^|]* \| [^|]* \|$/gm)].flatMap(
+    ([, code, steps = '']) => (steps.match(/[WDBP]?\d+/g) ?? []).map((step) => `${step} ${code}`),
   );
 }
 
@@ -45,6 +45,7 @@ describe('docs/errors.md', () => {
   it.each([
     ['Protected objects', 'docs/spec/protected-object.md', 20],
     ['Keys', 'docs/spec/keys.md', 13],
+    ['Publications', 'docs/spec/publication.md', 11],
   ])('gives the codes of "%s" the steps that %s gives them', (heading, spec, least) => {
     const inSpec = stepsInSpec(spec);
     expect(inSpec.length).toBeGreaterThanOrEqual(least);

@@ -1,21 +1,108 @@
+/** What a reader of an honest publication sees: docs/spec/publication.md, sections 5 to 7. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { readerOf } from '../support/publication-source.ts';
-import { TestPublication } from '../support/test-publication.ts';
-
-const NOW = 1_790_000_000;
-const SET = 'A'.repeat(43);
+import { DAY, HOUR, LATER, NOW, PAGE, publishMore, readSite, SET } from './reading.ts';
 
 describe('a publication', () => {
-  it('is written and read', async () => {
-    const publication = await TestPublication.create(NOW);
-    await publication.addEncrypted('/a/b.html', SET, utf8('head'));
-    await publication.addPublic('/style.css', utf8('head of style'), utf8('a {}'));
-    await publication.publish(NOW);
+  it('costs a cold start eight small requests, and the next look-up one', async () => {
+    const { publication } = await readSite();
     const { site, source } = readerOf(publication);
     await site.refresh(NOW);
-    expect(await site.document('/a/b.html', NOW)).toMatchObject({ set: SET, headLength: 4 });
-    expect(await site.document('/none', NOW)).toBeUndefined();
-    expect(source.requests.at(-1)).toMatch(/documents-[0-9a-f]+\.json$/);
+    await site.descriptor();
+    await site.document(PAGE, NOW);
+    expect(
+      source.requests.map((path) =>
+        path
+          .replace(/[0-9a-f]{64}/, 'HASH')
+          .split('/')
+          .at(-1),
+      ),
+    ).toEqual([
+      '1.root.json',
+      '2.root.json',
+      'timestamp.json',
+      '1.snapshot.json',
+      '1.targets.json',
+      'HASH.wispr-settings',
+      'HASH.wispr-provider',
+      '1.documents.json',
+      expect.stringMatching(/^1\.documents-[01]\.json$/),
+    ]);
+    const asked = source.requests.length;
+    await site.document(PAGE, NOW);
+    expect(source.requests.length).toBe(asked);
+    await site.refresh(LATER);
+    expect(source.requests.slice(asked).map((path) => path.split('/').at(-1))).toEqual([
+      '2.root.json',
+      'timestamp.json',
+    ]);
+  });
+
+  it('is kept over a new start, and asked for nothing then', async () => {
+    const { publication, store } = await readSite();
+    const { site, source } = readerOf(publication, store);
+    await site.load();
+    expect(await site.document(PAGE, NOW)).toMatchObject({ set: SET });
+    expect(source.requests).toEqual([]);
+  });
+
+  it('is as fresh as the first place that has a fresh timestamp says', async () => {
+    const { publication, site, source } = await readSite();
+    const old = publication.files.get('/.well-known/wispr/timestamp.json');
+    await publication.publishTimestamp(LATER);
+    const newer = publication.files.get('/.well-known/wispr/timestamp.json');
+    source.keyServers.push(
+      () => Promise.reject(new Error('down')),
+      async () => utf8('no JSON'),
+      async () => newer,
+    );
+    publication.files.set('/.well-known/wispr/timestamp.json', old as Uint8Array);
+    await site.refresh(LATER);
+    expect(site.freshness(LATER)).toMatchObject({ confirmed: LATER, stale: false });
+  });
+
+  it('resolves addresses: clean URLs, folders, redirects, what is missing', async () => {
+    const { site } = await readSite(async (publication) => {
+      publication.setSettings({
+        cleanUrls: true,
+        grace: 0,
+        redirects: [{ from: '/old', status: 301, to: '/news/today?x' }],
+      });
+      await publication.addEncrypted('/help/index.html', SET, utf8('help'));
+    });
+    expect(await site.resolve('/news/today?q', NOW)).toMatchObject({ kind: 'document', path: PAGE });
+    expect(await site.resolve('/help/', NOW)).toMatchObject({ kind: 'document', path: '/help/index.html' });
+    expect(await site.resolve('/help?q=1', NOW)).toEqual({ kind: 'redirect', status: 308, location: '/help/?q=1' });
+    expect(await site.resolve('/old', NOW)).toEqual({ kind: 'redirect', status: 301, location: '/news/today?x' });
+    expect(await site.resolve('/none', NOW)).toEqual({ kind: 'missing', path: '/none' });
+  });
+});
+
+describe('a withdrawn publication', () => {
+  it('is refused from the next check on, for good, until there is a newer one', async () => {
+    const { publication, site, store } = await readSite();
+    await publication.publishTimestamp(LATER, { withdrawn: [1] });
+    await site.refresh(LATER);
+    const code = 'publication-withdrawn';
+    await expect(site.document(PAGE, LATER)).rejects.toMatchObject({ code });
+    await publication.publishTimestamp(LATER + HOUR); // that says nothing of it any more
+    await site.refresh(LATER + HOUR);
+    await expect(site.document(PAGE, LATER + HOUR)).rejects.toMatchObject({ code });
+    const restarted = readerOf(publication, store).site;
+    await restarted.load();
+    expect(() => restarted.freshness(LATER + HOUR)).toThrow(expect.objectContaining({ code }));
+    await publishMore(publication, LATER + DAY);
+    await restarted.refresh(LATER + DAY);
+    expect(restarted.freshness(LATER + DAY).version).toBe(2);
+  });
+
+  it('is refused also where the new one does not arrive whole', async () => {
+    const { publication, site, source } = await readSite();
+    await publishMore(publication, LATER);
+    await publication.publishTimestamp(LATER + 1, { withdrawn: [1] });
+    source.instead.set('/.well-known/wispr/2.snapshot.json', () => undefined);
+    await expect(site.refresh(LATER + 1)).rejects.toMatchObject({ code: 'metadata-missing' });
+    await expect(site.document(PAGE, LATER + 1)).rejects.toMatchObject({ code: 'publication-withdrawn' });
   });
 });

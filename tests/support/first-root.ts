@@ -1,15 +1,8 @@
 /** A publication's roots and timestamps, really signed: all that bindings and key servers look at of a publication. */
-import { ed25519KeyPair, randomBytes } from '#primitives';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';
-import {
-  ROLE_VALIDITY,
-  rootIdOf,
-  rootMetadata,
-  signMetadata,
-  timestampMetadata,
-} from '../../core/publication/writer.ts';
+import { ROLE_VALIDITY, rootMetadata, signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 
 export type RoleSigners = Readonly<Record<TopLevelRole, RoleSigner>>;
@@ -22,19 +15,6 @@ export interface FirstRoot {
   readonly signers: RoleSigners;
   /** The seed of the timestamp role, as a key bundle carries it. */
   readonly timestampSeed: Uint8Array;
-}
-
-export async function createFirstRoot(expires?: number): Promise<FirstRoot> {
-  const timestampSeed = randomBytes(32);
-  const fresh = () => roleSigner(ed25519KeyPair(randomBytes(32)));
-  const signers = {
-    root: await fresh(),
-    targets: await fresh(),
-    snapshot: await fresh(),
-    timestamp: await roleSigner(ed25519KeyPair(timestampSeed)),
-  };
-  const bytes = await encodeRoot(signers, 1, [signers.root], expires);
-  return { bytes, id: await rootIdOf(bytes), signers, timestampSeed };
 }
 
 /** A root of one key a role, signed by `by`. */

@@ -16,23 +16,31 @@ export class MemorySource implements SiteSource {
   /** More places that have a timestamp, asked before the content host. */
   readonly keyServers: (() => Promise<Uint8Array | undefined>)[] = [];
 
+  readonly #maxima = new Map<string, number>();
+
   constructor(files: ReadonlyMap<string, Uint8Array>) {
     this.files = files;
   }
 
-  async metadata(file: string, _maximumLength: number): Promise<Uint8Array | undefined> {
-    return this.#get(METADATA_PATH + file);
+  async metadata(file: string, maximumLength: number): Promise<Uint8Array | undefined> {
+    return this.#get(METADATA_PATH + file, maximumLength);
+  }
+
+  /** How much was asked for the last time. */
+  maximum(urlPath: string): number | undefined {
+    return this.#maxima.get(urlPath);
   }
 
   timestamps(maximumLength: number): readonly (() => Promise<Uint8Array | undefined>)[] {
     return [...this.keyServers, () => this.metadata(TIMESTAMP_FILE, maximumLength)];
   }
 
-  async file(urlPath: string, _maximumLength: number): Promise<Uint8Array | undefined> {
-    return this.#get(urlPath);
+  async file(urlPath: string, maximumLength: number): Promise<Uint8Array | undefined> {
+    return this.#get(urlPath, maximumLength);
   }
 
-  #get(urlPath: string): Uint8Array | undefined {
+  #get(urlPath: string, maximumLength: number): Uint8Array | undefined {
+    this.#maxima.set(urlPath, maximumLength);
     this.requests.push(urlPath);
     const instead = this.instead.get(urlPath);
     const bytes = instead ? instead() : this.files.get(urlPath);

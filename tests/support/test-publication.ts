@@ -84,6 +84,8 @@ export class TestPublication {
   /** Of the number of bins; never shrinks by itself. */
   bits = 1;
   readonly #facts = new Map<string, FileFacts>();
+  /** Roles whose last file is good for the next publication, if it would say the same. */
+  readonly #unchanged = new Set<string>();
 
   private constructor(roles: Record<TopLevelRole, RoleKeyRing>) {
     this.roles = roles;
@@ -157,7 +159,12 @@ export class TestPublication {
     this.roles[role] = keys ?? (await keyRing());
     const signers = [...new Set([...before, ...this.roles.root.signers])];
     await this.publishRoot(now, signers);
-    for (const file of this.#facts.keys()) if (role === 'targets' && !this.#isSection(file)) this.#facts.delete(file);
+    if (role === 'targets') this.signAllAnew();
+  }
+
+  /** The next publication signs everything anew, whether it changed or not. */
+  signAllAnew(): void {
+    this.#unchanged.clear();
   }
 
   /** A whole new publication: everything that changed, and the timestamp last. */
@@ -167,7 +174,13 @@ export class TestPublication {
     await this.#publishDocuments(now);
     for (const { name, keys, targets } of this.sections)
       await this.sign(name, keys, binMetadata(this.#about(now), targets));
-    await this.sign('targets', this.roles.targets, await this.#targets(now));
+    await this.sign('targets', this.roles.targets, await this.targets(now));
+    await this.publishSnapshot(now, wish);
+    return this.version;
+  }
+
+  /** Makes the files that stand there, under {@link version}, a publication. */
+  async publishSnapshot(now: number, wish: TimestampWish = {}): Promise<void> {
     const about = { version: this.version, expires: now + ROLE_VALIDITY.snapshot };
     this.#put(
       'snapshot',
@@ -175,7 +188,6 @@ export class TestPublication {
       signMetadata(snapshotMetadata(about, this.#facts), this.roles.snapshot.signers),
     );
     await this.publishTimestamp(now, wish);
-    return this.version;
   }
 
   /** Confirms the last publication. */
@@ -205,10 +217,10 @@ export class TestPublication {
   /** Signs a role anew if what it says, its time aside, or its keys changed. */
   async sign(role: string, keys: RoleKeyRing, signed: TufObject): Promise<void> {
     const before = this.#facts.get(role);
-    if (before && sameButTime(this.metadata(role, before.version), signed)) return;
+    if (before && this.#unchanged.has(role) && sameButTime(this.metadata(role, before.version), signed)) return;
     const bytes = signMetadata(signed, keys.signers);
-    this.#put(role, this.version, bytes);
-    this.#facts.set(role, await factsOf(this.version, bytes));
+    await this.force(role, this.version, bytes);
+    this.#unchanged.add(role);
   }
 
   /** Puts bytes in the place of a role's metadata and names them in the next snapshot. */
@@ -239,7 +251,8 @@ export class TestPublication {
     await this.sign(DOCUMENTS_ROLE, this.roles.targets, await documentsMetadata(this.#about(now), this.bits, keys));
   }
 
-  async #targets(now: number): Promise<TufObject> {
+  /** The `signed` part of the role `targets` as it has to be now. */
+  async targets(now: number): Promise<TufObject> {
     const whole: [string, TufObject][] = [];
     for (const [path, bytes] of this.wholeFiles) {
       whole.push([path, await fileTarget(bytes)]);
@@ -261,10 +274,6 @@ export class TestPublication {
 
   #put(role: string, version: number, bytes: Uint8Array): void {
     this.files.set(METADATA_PATH + metadataFile(role, version), bytes);
-  }
-
-  #isSection(role: string): boolean {
-    return this.sections.some(({ name }) => name === role);
   }
 }
 

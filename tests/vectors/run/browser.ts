@@ -2,6 +2,7 @@
 import type { CanonicalJsonVectorFile, KeyVectorFile, ObjectVectorFile, PathVectorFile } from '../format.ts';
 import { type KeyOutcome, runKeyVector } from './keys.ts';
 import { type ObjectOutcome, runObjectVector } from './objects.ts';
+import { type PublicationOutcome, runPublication } from './publication.ts';
 import { runCanonicalJsonVectors, runPathVectors } from './texts.ts';
 
 /** What the page reports. An error that is no refusal becomes an outcome of its own, so that it is seen by its vector. */
@@ -11,6 +12,7 @@ export interface Report {
   readonly keys: readonly ({ name: string } & KeyOutcome)[];
   readonly paths: PathVectorFile;
   readonly canonicalJson: CanonicalJsonVectorFile;
+  readonly publication: PublicationOutcome;
   readonly secureContext: boolean;
   readonly node: boolean;
 }
@@ -26,6 +28,7 @@ async function runVectors(): Promise<Report> {
     keys: await each(keys.vectors, runKeyVector),
     paths: runPathVectors(await load('paths.json')),
     canonicalJson: runCanonicalJsonVectors(await load('canonical-json.json')),
+    publication: await runPublication(),
     secureContext: globalThis.isSecureContext,
     node: 'process' in globalThis,
   };

@@ -1,0 +1,113 @@
+/** Attacks by the numbers of docs/attacks.md, on core/publication alone: metadata whose signatures are wrong. */
+import { describe, expect, it } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { binMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
+import { readerOf } from '../support/publication-source.ts';
+import { keyRing, TestPublication } from '../support/test-publication.ts';
+import { expectRefused, fileOf, LATER, NOW, PAGE, publishMore, readSite, SET, tamper } from './reading.ts';
+
+describe('metadata that nobody or somebody else has signed', () => {
+  it.each(['timestamp', 'snapshot', 'targets'])('attack 27: %s without, or with a wrong signature', async (role) => {
+    const site = await readSite();
+    site.publication.wholeFiles.set('.well-known/other', utf8('so that targets change'));
+    await publishMore(site.publication, LATER);
+    const stranger = await keyRing();
+    const { signed } = JSON.parse(
+      new TextDecoder().decode(site.publication.files.get(METADATA_PATH + fileOf(role, 2))),
+    ) as {
+      signed: never;
+    };
+    const code = role === 'timestamp' ? 'metadata-signature' : 'metadata-mismatch';
+    for (const signers of [[], stranger.signers]) {
+      tamper(site.publication, fileOf(role, 2), () => signMetadata(signed, signers));
+      await expectRefused(site, code, LATER);
+    }
+  });
+
+  it.each(['snapshot', 'targets'] as const)(
+    'attack 27: %s signed by a stranger, and named by those above',
+    async (role) => {
+      const site = await readSite();
+      site.publication.roles[role] = await keyRing(); // of which no root says anything
+      site.publication.wholeFiles.set('.well-known/other', utf8('so that targets change'));
+      await publishMore(site.publication, LATER);
+      await expectRefused(site, 'metadata-signature', LATER);
+    },
+  );
+
+  it.each(['documents', 'documents-0', 'documents-1'])('attack 27: %s signed by a stranger', async (role) => {
+    const site = await readSite();
+    const { targets } = site.publication.roles;
+    site.publication.version++;
+    const about = { version: site.publication.version, expires: NOW + ROLE_VALIDITY.targets };
+    const bytes = signMetadata(binMetadata(about, []), (await keyRing()).signers);
+    site.publication.version--;
+    await publishWith(site.publication, role, bytes);
+    expect(targets.signers).toHaveLength(1);
+    await site.site.refresh(LATER);
+    // What is asked for by name is refused; documents elsewhere are found as ever.
+    const answers = await Promise.allSettled([1, 2, 3, 4, 5, 6].map((n) => site.site.document(`/${n}`, LATER)));
+    const refused = answers.filter((answer) => answer.status === 'rejected');
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'metadata-signature' });
+  });
+
+  /** A snapshot and a timestamp over a file that was put in a role's place. */
+  async function publishWith(publication: TestPublication, role: string, bytes: Uint8Array): Promise<void> {
+    await publication.force(role, publication.version + 1, bytes);
+    await publication.publishSnapshot(LATER);
+  }
+
+  it('attack 34: one signature counts once, however often it is there and under however many ids', async () => {
+    const roles = { timestamp: await keyRing(2, 2) };
+    const publication = await TestPublication.create(NOW, roles);
+    await publication.addEncrypted(PAGE, SET, utf8('head'));
+    await publication.publish(NOW);
+    const { site } = readerOf(publication);
+    await site.refresh(NOW);
+    const [first] = roles.timestamp.signers;
+    if (first === undefined) throw new Error('no signer');
+    await publication.publishTimestamp(LATER, { signers: [first] });
+    await expect(site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-signature' });
+    await publication.publishTimestamp(LATER, { signers: [first, first] });
+    await expect(site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-malformed' });
+    await publication.publishTimestamp(LATER, { signers: [first, { ...first, keyid: 'ab'.repeat(32) }] });
+    await expect(site.refresh(LATER)).rejects.toMatchObject({ code: 'metadata-signature' });
+    expect(site.freshness(LATER).confirmed).toBe(NOW);
+    await publication.publishTimestamp(LATER);
+    await site.refresh(LATER);
+    expect(site.freshness(LATER).confirmed).toBe(publication.timestampVersion);
+  });
+
+  it('attack 35: a bad signature beside enough good ones', async () => {
+    const { publication, site } = await readSite();
+    const [good] = publication.roles.timestamp.signers;
+    const [stranger] = (await keyRing()).signers;
+    if (!good || !stranger) throw new Error('no signers');
+    const [other] = (await keyRing()).signers;
+    await publication.publishTimestamp(LATER, {
+      signers: [{ ...stranger, keyid: 'cd'.repeat(32) }, good, other ?? good],
+    });
+    await site.refresh(LATER);
+    expect(site.freshness(LATER).confirmed).toBe(LATER);
+  });
+
+  it('attack 36: a root that only its own new keys, or only the old ones, have signed', async () => {
+    for (const which of ['new', 'old'] as const) {
+      const site = await readSite();
+      const { publication } = site;
+      const before = publication.roles.root.signers;
+      publication.roles.root = await keyRing();
+      await publication.publishRoot(LATER, which === 'new' ? publication.roles.root.signers : before);
+      await expectRefused(site, 'metadata-signature', LATER);
+    }
+    const { publication, site } = await readSite();
+    await publication.rotate('root', LATER);
+    await publication.rotate('timestamp', LATER);
+    await publication.publish(LATER);
+    await site.refresh(LATER);
+    expect(site.state?.root.version).toBe(3);
+    expect(await site.document(PAGE, LATER)).toMatchObject({ set: SET });
+  });
+});
