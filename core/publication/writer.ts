@@ -9,7 +9,7 @@ import { encodeTufKey, type RoleSigner, type TufSignature, tufKeyId } from './ke
 import { formatExpiry, type RoleMetadata, type TopLevelRole } from './metadata.ts';
 
 /** The version of TUF that is followed. */
-export const SPEC_VERSION = '1.0.31';
+const SPEC_VERSION = '1.0.31';
 
 /** Seconds for which each role is signed, where nothing else is configured: docs/spec/publication.md, "Roles". */
 export const ROLE_VALIDITY = {

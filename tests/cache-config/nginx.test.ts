@@ -33,6 +33,7 @@ describe('nginx as content host', () => {
     ['/index.html', 'text/html'],
     ['/style.css', 'text/css'],
     ['/.well-known/wispr-site', 'text/plain'],
+    ['/.well-known/wispr/timestamp.json', 'application/json'],
     ['/NOTES', 'application/octet-stream'],
   ])('says that %s is %s', async (path, type) => {
     expect((await get(nginx.url, path)).headers['content-type']).toBe(type);
@@ -43,6 +44,9 @@ describe('nginx as content host', () => {
     ['/index.html', 'public, no-transform, max-age=300'],
     ['/.well-known/wispr-site', 'public, no-transform, max-age=300'],
     [`/${IMMUTABLE}`, 'public, no-transform, max-age=31536000, immutable'],
+    ['/.well-known/wispr/7.snapshot.json', 'public, no-transform, max-age=31536000, immutable'],
+    ['/.well-known/wispr/12.documents-a4.json', 'public, no-transform, max-age=31536000, immutable'],
+    ['/.well-known/wispr/timestamp.json', 'public, no-transform, max-age=60'],
   ])('lets caches keep %s as long as "%s"', async (path, cacheControl) => {
     expect((await get(nginx.url, path)).headers['cache-control']).toBe(cacheControl);
   });
@@ -81,6 +85,8 @@ describe('nginx as content host', () => {
     '/day/Gr%C3%BC%C3%9Fe%20aus%20K%C3%B6ln.png?x=%C3%A4',
     '/day/100%25.html',
     '/day/%70hoto.jpg',
+    '/day/absent.jpg?x=.protected',
+    '/absent/',
   ])('attack 24: leads %s to the reading site, path and query as they were', async (path) => {
     const answer = await get(nginx.url, path);
     expect(answer.status).toBe(302);
@@ -88,11 +94,11 @@ describe('nginx as content host', () => {
   });
 
   test.each([
-    '/absent.html',
-    '/absent/',
     '/.well-known/',
+    '/.well-known/wispr/8.snapshot.json',
     '/index.html.protected.protected',
-    '/day/absent.jpg?x=.protected',
+    `/${'0'.repeat(64)}.day.html.protected`,
+    `/day/${'0'.repeat(64)}.style.css?x=1`,
   ])('answers 404 to %s', async (path) => {
     const answer = await get(nginx.url, path);
     expect(answer.status).toBe(404);

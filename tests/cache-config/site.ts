@@ -26,6 +26,9 @@ export const FILES: Record<string, Buffer> = {
   'style.css': Buffer.from('body { margin: 0 } /* long enough to be worth compressing */'.repeat(100)),
   'style.css.protected': randomBytes(300),
   [IMMUTABLE]: randomBytes(10),
+  '.well-known/wispr/timestamp.json': Buffer.from('{"signatures":[],"signed":{}}'),
+  '.well-known/wispr/7.snapshot.json': Buffer.from('{"signatures":[],"signed":{}}'),
+  '.well-known/wispr/12.documents-a4.json': Buffer.from('{"signatures":[],"signed":{}}'),
   NOTES: Buffer.from('no suffix'),
 };
 

@@ -6,6 +6,7 @@ const ORDER = [
   'init',
   'check',
   'protect',
+  'publish',
   'verify',
   'inspect',
   'keys',

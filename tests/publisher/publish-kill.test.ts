@@ -156,7 +156,7 @@ describe('rsync', () => {
     const place = join(directory, 'rsynced');
     await mkdir(place);
     const passes = [
-      ['--exclude=/.well-known/wispr/', '--include=*/', '--include=/**/[0-9a-f]*.*', '--exclude=*'],
+      ['--include=*/', '--include=*.protected', '--exclude=*'],
       ['--exclude=/.well-known/wispr/timestamp.json'],
       ['--delete-after'],
     ];
