@@ -1,19 +1,14 @@
-import { dirname, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import type { Target } from '../../node-support/storage/target.ts';
-import { readConfiguration } from '../../publisher/configuration/read.ts';
-import type { Configuration } from '../../publisher/configuration/schema.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
-import { readToken } from '../../publisher/publish/key-server.ts';
+import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
-import { resolveTarget, tokenFileOf } from '../../publisher/publish/resolve-target.ts';
-import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
-import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { showProgress } from '../progress.ts';
 import { describeProtection, describeRekey, hintsAfterProtection } from '../protection-summary.ts';
+import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describePublishing, hintsAfterPublishing } from '../publish-summary.ts';
 import { untilSignal } from '../signals.ts';
 import { print, say, UsageError } from '../voice.ts';
@@ -50,20 +45,10 @@ export function addPublishCommand(program: Command): void {
     .action(publish);
 }
 
-/** What is known before anybody types a passphrase. */
-interface Prepared {
-  readonly configurationFile: string;
-  readonly configuration: Configuration;
-  readonly workspace: Workspace;
-  readonly out: string;
-  readonly target: Target | undefined;
-  readonly token: string | undefined;
-}
-
 async function publish(named: string | undefined, options: Options): Promise<void> {
   if (!options.protect && options.passphraseFile !== undefined)
     throw new UsageError('--no-protect needs no passphrase: leave --passphrase-file out');
-  const prepared = await prepare(named, options);
+  const prepared = await locatePlaces(named, options);
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
   try {
     const summary = await untilSignal(async (signal) => {
@@ -76,22 +61,8 @@ async function publish(named: string | undefined, options: Options): Promise<voi
   }
 }
 
-async function prepare(named: string | undefined, { config, tokenFile }: Options): Promise<Prepared> {
-  const configurationFile = locateConfiguration(undefined, config);
-  const configuration = await readConfiguration(configurationFile);
-  const workspace = workspaceOf(configurationFile);
-  const out = resolve(workspace.directory, configuration.out);
-  const file = tokenFileOf(tokenFile, configuration.keyServerTokenFile, workspace);
-  const token = file === undefined ? undefined : await readToken(file);
-  const base = named === undefined ? dirname(workspace.configuration) : '.';
-  const text = named ?? configuration.publish;
-  const source = resolve(workspace.directory, configuration.source);
-  const target = text === undefined ? undefined : await resolveTarget(text, { workspace, source, out, base });
-  return { configurationFile, configuration, workspace, out, target, token };
-}
-
 async function protect(
-  { configurationFile }: Prepared,
+  { configuration, configurationFile, target, token }: PublicationPlaces,
   passphrase: string,
   signal: AbortSignal,
   { quiet, json }: Options,
@@ -99,6 +70,12 @@ async function protect(
   const progress = quiet ? undefined : showProgress('protecting', 'documents');
   const summary = await protectSite({
     ...{ configurationFile, passphrase, signal },
+    // Where the output itself is served, protecting it shows it: its keys have to be there before.
+    ...(target === undefined &&
+      token !== undefined && {
+        handOverKeys: async (bundle) =>
+          handOverKeys({ origin: configuration.keyServer, token }, await readFile(bundle)),
+      }),
     ...(progress && {
       onProgress: ({ stage, done, total }) =>
         progress.update({ done, total, doing: stage === 'looking' ? 'looking' : 'protecting' }),
@@ -110,7 +87,7 @@ async function protect(
 }
 
 async function bring(
-  { configuration, workspace, out, target, token }: Prepared,
+  { configuration, workspace, out, target, token }: PublicationPlaces,
   passphrase: string | undefined,
   signal: AbortSignal,
   { quiet, keysHandedOver = false }: Options,

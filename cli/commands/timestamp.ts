@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
+import { type Confirmed, confirmFromWorkspace } from '../confirm-publication.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { print, say, UsageError } from '../voice.ts';
@@ -10,6 +11,7 @@ export interface TimestampFlags {
   readonly config?: string;
   readonly key?: string;
   readonly metadata?: string;
+  readonly tokenFile?: string;
   readonly passphraseFile?: string;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -21,7 +23,9 @@ export function addTimestampCommand(program: Command): void {
     program
       .command('timestamp')
       .summary('confirm the publication for another 48 hours, by cron')
-      .description('sign a new timestamp for the publication in the output; everything else stays as it is'),
+      .description(
+        'sign a new timestamp for the publication in the output, and take it to the target and the key server of wispr.json; everything else stays as it is',
+      ),
   ).action(timestamp);
 }
 
@@ -31,22 +35,39 @@ export function addTimestampFlags(command: Command): Command {
     .option('-c, --config <file>', 'wispr.json, or its directory (default: this directory)')
     .option('--key <file>', 'the timestamp key alone, from "wispr keys export timestamp FILE"; needs --metadata')
     .option('--metadata <dir>', 'the directory with timestamp.json, if not in the output')
+    .option('--token-file <file>', 'the file with the publishing token of the key server')
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
     .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object');
 }
 
 async function timestamp(flags: TimestampFlags): Promise<void> {
-  const from = keySource(flags);
-  const passphrase = await readPassphrase(flags.passphraseFile);
-  const signed = await runTimestamp({ from, passphrase, directory: flags.metadata });
+  const { signed } = await signTimestamp(flags);
   if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
   else if (!flags.quiet) print(`Publication ${signed.publication} is confirmed until ${utcMinute(signed.expires)}.`);
   warnAboutExpiry(signed);
 }
 
+/**
+ * Signs with the keys of the workspace, and takes the timestamp to its target and key server; or signs with a key file, in one directory.
+ *
+ * @param prepare - what has to be settled before a passphrase is asked for
+ */
+export async function signTimestamp(
+  flags: TimestampFlags,
+  withdraw?: number,
+  prepare: () => Promise<void> = async () => undefined,
+): Promise<Confirmed> {
+  const from = keySource(flags);
+  await prepare();
+  const passphrase = await readPassphrase(flags.passphraseFile);
+  const run = { passphrase, directory: flags.metadata, withdraw };
+  if ('configurationFile' in from && flags.metadata === undefined) return confirmFromWorkspace(run, flags);
+  return { signed: await runTimestamp({ ...run, from }), target: undefined, keyServerTold: false };
+}
+
 /** Where the timestamp key is. */
-export function keySource({ key, metadata, config }: TimestampFlags): TimestampRun['from'] {
+function keySource({ key, metadata, config }: TimestampFlags): TimestampRun['from'] {
   if (key === undefined) return { configurationFile: locateConfiguration(undefined, config) };
   if (metadata !== undefined) return { keyFile: key, directory: metadata };
   throw new UsageError('a key file alone does not say where the publication is', {

@@ -1,10 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { runTimestamp } from '../../publisher/timestamp/run.ts';
-import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
-import { readPassphrase } from '../passphrase.ts';
+import type { Confirmed } from '../confirm-publication.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
-import { addTimestampFlags, keySource, type TimestampFlags, timestampAsJson } from './timestamp.ts';
+import { addTimestampFlags, signTimestamp, type TimestampFlags, timestampAsJson } from './timestamp.ts';
 
 interface Flags extends TimestampFlags {
   readonly yes?: boolean;
@@ -29,12 +27,11 @@ function parseVersion(text: string): number {
 }
 
 async function withdraw(version: number, flags: Flags): Promise<void> {
-  const from = keySource(flags);
-  if (!flags.yes) await confirm(version);
-  const passphrase = await readPassphrase(flags.passphraseFile);
-  const signed = await runTimestamp({ from, passphrase, directory: flags.metadata, withdraw: version });
-  if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
-  else if (!flags.quiet) tell(version, signed);
+  const confirmed = await signTimestamp(flags, version, async () => {
+    if (!flags.yes) await confirm(version);
+  });
+  if (flags.json) print(JSON.stringify(timestampAsJson(confirmed.signed)));
+  else if (!flags.quiet) tell(version, confirmed);
 }
 
 async function confirm(version: number): Promise<void> {
@@ -47,7 +44,7 @@ async function confirm(version: number): Promise<void> {
   throw new UsageError('not withdrawn, and nothing was changed');
 }
 
-function tell(version: number, { publication }: SignedTimestamp): void {
+function tell(version: number, { signed: { publication }, target, keyServerTold }: Confirmed): void {
   print(`Publication ${version} is withdrawn.`);
   if (version < publication) {
     say(`readers that still have it refuse it from their next check on; publication ${publication} is not touched`);
@@ -55,7 +52,10 @@ function tell(version: number, { publication }: SignedTimestamp): void {
     say('from their next check on, readers are shown nothing of this site but a page that says that it was withdrawn');
     say(`hint: put right what was wrong, then "wispr protect": publication ${publication + 1} ends this`);
   }
-  say(
-    'hint: it counts once readers can fetch it: put timestamp.json on your web host now, and let your key server have it',
-  );
+  if (target !== undefined) say(`it is at ${target} now`);
+  if (keyServerTold) say('the key server has it, and confirms that publication no more');
+  else
+    say(
+      'hint: it counts once readers can fetch it: see that your web host has this timestamp.json, and your key server',
+    );
 }

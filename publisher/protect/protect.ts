@@ -46,6 +46,8 @@ export interface DryRunOptions {
 
 export interface ProtectOptions extends DryRunOptions {
   readonly passphrase: string;
+  /** Called with the path of a new key bundle once it is on the disk, and before anything that needs its keys can be seen. */
+  readonly handOverKeys?: (bundle: string) => Promise<void>;
 }
 
 export interface Progress {
@@ -179,6 +181,7 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   const { index, keys, out, plan, roles, now, output, settings } = run;
   await begin(run);
   const secured = await secureKeys({ ...run, sets: plan.sets.keys() });
+  if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
   const tasks = await writeAndPlace(run, options);
   await putPlainFiles(run, secured.descriptor);
   const { freshness } = run.configuration;

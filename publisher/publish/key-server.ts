@@ -2,6 +2,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { request } from 'undici';
 import { BUNDLE_PATH, encodeHandOver, type HandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { printable } from '../text.ts';
@@ -12,7 +14,8 @@ export interface KeyServerAccess {
   readonly token: string;
 }
 
-const TIMEOUT = 60_000;
+/** Milliseconds. */
+const TIMEOUTS = { headersTimeout: 60_000, bodyTimeout: 60_000 } as const;
 const MAXIMUM_TOKEN = 1024;
 const MAXIMUM_ANSWER = 65_536;
 /** What may stand behind `Bearer`. */
@@ -52,6 +55,21 @@ export async function tellOfPublication(access: KeyServerAccess, news: HandOver)
   await put(access, PUBLICATION_PATH, encodeHandOver(news));
 }
 
+/**
+ * The timestamp that the key server has for readers; `undefined` if it has none.
+ *
+ * @throws PublishError `key-server-refused` where it does not answer
+ */
+export async function fetchTimestamp({ origin }: KeyServerAccess): Promise<Uint8Array | undefined> {
+  try {
+    const { statusCode, body } = await request(origin + METADATA_PATH + TIMESTAMP_FILE, TIMEOUTS);
+    const bytes = await startOf(body);
+    return statusCode === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength ? bytes : undefined;
+  } catch (error) {
+    throw noAnswer(origin, error);
+  }
+}
+
 async function put({ origin, token }: KeyServerAccess, path: string, body: Uint8Array): Promise<void> {
   const { status, code } = await answerOf(origin, path, token, body);
   if (status >= 200 && status < 300) return;
@@ -73,21 +91,20 @@ async function answerOf(
       method: 'PUT',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
       body,
-      headersTimeout: TIMEOUT,
-      bodyTimeout: TIMEOUT,
+      ...TIMEOUTS,
     });
-    const text = await startOf(answer.body);
-    return { status: answer.statusCode, code: codeIn(text) };
+    return { status: answer.statusCode, code: codeIn((await startOf(answer.body)).toString('utf8')) };
   } catch (error) {
-    const message = `the key server ${origin} does not answer: ${printable(systemReason(error))}`;
-    throw new PublishError('key-server-refused', message, {
-      cause: error,
-      hint: 'is "keyServer" in wispr.json right?',
-    });
+    throw noAnswer(origin, error);
   }
 }
 
-async function startOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+function noAnswer(origin: string, cause: unknown): PublishError {
+  const message = `the key server ${origin} does not answer: ${printable(systemReason(cause))}`;
+  return new PublishError('key-server-refused', message, { cause, hint: 'is "keyServer" in wispr.json right?' });
+}
+
+async function startOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const part of body) {
@@ -95,7 +112,7 @@ async function startOf(body: AsyncIterable<Uint8Array>): Promise<string> {
     length += part.length;
     if (length > MAXIMUM_ANSWER) break;
   }
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(parts);
 }
 
 /** The code in `{"error":"code"}`. */

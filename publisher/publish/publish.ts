@@ -8,8 +8,8 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../protect/replace-file.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
-import { fileOfRole } from '../publication/roles.ts';
 import { type Workspace, withLock } from '../workspace.ts';
+import { laterRoots } from './bring-timestamp.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
 import { handOverKeys, type KeyServerAccess, tellOfPublication } from './key-server.ts';
@@ -169,12 +169,10 @@ async function readCurrent(
 
 async function newsOf(
   { out, target }: PublishOptions,
-  { state }: OpenedPublication,
+  publication: OpenedPublication,
   expiries: readonly RoleExpiry[],
 ): Promise<HandOver> {
-  const roots: Uint8Array[] = [];
-  for (let version = 2; version <= state.root.version; version++)
-    roots.push(await readFile(join(out, fileOfRole('root', version))));
+  const roots = await laterRoots(out, publication);
   const there = await (target && placeAtTarget(target))?.read(TIMESTAMP_PATH, 16_384);
   return { timestamp: there ?? (await readFile(join(out, TIMESTAMP_PATH))), roots, expiries };
 }

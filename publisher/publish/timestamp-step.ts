@@ -51,7 +51,7 @@ export async function checkNotNewer({
       },
     );
   const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
-  const there = bytes && ifGood(bytes, publication);
+  const there = bytes && timestampIfGood(bytes, publication);
   if (there) checkSnapshot(there, publication, target);
   return there;
 }
@@ -78,14 +78,14 @@ async function tryToPut(options: TimestampOptions): Promise<boolean> {
   const there = await checkNotNewer(options);
   const local = join(out, TIMESTAMP_PATH);
   let bytes = await readFile(local);
-  let own = ifGood(bytes, publication);
+  let own = timestampIfGood(bytes, publication);
   if (there && own && there.version >= own.version) {
     if (there.snapshot.version === own.snapshot.version) return false; // the key server has confirmed it meanwhile
     // The key server has confirmed the publication before; readers who saw that take nothing older.
     if (!renewTimestamp) throw outrun(target);
     await renewTimestamp(there);
     bytes = await readFile(local);
-    own = ifGood(bytes, publication);
+    own = timestampIfGood(bytes, publication);
   }
   if (own === undefined || own.snapshot.sha256 !== publication.state.timestamp.snapshot.sha256)
     throw new PublishError('output-incomplete', `${local} was changed while it was being published`);
@@ -94,8 +94,8 @@ async function tryToPut(options: TimestampOptions): Promise<boolean> {
   return true;
 }
 
-/** What our own root's keys have signed; anything else is as if it were not there. */
-function ifGood(bytes: Uint8Array, { state }: OpenedPublication): TimestampMetadata | undefined {
+/** A timestamp that our own root's keys have signed; anything else is as if it were not there. */
+export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication): TimestampMetadata | undefined {
   try {
     return verifyTimestamp(bytes, state.root, undefined, { verify: verifyEd25519, strict: true });
   } catch (error) {

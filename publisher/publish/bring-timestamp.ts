@@ -1,0 +1,83 @@
+/**
+ * Takes a timestamp that was signed apart from a publication (`wispr timestamp`, `wispr withdraw`) to where readers find it. Somebody else may
+ * have confirmed the publication in the meantime, so the newest one is fetched first, and what is signed then is newer than that.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { replaceFile } from '../protect/replace-file.ts';
+import { headersOf } from '../publication/files.ts';
+import type { OpenedPublication } from '../publication/open.ts';
+import { openPublication } from '../publication/open.ts';
+import { fileOfRole } from '../publication/roles.ts';
+import { expiriesOf } from './expiries.ts';
+import { fetchTimestamp, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import { placeInDirectory } from './places.ts';
+import { checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './timestamp-step.ts';
+
+export interface TimestampPlaces {
+  /** The protected site. */
+  readonly out: string;
+  /** Left out where `out` itself is what is served. */
+  readonly target?: Target | undefined;
+  /** Left out where the key server is told by hand. */
+  readonly keyServer?: KeyServerAccess | undefined;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Takes over the newest timestamp that was signed for the publication in `out`, so that the next one is newer, and keeps what was withdrawn.
+ *
+ * @throws PublishError `target-newer`, `target-foreign`, `key-server-refused`; PublicationError
+ */
+export async function adoptTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
+  const publication = await openPublication(placeInDirectory(out), { now });
+  if (target) await checkNotNewer({ out, target, publication });
+  const elsewhere = [
+    await target?.get(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength),
+    keyServer && (await fetchTimestamp(keyServer)),
+  ];
+  let newest = publication.state.timestamp.version;
+  for (const bytes of elsewhere) {
+    const timestamp = bytes && ofSamePublication(bytes, publication);
+    if (!bytes || !timestamp || timestamp.version <= newest) continue;
+    newest = timestamp.version;
+    await replaceFile(join(out, TIMESTAMP_PATH), bytes);
+  }
+}
+
+/**
+ * Puts the timestamp in `out` where readers find it: at the target, and at the key server, which pushes it on.
+ *
+ * @throws PublishError `key-server-refused`; StorageError; PublicationError
+ */
+export async function bringTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
+  const timestamp = await readFile(join(out, TIMESTAMP_PATH));
+  const publication = await openPublication(placeInDirectory(out), { now });
+  if (target) {
+    await checkNotNewer({ out, target, publication });
+    await target.put(
+      TIMESTAMP_PATH,
+      timestamp,
+      headersOf({ path: TIMESTAMP_PATH, kind: 'timestamp', immutable: false, optional: false }),
+    );
+  }
+  if (!keyServer) return;
+  const expiries = await expiriesOf(publication);
+  await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });
+}
+
+/** All roots but the first. */
+export async function laterRoots(out: string, { state }: OpenedPublication): Promise<Uint8Array[]> {
+  const roots: Uint8Array[] = [];
+  for (let version = 2; version <= state.root.version; version++)
+    roots.push(await readFile(join(out, fileOfRole('root', version))));
+  return roots;
+}
+
+function ofSamePublication(bytes: Uint8Array, publication: OpenedPublication) {
+  const timestamp = timestampIfGood(bytes, publication);
+  return timestamp?.snapshot.sha256 === publication.state.timestamp.snapshot.sha256 ? timestamp : undefined;
+}
