@@ -42,7 +42,7 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
   const dishonest = tamper ? await world.startDishonestCache(reverse) : undefined;
   const content = dishonest?.url ?? reverse;
 
-  const { made, protection, handedOver } = await world.publish(server, content);
+  const { made, protection } = await world.publish(server, content);
   say('made keys', `publisher ${made.publisher.slice(0, 12)}…; they would stay offline`);
   say('protected the site', describeProtection(protection));
   say('started a web host', `${host.name} on ${host.url}`);
@@ -50,7 +50,10 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     'started a shared cache',
     cache ? `${cache.name} on ${cache.url}` : 'none: neither Varnish nor Squid is installed',
   );
-  say('started the key server', `${count(handedOver.sets, 'set key')} imported; reading site on ${server.readingUrl}`);
+  say(
+    'started the key server',
+    `${count(protection.sets.length, 'set key')} handed over; reading site on ${server.readingUrl}`,
+  );
 
   const ada = await world.addReader('ada', server, cache);
   const ben = await world.addReader('ben', server, cache);

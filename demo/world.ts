@@ -11,12 +11,14 @@ import { bindSite, ReaderError, type RunningProxy, startProxy } from '../client-
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
 import { joinWithCode } from '../keyserver/accounts.ts';
-import { type ImportResult, importBundle } from '../keyserver/import-bundle.ts';
 import { invitationLinks, inviteSubscriber } from '../keyserver/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../keyserver/server.ts';
+import { createToken } from '../keyserver/tokens.ts';
 import { type InitResult, initWorkspace } from '../publisher/init.ts';
 import { protectSite } from '../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import { handOverKeys, type KeyServerAccess } from '../publisher/publish/key-server.ts';
+import { publishSite } from '../publisher/publish/publish.ts';
 import { type DishonestCache, startDishonestCache } from './dishonest-cache.ts';
 import { type ContentHost, type SharedCache, startContentHost, startSharedCache } from './hosts.ts';
 import type { SiteSettings } from './site.ts';
@@ -31,12 +33,20 @@ export interface Person {
   readonly password: string;
 }
 
+/** What publishing again needs. */
+interface Publisher {
+  readonly made: InitResult;
+  readonly passphrase: string;
+  readonly keyServer: KeyServerAccess;
+}
+
 export class World {
   readonly #directory: string;
   readonly #settings: SiteSettings;
   /** What to end, newest last. */
   readonly #endings: (() => Promise<void>)[] = [];
   #closed = false;
+  #publisher: Publisher | undefined;
 
   private constructor(directory: string, settings: SiteSettings) {
     this.#directory = directory;
@@ -90,18 +100,29 @@ export class World {
     return this.#ending(cache, () => cache.stop());
   }
 
-  /** Makes the publisher's keys, protects the site, and hands the keys to the key server. */
-  async publish(
-    server: RunningKeyServer,
-    content: string,
-  ): Promise<{ made: InitResult; protection: ProtectSummary; handedOver: ImportResult }> {
+  /** Makes the publisher's keys, and publishes for the first time. */
+  async publish(server: RunningKeyServer, content: string): Promise<{ made: InitResult; protection: ProtectSummary }> {
     const passphrase = toBase64url(randomBytes(16));
     const settings = { ...this.#settings, out: this.out, content, keyServer: server.url, reading: server.readingUrl };
     const url = `http://${this.site}`;
     const made = await initWorkspace({ directory: this.#directory, url, passphrase, settings });
-    const protection = await protectSite({ configurationFile: made.workspace.configuration, passphrase });
-    const handedOver = await importBundle(server.state, await readFile(made.workspace.bundle), server.origins);
-    return { made, protection, handedOver };
+    const { token } = createToken(server.state, 'publisher', 1);
+    this.#publisher = { made, passphrase, keyServer: { origin: server.url, token } };
+    return { made, protection: await this.publishAgain() };
+  }
+
+  /** What `wispr publish` does where the output itself is served: whatever changed in the site, readers find it at their next look. */
+  async publishAgain(): Promise<ProtectSummary> {
+    if (this.#publisher === undefined) throw new Error('the site was not published yet');
+    const { made, passphrase, keyServer } = this.#publisher;
+    const { workspace } = made;
+    const protection = await protectSite({
+      configurationFile: workspace.configuration,
+      passphrase,
+      handOverKeys: async (bundle) => handOverKeys(keyServer, await readFile(bundle)),
+    });
+    await publishSite({ workspace, out: this.out, keyServer });
+    return protection;
   }
 
   /** Invites somebody, starts a Reader for them and connects it; also gives them a password for the reading site. */

@@ -31,7 +31,7 @@ export interface RouterOptions {
 /** A request with what is known about it so far, for the page if it is refused. */
 interface Call extends RefusedRequest {
   address?: string;
-  readingUrl?: string;
+  readingUrl?: () => string;
   confirmed?: string;
 }
 
@@ -115,7 +115,7 @@ export class Router {
     if (description === undefined)
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
     call.address = `${bound.site}${target.split('?', 1)[0]}`; // by whichever door: the address that the reader knows
-    call.readingUrl = readingUrlOf(description.reading, target);
+    call.readingUrl = () => readingUrlOf(description.reading, target);
     const { request, response } = call;
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
@@ -127,7 +127,7 @@ export class Router {
     if (documentPathOf(target) === undefined)
       throw new ReadingError('path-refused', 'the address has a spelling that no document has');
     const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
-    call.readingUrl = readingUrlOf(current.description.reading, target);
+    call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
     const { upstream, now } = this.#options;
     await serveSite(upstream, { ...current, freshness, door, target, now, request, response });

@@ -14,7 +14,7 @@ export interface RefusedRequest {
   /** What was asked for, as the reader knows it: host and path. */
   readonly address?: string | undefined;
   /** The signed reading site, for documents of a connected site. */
-  readonly readingUrl?: string | undefined;
+  readonly readingUrl?: (() => string) | undefined;
   /** When its publication was last confirmed, for the header field. */
   readonly confirmed?: string | undefined;
 }
@@ -29,7 +29,7 @@ export function refuse(
     response.destroy();
     return known;
   }
-  const { status, page } = refusalPage(known, address, readingUrl);
+  const { status, page } = refusalPage(known, address, readingUrl?.());
   const html = renderPage(page);
   response.writeHead(status, {
     ...PAGE_HEADERS,

@@ -51,7 +51,7 @@ export async function openAt(
 }
 
 /** The URL path of the file that begins with a document's head. */
-export function objectUrl(path: string, { head, inPage }: DocumentEntry): string {
+function objectUrl(path: string, { head, inPage }: DocumentEntry): string {
   return inPage ? urlPathOf(path) : targetUrlPath(headTargetOf(path), head);
 }
 

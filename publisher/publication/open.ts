@@ -1,9 +1,12 @@
 /** Opens a publication wherever it lies, as a reader does who begins anew, and says what is wrong with its freshness instead of giving up. */
 import { PublicationClient, type TrustedState } from '../../core/publication/client.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError, type PublicationErrorCode } from '../../core/publication/errors.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { parseTimestamp } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { isoTime } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 
 /** Where the files of a publication lie: a directory, a target, a web host. */
@@ -55,23 +58,50 @@ export async function openPublication(
     strict: true,
     grace: 0,
   });
-  const lateness = await refreshAnyway(client, now);
+  const late = await refreshAnyway(client, now, () => metadata(TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength));
   if (client.state === undefined) throw new PublicationError('metadata-missing', 'there is no publication');
+  const lateness = [...late.filter(({ code }) => code !== 'metadata-expired'), ...expired(client.state, now)];
   return { rootId: foundId, state: client.state, place, lateness };
 }
 
 /** Where the time is the only trouble, as if it were the time when the timestamp was signed. */
-async function refreshAnyway(client: PublicationClient, now: number): Promise<PublicationError[]> {
-  const lateness: PublicationError[] = [];
-  for (let at = now; ; at = client.newestTimestamp?.version ?? 0) {
-    try {
-      await client.refresh(at);
-      return lateness;
-    } catch (error) {
-      const isLate = error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code);
-      if (!isLate || lateness.length >= 3) throw error;
-      // At a time that is not the real one, being from the future means nothing.
-      if (at === now || error.code !== 'clock-behind') lateness.push(error);
-    }
+async function refreshAnyway(
+  client: PublicationClient,
+  now: number,
+  timestamp: () => Promise<Uint8Array | undefined>,
+): Promise<PublicationError[]> {
+  const late = await refreshAt(client, now);
+  if (late === undefined) return [];
+  // The time is only tried: whoever signed it is checked like everything else.
+  const bytes = await timestamp();
+  const { version } = parseTimestamp(openEnvelope(bytes ?? new Uint8Array(0), 'timestamp').signed());
+  const again = await refreshAt(client, version);
+  if (again) throw again;
+  return [late];
+}
+
+/** @returns what is wrong with the time */
+async function refreshAt(client: PublicationClient, now: number): Promise<PublicationError | undefined> {
+  try {
+    await client.refresh(now);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code)) return error;
+    throw error;
   }
+}
+
+/** Everything else that has expired as well. */
+function expired({ root, snapshot, targets }: TrustedState, now: number): PublicationError[] {
+  const roles = { root, snapshot, targets };
+  return Object.entries(roles).flatMap(([role, { expires }]) =>
+    now <= expires
+      ? []
+      : [
+          new PublicationError(
+            'metadata-expired',
+            `${role} expired on ${isoTime(expires)}; this machine's clock says ${isoTime(now)}`,
+          ),
+        ],
+  );
 }

@@ -34,7 +34,7 @@ export class DirectoryPlace implements VerifiedPlace {
       if (ABSENT.includes(systemCode(error) ?? '')) return undefined;
       throw unreadable(error);
     });
-    return handle && pieces(handle);
+    return handle && named(pieces(handle));
   }
 
   /**
@@ -72,6 +72,14 @@ export class DirectoryPlace implements VerifiedPlace {
   }
 }
 
+async function* named(stream: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw error instanceof Error && 'syscall' in error ? unreadable(error) : error;
+  }
+}
+
 async function* pieces(handle: FileHandle): AsyncGenerator<Uint8Array> {
   try {
     const { size } = await handle.stat();
@@ -82,8 +90,6 @@ async function* pieces(handle: FileHandle): AsyncGenerator<Uint8Array> {
       if (bytesRead === 0) return;
       yield piece.subarray(0, bytesRead);
     }
-  } catch (error) {
-    throw error instanceof Error && 'syscall' in error ? unreadable(error) : error;
   } finally {
     await handle.close();
   }
@@ -93,7 +99,7 @@ function unreadable(error: unknown): Unreadable {
   return new Unreadable(`cannot be read: ${systemReason(error)}`, { cause: error });
 }
 
-/** The bytes of a file, as a stream. */
+/** The bytes of a file, as a stream that throws what the system does. */
 export async function* fileBytes(file: string): AsyncGenerator<Uint8Array> {
   const handle = await open(file);
   yield* pieces(handle);

@@ -4,6 +4,7 @@ import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile } from '../../core/publication/metadata.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
+import { isoTime } from '../../core/publication/verify-roles.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { filesOf, ownTargetFiles } from '../publication/files.ts';
 import {
@@ -53,6 +54,8 @@ export async function checkPublication(options: PublicationCheckOptions): Promis
     seen.add(role.name);
     const file = fileOfRole(role.name, role.file.version);
     if (role.failure) report.find(file, role.failure.code, role.failure.message);
+    if (role.role && role.role.expires < site.now)
+      report.find(file, 'metadata-expired', `${role.name} expired on ${isoTime(role.role.expires)}`);
     const contents = await contentsOf(role);
     for (const { code, message } of contents.wrong) report.find(file, code, message);
     for (const document of contents.documents) {

@@ -39,6 +39,8 @@ export interface KnownSite {
   readonly reading: string;
   readonly publisherKey: Uint8Array;
   readonly publication: OpenedPublication;
+  /** Seconds since 1970. */
+  readonly now: number;
 }
 
 const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
@@ -67,7 +69,7 @@ export async function readSite(
   }
   report.about({ site: described.site, expires: descriptor.expires });
   const { site, reading } = described;
-  return { site, reading, publisherKey: descriptor.publisherKeyBytes, publication };
+  return { site, reading, publisherKey: descriptor.publisherKeyBytes, publication, now: options.now };
 }
 
 async function openAndReport(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
+import { LIMITS } from '../../client-proxy/limits.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
@@ -238,4 +239,43 @@ it('a folder that may not be written is an error in words', async () => {
   } finally {
     chmodSync(directory, 0o700);
   }
+});
+
+describe('a database of version 1', () => {
+  it('is brought up to date: bindings from before publications go, the device stays the same', async () => {
+    const { seed } = await fill();
+    const older = new DatabaseSync(file);
+    older.exec('DROP TABLE publications; PRAGMA user_version = 1');
+    older.close();
+    const store = await open();
+    expect(await store.bindings()).toEqual([]);
+    expect(Buffer.from(await store.deviceSeed()).equals(seed)).toBe(true);
+    store.close();
+    await fill(); // the site is free for a new invitation
+  });
+});
+
+describe('what is kept of a publication', () => {
+  it('stays within its bound: sections and bins that were used longest ago go first, nothing else', async () => {
+    await fill();
+    const store = await open();
+    const kept = store.publicationOf('news.example');
+    const before = LIMITS.publicationBytes;
+    Object.assign(LIMITS, { publicationBytes: 3000 });
+    try {
+      for (const name of ['root', 'snapshot', 'documents', 'wispr:settings'])
+        await kept.write(`id ${name}`, randomBytes(2000));
+      for (const name of ['a', 'b', 'c']) await kept.write(`id documents-${name}`, randomBytes(1000));
+      expect(await kept.read('id documents-a')).toHaveLength(1000);
+      await kept.write('id documents-d', randomBytes(1000));
+      expect(await kept.read('id documents-b')).toBeUndefined();
+      for (const name of ['a', 'c', 'd']) expect(await kept.read(`id documents-${name}`)).toHaveLength(1000);
+      for (const name of ['root', 'snapshot', 'documents', 'wispr:settings'])
+        expect(await kept.read(`id ${name}`)).toHaveLength(2000);
+      expect(kept.firstRoot()?.length).toBeGreaterThan(100);
+    } finally {
+      Object.assign(LIMITS, { publicationBytes: before });
+      store.close();
+    }
+  });
 });

@@ -1,9 +1,11 @@
 /** The documentation of Python, whole: large pages, and two links that lead out of the tree, as Debian packages have. */
-import { cp, lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, lstat, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { World } from '../../demo/world.ts';
+import { throughProxy } from '../../demo/reading.ts';
+import { type Person, World } from '../../demo/world.ts';
 import { completeLog, differences, pathsAsked, publishWholeSite, type WholeSite } from './whole-site.ts';
 
 const PACKAGE = '/usr/share/doc/python3.11/html';
@@ -41,16 +43,18 @@ describe('the documentation of Python', () => {
 
   test('is protected whole once the links are resolved', async () => {
     const { documents, ignored } = site.protection;
-    expect(documents).toBe(site.paths.length);
+    expect(documents).toBe((await site.paths()).length);
     expect(documents).toBeGreaterThan(1000);
     expect(ignored).toBe(1); // .buildinfo
-    for (const link of await linksIn(PACKAGE)) expect(site.paths).toContain(`/${link}`);
+    const paths = await site.paths();
+    for (const link of await linksIn(PACKAGE)) expect(paths).toContain(`/${link}`);
   });
 
   test(
     'comes back whole through Squid and Varnish, and for a second reader its host is not asked again',
     async () => {
-      const { nginx, varnish, squid, urlPaths, paths } = site;
+      const { nginx, varnish, squid } = site;
+      const [paths, urlPaths] = [await site.paths(), await site.urlPaths()];
       const first = await site.readAll(await site.addReader('ada', squid));
       expect(differences(first)).toEqual([]);
       expect(first.outcomes.length).toBe(paths.length);
@@ -62,7 +66,8 @@ describe('the documentation of Python', () => {
       const again = (await completeLog(squid, 2 * urlPaths.length)).slice(urlPaths.length);
       expect(pathsAsked(again)).toEqual(urlPaths);
       expect(again.filter(({ hit }) => !hit)).toEqual([]);
-      for (const server of [nginx, varnish]) expect((await server.requests()).length).toBe(urlPaths.length);
+      for (const server of [nginx, varnish])
+        expect((await completeLog(server, urlPaths.length)).length).toBe(urlPaths.length);
     },
     MINUTE,
   );
@@ -70,18 +75,64 @@ describe('the documentation of Python', () => {
   test(
     'for a reader in another office Varnish answers, and its host is still not asked again',
     async () => {
-      const { nginx, varnish, urlPaths } = site;
+      const { nginx, varnish } = site;
+      const urlPaths = await site.urlPaths();
       const office = await site.startSquid();
       const third = await site.readAll(await site.addReader('cleo', office));
       expect(differences(third)).toEqual([]);
       const answered = (await completeLog(varnish, 2 * urlPaths.length)).slice(urlPaths.length);
       expect(pathsAsked(answered)).toEqual(urlPaths);
       expect(answered.filter(({ hit }) => !hit)).toEqual([]);
-      expect((await nginx.requests()).length).toBe(urlPaths.length);
+      expect((await completeLog(nginx, urlPaths.length)).length).toBe(urlPaths.length);
     },
     MINUTE,
   );
 });
+
+describe('the documentation of Python, published three times', () => {
+  test(
+    'a reader from before finds what changed at the next look, and no more what was removed',
+    async () => {
+      const ada = await site.addReader('eve', site.squid);
+      expect(differences(await site.readAll(ada))).toEqual([]);
+      const about = join(source, 'about.html');
+      await writeFile(about, (await readFile(about, 'utf8')).replace('<body', '<body data-edition="2"'));
+      await rm(join(source, 'bugs.html'));
+      await rename(join(source, 'copyright.html'), join(source, 'rights.html'));
+      const { changes } = await site.publishAgain();
+      expect(changes).toMatchObject({ changed: 1, removed: 2, added: 1 });
+      const look = async () => differences(await site.readAll(ada)).length;
+      await expect.poll(look, { timeout: 2 * MINUTE, interval: 5000 }).toBe(0);
+      expect(await statusOf(ada, '/bugs.html')).toBe(404);
+    },
+    4 * MINUTE,
+  );
+
+  test(
+    'a document that becomes public is signed anew, and a reader who is new reads everything',
+    async () => {
+      const page = join(source, 'about.html');
+      await writeFile(
+        page,
+        (await readFile(page, 'utf8')).replace('<head>', '<head><meta name="wispr-set" content="public">'),
+      );
+      const { changes } = await site.publishAgain();
+      expect(changes).toMatchObject({ moved: 1, removed: 0, added: 0 });
+      const report = await site.readAll(await site.addReader('finn', await site.startSquid()));
+      expect(differences(report)).toEqual([]);
+      expect(report.outcomes.length).toBe((await site.paths()).length);
+    },
+    2 * MINUTE,
+  );
+});
+
+async function statusOf({ proxy }: Person, path: string): Promise<number> {
+  const dispatcher = throughProxy(proxy.url);
+  const { statusCode, body } = await request(`http://docs.example${path}`, { dispatcher });
+  await body.dump();
+  await dispatcher.close();
+  return statusCode;
+}
 
 /** Symbolic links, as paths inside the directory. */
 async function linksIn(directory: string): Promise<string[]> {

@@ -6,12 +6,14 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { expect } from 'vitest';
 import { type CacheServer, type LogLine, startNginx, startSquid, startVarnish } from '../../cache-config/servers.ts';
-import { objectUrlPathOf, urlPathOf } from '../../core/site/path.ts';
+import { contentTargetOf, headTargetOf, targetUrlPath } from '../../core/publication/names.ts';
 import { type Outcome, type ReadingReport, readSite } from '../../demo/reading.ts';
 import type { SiteSettings } from '../../demo/site.ts';
 import { type Person, World } from '../../demo/world.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { readPublished } from '../support/published.ts';
 
 /** Longer than any test, so that no cache asks again because of the time. */
 const MAX_AGE_SECONDS = 86_400;
@@ -26,9 +28,11 @@ export interface WholeSite {
   readonly varnish: CacheServer;
   readonly squid: CacheServer;
   /** The path of every document, found by looking at the source and at nothing that wispr made. */
-  readonly paths: readonly string[];
-  /** What a host is asked once every document has been read: the URL path of each object, and of each public document. */
-  readonly urlPaths: readonly string[];
+  paths(): Promise<string[]>;
+  /** What a host is asked once every document has been read: the URL path of each object, and of each public content. */
+  urlPaths(): Promise<string[]>;
+  /** Publishes what has changed in the source. */
+  publishAgain(): Promise<ProtectSummary>;
   /** A Squid of its own in front of the same Varnish: another office. */
   startSquid(): Promise<CacheServer>;
   /** A subscriber with a Reader behind a Squid. */
@@ -78,17 +82,18 @@ async function startWholeSite(
   const squid = await startOffice();
   // Readers ask for the site by its name, as they would in the world; the office's Squid knows where it is.
   const { protection } = await world.publish(keyServer, `http://${site}`);
-  const paths = await documentsOf(source);
+  const paths = () => documentsOf(source);
   return {
     protection,
     nginx,
     varnish,
     squid,
     paths,
-    urlPaths: askedFor(paths, protection),
+    urlPaths: () => askedFor(world.out, site),
+    publishAgain: () => world.publishAgain(),
     startSquid: startOffice,
     addReader: (name, office) => addReader(world, name, keyServer, office),
-    readAll: ({ proxy }) => readSite({ proxy: proxy.url, site, source, paths }),
+    readAll: async ({ proxy }) => readSite({ proxy: proxy.url, site, source, paths: await paths() }),
     close,
   };
 }
@@ -106,9 +111,17 @@ async function documentsOf(source: string): Promise<string[]> {
     .sort();
 }
 
-function askedFor(paths: readonly string[], protection: ProtectSummary): string[] {
-  const open = protection.public.flatMap((group) => group.paths);
-  return [...paths.map(objectUrlPathOf), ...open.map(urlPathOf)].sort();
+/** By what the publication says, verified as a reader verifies it. */
+async function askedFor(out: string, site: string): Promise<string[]> {
+  const { paths, entry } = await readPublished(out, { site, keys: new Map(), now: nowInSeconds() });
+  const files = await Promise.all(
+    paths.map(async (path) => {
+      const { head, content } = await entry(path);
+      const object = targetUrlPath(headTargetOf(path), head);
+      return content === undefined ? [object] : [object, targetUrlPath(contentTargetOf(path), content)];
+    }),
+  );
+  return files.flat().sort();
 }
 
 /** The documents that did not come back byte for byte: none, if all is well. */
@@ -116,13 +129,18 @@ export function differences({ outcomes }: ReadingReport): Outcome[] {
   return outcomes.filter(({ same }) => !same);
 }
 
-/** A server logs a request shortly after it answered: its log, once it holds as many lines. */
+/** A server logs a request shortly after it answered: its log of documents' files, once it holds as many lines. */
 export async function completeLog(server: CacheServer, lines: number): Promise<LogLine[]> {
-  await expect.poll(async () => (await server.requests()).length, { timeout: 20_000 }).toBeGreaterThanOrEqual(lines);
-  return server.requests();
+  const log = async () => (await server.requests()).filter((line) => !pathOf(line).startsWith('/.well-known/'));
+  await expect.poll(async () => (await log()).length, { timeout: 20_000 }).toBeGreaterThanOrEqual(lines);
+  return log();
 }
 
 /** The paths that were asked for, each as often as it was. */
 export function pathsAsked(log: readonly LogLine[]): string[] {
-  return log.map(({ url }) => (url.startsWith('/') ? url : new URL(url).pathname)).sort();
+  return log.map(pathOf).sort();
+}
+
+function pathOf({ url }: LogLine): string {
+  return url.startsWith('/') ? url : new URL(url).pathname;
 }

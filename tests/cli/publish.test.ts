@@ -1,0 +1,86 @@
+/** `wispr publish` as people and machines run it, to a directory and to a bucket. */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HeadObjectCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type S3Server, startS3Server } from '../support/s3-server.ts';
+import { runWispr } from '../support/wispr.ts';
+import { PASSPHRASE } from '../support/workspace.ts';
+
+let root: string;
+let site: string;
+let server: S3Server;
+const withPassphrase = ['--passphrase-file', 'passphrase'];
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'wispr-publish-cli-'));
+  site = join(root, 'workspace');
+  await mkdir(join(site, 'site'), { recursive: true });
+  await writeFile(join(site, 'passphrase'), PASSPHRASE, { mode: 0o600 });
+  await writeFile(join(site, 'site/index.html'), '<!doctype html><title>Front</title><p>News.');
+  await writeFile(join(site, 'site/style.css'), 'p { color: red }');
+  expect((await inSite('init', 'http://news.example', ...withPassphrase)).code).toBe(0);
+  server = await startS3Server();
+  await server.bucket('news');
+}, 90_000);
+afterAll(async () => {
+  await server.stop();
+  await rm(root, { recursive: true });
+});
+
+const inSite = (...args: string[]) =>
+  runWispr(args, { cwd: site, env: { ...process.env, ...(server ? server.environment : {}) } });
+
+describe('wispr publish', () => {
+  it('says what to do by hand where nobody told the key server, and goes on when that is done', async () => {
+    const refused = await inSite('publish', '../web', ...withPassphrase);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/\[keys-not-handed-over\]\nwispr: hint: .*--keys-handed-over/);
+    const { code, stdout, stderr } = await inSite('publish', '../web', '--no-protect', '--keys-handed-over');
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Published: .*web has publication 1 .*\n {2}sent \d+ files/),
+    ]);
+    expect(stdout).toMatch(/fresh until \d{4}-.*\n {2}\w+ expires first of the rest, on \d{4}-/);
+    expect(stderr).toContain('the key server was not told');
+    expect((await inSite('verify', '../web')).code).toBe(0);
+  });
+
+  it('publishes to the bucket that wispr.json names, with types and lifetimes', async () => {
+    const configuration = await readFile(join(site, 'wispr.json'), 'utf8');
+    await writeFile(
+      join(site, 'wispr.json'),
+      configuration.replace('// "publish": "s3://news-example"', '"publish": "s3://news/today"'),
+    );
+    const { code, stdout, stderr } = await inSite(
+      'publish',
+      '--keys-handed-over',
+      '--json',
+      '--quiet',
+      ...withPassphrase,
+    );
+    expect([code, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toMatchObject({ target: 's3://news/today', unchanged: 0, keyServerTold: false });
+    const again = await inSite('publish', '--no-protect', '--json', '-q');
+    expect(JSON.parse(again.stdout).sent).toEqual({ files: 0, bytes: 0 });
+    const at = (name: string) =>
+      server.client.send(new HeadObjectCommand({ Bucket: 'news', Key: `today/.well-known/wispr/${name}` }));
+    expect(await at('timestamp.json')).toMatchObject({
+      ContentType: 'application/json',
+      CacheControl: 'public, no-transform, max-age=60',
+    });
+    expect((await at('1.root.json')).CacheControl).toBe('public, no-transform, max-age=31536000, immutable');
+  });
+
+  it('exits with 2 for what was typed wrongly, with 1 for what went wrong', async () => {
+    expect(await inSite('publish', 'http://web.example/', '--no-protect')).toMatchObject({ code: 2, stdout: '' });
+    expect(await inSite('publish', '--no-protect', ...withPassphrase)).toMatchObject({ code: 2 });
+    expect((await inSite('publish', 's3://absent/x', '--no-protect')).stderr).toContain('[target-unreachable]');
+    expect((await inSite('publish', '.', '--no-protect')).stderr).toContain('[workspace-overlap]');
+    await writeFile(join(site, 'token'), 'not a token, but a secret');
+    const { code, stderr } = await inSite('publish', '../web', '--no-protect', '--token-file', 'token');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[token-unreadable]')]);
+    expect(stderr).not.toContain('secret');
+  });
+});
