@@ -28,6 +28,7 @@ import { resolveOutput } from './resolve-output.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
 import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
+import { noteWhole } from './whole-files.ts';
 import { SpareThreads, startDocumentWriters } from './writers/writers.ts';
 
 export interface DryRunOptions {
@@ -197,6 +198,7 @@ async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads |
     raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
   });
   index.startWaiting(now);
+  noteWhole(index);
   const keepFor = freshness.hours * 3600 + settings.grace + MARGIN;
   return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
 }

@@ -205,7 +205,7 @@ async function putTargets({ out, index, ownTargets, descriptor, settings }: Publ
   ] as const) {
     const hash = await hexDigest(bytes);
     const file = targetFile(target, hash);
-    if (!ownTargets.has(hash)) await replaceFile(join(out, file), bytes);
+    if (!ownTargets.has(hash)) await replaceFile(join(out, file), bytes, { sync: true });
     index.unretire(file);
   }
 }

@@ -111,6 +111,29 @@ describe('a second run', () => {
     expect((await readdir(workspace.out)).filter((name) => /^[ab]\./.test(name))).toEqual([]);
   });
 
+  it('after the machine was started anew, writes again what a power cut left cut short', async () => {
+    await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c'.repeat(900) }, { public: ['*.css'] });
+    await workspace.protect({ now: NOW });
+    const restart = () => {
+      using index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+      index.exec("UPDATE fact SET value = 'another' WHERE name = 'boot'");
+    };
+    restart();
+    expect((await workspace.protect({ now: NOW + 1 })).changes).toEqual({ ...NOTHING, unchanged: 3 });
+    const metadata = join(workspace.out, '.well-known/wispr');
+    await truncate(await workspace.objectFile('/c.txt'), 100);
+    await truncate(join(workspace.out, 'a.html'), 0);
+    await truncate(join(metadata, '1.documents.json'), 10);
+    for (const name of await readdir(workspace.out)) if (name.endsWith('.b.css')) await rm(join(workspace.out, name));
+    for (const name of await readdir(workspace.out)) if (name === 'b.css') await truncate(join(workspace.out, name), 0);
+    restart();
+    const { changes, publication } = await workspace.protect({ now: NOW + 2 });
+    expect([changes, publication.version]).toEqual([{ ...NOTHING, changed: 2, unchanged: 1 }, 2]);
+    expect(await readFile(join(workspace.out, 'a.html'), 'utf8')).toContain('Teaser.');
+    expect(await readFile(join(workspace.out, 'b.css'), 'utf8')).toBe('b');
+    expect((await workspace.published({ now: NOW + 2 })).paths).toHaveLength(3);
+  });
+
   it('takes what was public out of everybody’s sight once it is not', async () => {
     await createCheap({ 'a.txt': 'the text', 'b.txt': 'b' }, { public: ['a.txt'] });
     await workspace.protect({ now: NOW });
