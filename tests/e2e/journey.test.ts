@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepts, freePort } from '../../cache-config/child.ts';
 import { findServer } from '../../cache-config/servers.ts';
+import { publishedObjects } from '../../demo/published.ts';
 import { type Ended, ROOT, type RunningProgram, startCommand, startProgram } from '../support/programs.ts';
 
 const WISPR = 'bin/wispr.js';
@@ -16,6 +17,7 @@ const ARTICLE = '2026/11/17/the great tide.html';
 const ARTICLE_URL = `http://${SITE}/2026/11/17/the%20great%20tide.html`;
 /** Stands in the article and in no teaser. */
 const FURTHER_DOWN = 'bathing machine';
+const CORRECTED = '<!doctype html><title>Corrected</title><p>The tide did not say thank you.';
 
 const folder = mkdtempSync(join(tmpdir(), 'wispr-journey-'));
 const publisher = join(folder, 'publisher');
@@ -27,6 +29,7 @@ const running: RunningProgram[] = [];
 
 let origins: { keyserver: string; reading: string };
 let content: string;
+let readers: { proxy: string; sites: { site: string; gateway: string }[] };
 let invitation: { reader: { link: string } };
 
 beforeAll(() => {
@@ -79,6 +82,11 @@ function edit(file: string, ...changes: readonly (readonly [before: string, afte
     readFileSync(file, 'utf8'),
   );
   writeFileSync(file, text);
+}
+
+/** What a reader sees who presses "reload": the Reader looks for a newer publication then. */
+async function readAnew(url: string): Promise<string> {
+  return (await curl('-x', readers.proxy, '-H', 'Cache-Control: no-cache', url)).stdout;
 }
 
 function modeOf(file: string): string {
@@ -156,11 +164,12 @@ describe('reading it', () => {
   test('bind connects, and proxy hands out the site byte for byte', async () => {
     await good(reader, 'bind', invitation.reader.link, '--trust-site', SITE, '--yes');
     for (const file of filesIn(reader)) expect({ file, mode: modeOf(file) }).toEqual({ file, mode: '600' });
-    const proxy = await startProxy(reader);
+    readers = await startProxy(reader);
+    const { proxy, sites } = readers;
     const original = readFileSync(join(publisher, 'site', ARTICLE), 'utf8');
-    const through = await curl('-x', proxy.proxy, ARTICLE_URL);
+    const through = await curl('-x', proxy, ARTICLE_URL);
     expect(through).toEqual({ code: 0, stdout: original, stderr: '' });
-    const [site] = proxy.sites;
+    const [site] = sites;
     expect(site).toMatchObject({ site: SITE });
     const { hostname, port } = new URL(site?.gateway ?? '');
     const gateway = await curl(
@@ -175,7 +184,7 @@ describe('reading it', () => {
     const page = await curl(`${content}/2026/11/17/the%20great%20tide.html`);
     expect(page.stdout).toContain(`${origins.reading}/2026/11/17/the%20great%20tide.html`);
     expect(page.stdout).not.toContain(FURTHER_DOWN);
-    const object = await curl(`${content}/2026/11/17/the%20great%20tide.html.protected`);
+    const object = await curl(`${content}${await objectOf(ARTICLE)}`);
     expect(object.stdout.slice(0, 8)).toBe('wispr/1\n');
   });
 
@@ -206,26 +215,56 @@ describe('looking after it', () => {
     cpSync(join(publisher, 'protected'), mirror, { recursive: true });
     await good(folder, 'verify', mirror);
     await good(publisher, 'verify');
-    await good(publisher, 'verify', content, '/', '/2026/11/17/the%20great%20tide.html');
-    const object = join(mirror, `${ARTICLE}.protected`);
+    await good(publisher, 'verify', content);
+    const object = join(mirror, decodeURIComponent(await objectOf(ARTICLE)));
     const bytes = readFileSync(object);
     bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
     writeFileSync(object, bytes);
     const { code, stdout } = await wispr(folder, 'verify', mirror);
     expect(code).toBe(3);
-    expect(stdout).toContain(ARTICLE);
+    expect(stdout).toContain('the great tide.html.protected: block-digest');
   });
 
   test('inspect shows what a protected file says', async () => {
-    const printed = await good(publisher, 'inspect', join('protected', `${ARTICLE}.protected`));
+    const printed = await good(publisher, 'inspect', join('protected', decodeURIComponent(await objectOf(ARTICLE))));
     expect(printed).toContain(SITE);
     expect(printed).toContain(`/${ARTICLE}`);
+  });
+
+  test('publish brings a correction to the host, and the key server what it has to know', async () => {
+    const token = await good(operator, 'admin', 'token');
+    writeFileSync(join(publisher, 'token'), token, { mode: 0o600 });
+    writeFileSync(join(publisher, 'site', ARTICLE), CORRECTED);
+    const printed = await good(publisher, 'publish', '--token-file', 'token', '--passphrase-file', passphrase);
+    expect(printed).toContain('1 changed');
+    await expect.poll(() => readAnew(ARTICLE_URL), { timeout: 20_000 }).toBe(CORRECTED);
+    const published = await fetch(`${origins.keyserver}/.well-known/wispr/timestamp.json`);
+    expect(await published.json()).toMatchObject({ signed: { meta: { 'snapshot.json': { version: 2 } } } });
+    await good(publisher, 'verify', content);
+  });
+
+  test('what is withdrawn is shown no more, until something newer is published', async () => {
+    const as = ['--token-file', 'token', '--passphrase-file', passphrase];
+    await good(publisher, 'withdraw', '2', '--yes', ...as);
+    await expect.poll(() => readAnew(ARTICLE_URL), { timeout: 20_000 }).toContain('publication-withdrawn');
+    const { code, stdout } = await wispr(publisher, 'verify', content);
+    expect([code, stdout]).toEqual([3, expect.stringContaining('publication-withdrawn')]);
+    writeFileSync(join(publisher, 'site', ARTICLE), `${CORRECTED}<p>Again.`);
+    await good(publisher, 'publish', ...as);
+    await expect.poll(() => readAnew(ARTICLE_URL), { timeout: 20_000 }).toBe(`${CORRECTED}<p>Again.`);
   });
 
   test('SIGTERM ends what stays, well', async () => {
     for (const program of running.splice(0).reverse()) expect((await program.stop()).code).toBe(0);
   });
 });
+
+/** The URL path of an article's object. */
+async function objectOf(article: string): Promise<string> {
+  const object = (await publishedObjects(join(publisher, 'protected'))).get(`/${article}`);
+  if (object === undefined) throw new Error(`${article} was not published`);
+  return object;
+}
 
 function filesIn(directory: string): string[] {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true });

@@ -2,8 +2,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stopAll } from '../../cache-config/servers.ts';
-import { objectUrlPathOf } from '../../core/site/path.ts';
 import type { DishonestCache } from '../../demo/dishonest-cache.ts';
+import { publishedObjects } from '../../demo/published.ts';
 import { chooseSite } from '../../demo/site.ts';
 import { type Person, World } from '../../demo/world.ts';
 import { openBrowser, openPage, pictures, playFilm, takePictures } from './browser.ts';
@@ -197,7 +197,7 @@ describe('without a Reader', () => {
 
 describe('with a cache that changes one byte', () => {
   test('nothing of the article is shown: a page names the failed check, and leads to the reading site only', async () => {
-    cache.tamperWith(objectUrlPathOf(ARTICLE));
+    cache.tamperWith(await objectOf(ARTICLE));
     const { page } = await openPage(browser);
     const answer = await page.goto(gateway + ARTICLE_URL);
     expect(answer?.status()).toBe(502);
@@ -211,7 +211,7 @@ describe('with a cache that changes one byte', () => {
   });
 
   test('an altered picture is not shown, and the page around it is', async () => {
-    cache.tamperWith(objectUrlPathOf('/2026/11/17/pictures/high-water.jpg'));
+    cache.tamperWith(await objectOf('/2026/11/17/pictures/high-water.jpg'));
     const { page } = await openPage(browser);
     await page.goto(`${gateway}/2026/11/17/index.html`);
     const failed = (await pictures(page)).filter(({ width }) => width === 0);
@@ -220,6 +220,10 @@ describe('with a cache that changes one byte', () => {
     await page.close();
   });
 });
+
+async function objectOf(path: string): Promise<string> {
+  return (await publishedObjects(world.out)).get(path) ?? '';
+}
 
 async function expectVisible(page: Page, selector: string): Promise<void> {
   expect(await page.isVisible(selector)).toBe(true);

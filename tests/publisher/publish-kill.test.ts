@@ -162,7 +162,7 @@ describe('rsync', () => {
     ];
     for (const out of [two.first, two.second]) {
       for (const options of passes) {
-        const { code, stderr } = await startCommand(['rsync', '-rt', ...options, `${out}/`, `${place}/`]).ended;
+        const { code, stderr } = await startCommand(['rsync', '-rt@-1', ...options, `${out}/`, `${place}/`]).ended;
         expect([code, stderr]).toEqual([0, '']);
         if (out === two.second) expect((await wrongIn(place)).wrong).toEqual([]);
       }
