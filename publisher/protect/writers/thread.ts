@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Answer, Job, ThreadData } from './jobs.ts';
 
 /** What runs on a thread. */
-export const THREAD_FILE = new URL('./thread-main.ts', import.meta.url);
+const THREAD_FILE = new URL('./thread-main.ts', import.meta.url);
 
 /**
  * Mebibytes of young objects before a thread looks for garbage. What a cipher gives out lies outside of them, and is given back only then: with
