@@ -13,6 +13,7 @@ import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { asPublishError, openIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
+import { readIfThere } from '../keys/file-update.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { openKeyStore } from '../keys/key-store.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
@@ -23,7 +24,7 @@ import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type PublicationSummary, publish } from './publication.ts';
-import { readIfThere, replaceFile } from './replace-file.ts';
+import { replaceOutputFile } from './replace-output-file.ts';
 import { resolveOutput } from './resolve-output.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
 import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
@@ -250,7 +251,7 @@ async function putPlainFiles({ out }: Run, descriptor: Uint8Array): Promise<void
 
 /** What has not changed keeps its time stamp. */
 async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
-  if (!(await readIfThere(file))?.equals(bytes)) await replaceFile(file, bytes);
+  if (!(await readIfThere(file))?.equals(bytes)) await replaceOutputFile(file, bytes);
 }
 
 /** Sets that get a new key: those that were named, and those whose time has come. */

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { contentTargetOf, headTargetOf } from '../../core/publication/names.ts';
-import { forEachInFlight } from '../in-flight.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { Form, IndexedDocument, Task } from '../index/rows.ts';
 import type { Appearance } from './appearance.ts';

@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { planSite } from '../../publisher/protect/protect.ts';
-import { UploadList } from '../../publisher/protect/upload-list.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, makeCheap, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -306,24 +304,5 @@ describe('bins', () => {
     for (const { role, expires } of publication.expires) {
       if (!['root', 'timestamp'].includes(role)) expect([role, expires]).toEqual([role, NOW + 720 * DAY]);
     }
-  });
-});
-
-describe('the list of what to upload', () => {
-  it('has every file of the output but those that wait to go, in the order of the spec', async () => {
-    await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c' }, { public: ['*.css'] });
-    await workspace.protect({ now: NOW });
-    await workspace.write('c.txt', 'changed');
-    await workspace.protect({ now: NOW + 1 });
-    using list = new UploadList(workspaceOf(workspace.configurationFile));
-    const files = [...list.files()];
-    const kinds = files.map(({ kind }) => kind);
-    expect(kinds).toEqual(
-      ['object', 'page', 'metadata', 'timestamp'].flatMap((kind) => kinds.filter((each) => each === kind)),
-    );
-    expect(kinds.filter((kind) => kind === 'timestamp')).toHaveLength(1);
-    const named = [...files.map(({ file }) => file), ...list.retired()];
-    expect(named.sort()).toEqual([...(await snapshot(workspace.out)).keys()].map((path) => `/${path}`).sort());
-    expect(list.version).toBe(2);
   });
 });
