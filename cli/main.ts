@@ -1,6 +1,7 @@
 /** The `wispr` command. Each command lives in `commands/`; this file alone sets the exit code. */
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { outliveOutputErrors } from './output-errors.ts';
 import { adaptUsageErrors } from './usage-errors.ts';
 import { EXIT, explain } from './voice.ts';
 
@@ -40,6 +41,7 @@ async function createProgram(words: readonly string[]): Promise<Command> {
   return program;
 }
 
+outliveOutputErrors();
 try {
   const program = await createProgram(process.argv.slice(2));
   await program.parseAsync();

@@ -1,5 +1,6 @@
 /** Hands keys, and news of a publication, to the key server: docs/keyserver.md. The token goes into one header and nowhere else. */
-import { readFile, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { request } from 'undici';
 import { BUNDLE_PATH, encodeHandOver, type HandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -24,6 +25,8 @@ const TOKEN = /^[A-Za-z0-9._~+/-]{16,512}=*$/;
 /** What to do about the answers that a key server has for publishers. */
 const HINTS: Readonly<Record<string, string>> = {
   '401': 'make a new token on the key server with "wispr admin token", and put it into the file',
+  'publisher-key-changed':
+    'ask its operator to run "wispr admin import FILE --new-publisher-key ID" with your keys.bundle and the id of your new publisher key ("wispr keys list"); then publish again',
   '404': 'is that the API of a key server of this version?',
   '429': 'wait a minute, and publish again',
 };
@@ -35,8 +38,11 @@ const HINTS: Readonly<Record<string, string>> = {
  */
 export async function readToken(file: string): Promise<string> {
   try {
-    if ((await stat(file)).size > MAXIMUM_TOKEN) throw unreadable(`${file} is too long for a token`);
-    const token = (await readFile(file, 'utf8')).trim();
+    await using handle = await open(file);
+    const stats = await handle.stat();
+    if (stats.size > MAXIMUM_TOKEN) throw unreadable(`${file} is too long for a token`);
+    if (isOpenToOthers(stats)) throw openToOthers(file);
+    const token = (await handle.readFile('utf8')).trim();
     if (TOKEN.test(token)) return token;
   } catch (error) {
     if (error instanceof PublishError) throw error;
@@ -45,14 +51,19 @@ export async function readToken(file: string): Promise<string> {
   throw unreadable(`${file} holds no token`);
 }
 
+/** Of pipes and the like, the mode says nothing. */
+function isOpenToOthers(stats: Stats): boolean {
+  return stats.isFile() && (stats.mode & 0o077) !== 0;
+}
+
 /** @throws PublishError `key-server-refused` */
 export async function handOverKeys(access: KeyServerAccess, bundle: Uint8Array): Promise<void> {
-  await put(access, BUNDLE_PATH, bundle);
+  await put(access, 'the keys', BUNDLE_PATH, bundle);
 }
 
 /** @throws PublishError `key-server-refused` */
 export async function tellOfPublication(access: KeyServerAccess, news: HandOver): Promise<void> {
-  await put(access, PUBLICATION_PATH, encodeHandOver(news));
+  await put(access, 'the news of the publication', PUBLICATION_PATH, encodeHandOver(news));
 }
 
 /**
@@ -70,12 +81,13 @@ export async function fetchTimestamp({ origin }: KeyServerAccess): Promise<Uint8
   }
 }
 
-async function put({ origin, token }: KeyServerAccess, path: string, body: Uint8Array): Promise<void> {
+/** @param what - how messages name what is put there */
+async function put({ origin, token }: KeyServerAccess, what: string, path: string, body: Uint8Array): Promise<void> {
   const { status, code } = await answerOf(origin, path, token, body);
   if (status >= 200 && status < 300) return;
   const said = code === undefined ? String(status) : `${status}, ${code}`;
-  const hint = HINTS[String(status)];
-  throw new PublishError('key-server-refused', `the key server ${origin} refuses ${path}: ${said}`, {
+  const hint = HINTS[code ?? ''] ?? HINTS[String(status)];
+  throw new PublishError('key-server-refused', `the key server ${origin} refuses ${what}: ${said}`, {
     ...(hint !== undefined && { hint }),
   });
 }
@@ -128,4 +140,10 @@ function codeIn(text: string): string | undefined {
 function unreadable(message: string, cause?: unknown): PublishError {
   const hint = 'make one on the key server with "wispr admin token", and keep it in a file that only you can read';
   return new PublishError('token-unreadable', message, { cause, hint });
+}
+
+function openToOthers(file: string): PublishError {
+  return new PublishError('token-unreadable', `other users of this machine can read the token in ${file}`, {
+    hint: `chmod 600 ${file}; if they may have read it already, ask for a new one`,
+  });
 }

@@ -1,5 +1,5 @@
 /** `wispr publish` as people and machines run it, to a directory and to a bucket. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HeadObjectCommand } from '@aws-sdk/client-s3';
@@ -78,9 +78,15 @@ describe('wispr publish', () => {
     expect(await inSite('publish', '--no-protect', ...withPassphrase)).toMatchObject({ code: 2 });
     expect((await inSite('publish', 's3://absent/x', '--no-protect')).stderr).toContain('[target-unreachable]');
     expect((await inSite('publish', '.', '--no-protect')).stderr).toContain('[workspace-overlap]');
-    await writeFile(join(site, 'token'), 'not a token, but a secret');
+    await writeFile(join(site, 'token'), 'not a token, but a secret', { mode: 0o600 });
     const { code, stderr } = await inSite('publish', '../web', '--no-protect', '--token-file', 'token');
     expect([code, stderr]).toEqual([1, expect.stringContaining('[token-unreadable]')]);
     expect(stderr).not.toContain('secret');
+    await chmod(join(site, 'token'), 0o640);
+    const open = await inSite('publish', '../web', '--no-protect', '--token-file', 'token');
+    expect([open.code, open.stderr]).toEqual([
+      1,
+      expect.stringMatching(/others? .*\[token-unreadable\]\nwispr: hint: chmod 600/),
+    ]);
   });
 });
