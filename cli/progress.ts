@@ -1,5 +1,6 @@
 /** Progress on standard error: a bar on a terminal, now and then a line elsewhere. */
 import { Presets, SingleBar } from 'cli-progress';
+import type { Progress } from '../publisher/protect/protect.ts';
 import { say } from './voice.ts';
 
 /** How far something is. */
@@ -22,6 +23,18 @@ const MILLISECONDS_BETWEEN_LINES = 10_000;
 /** Shows `protecting [====    ] 1200/3000 documents, 450/s, 4s left`. */
 export function showProgress(doing: string, what: string): ShownProgress {
   return process.stderr.isTTY ? showBar(doing, what) : showLines(doing, what);
+}
+
+/** The same for protecting a site, as its functions want to be told; nothing is shown where `quiet`. */
+export function showProtecting(
+  quiet = false,
+  doing: 'looking' | 'protecting' = 'protecting',
+): { readonly shown: { onProgress?: (state: Progress) => void }; readonly end: () => void } {
+  if (quiet) return { shown: {}, end: () => undefined };
+  const { update, end } = showProgress(doing, 'documents');
+  const onProgress = ({ stage, done, total }: Progress) =>
+    update({ done, total, doing: stage === 'looking' ? 'looking' : 'protecting' });
+  return { shown: { onProgress }, end };
 }
 
 function showBar(doing: string, what: string): ShownProgress {

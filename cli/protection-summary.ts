@@ -2,13 +2,10 @@
 import { relative } from 'node:path';
 import type { ChangeCounts, DryRunSummary, ProtectSummary, PublicSummary } from '../publisher/protect/summary.ts';
 import { count, printable, someOf } from '../publisher/text.ts';
+import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 import { size } from './size.ts';
 
 const SHOWN_SETS = 12;
-const DAY = 86_400;
-
-/** Roles that expire sooner than this are warned about. */
-const WARN_BEFORE = 30 * DAY;
 
 /** How what happened to documents is said, in this order. */
 const CHANGES = [
@@ -20,8 +17,37 @@ const CHANGES = [
   ['unchanged', 'unchanged'],
 ] as const satisfies readonly (readonly [keyof ChangeCounts, string])[];
 
-/** The summary that is printed. */
+/** The summary of `wispr protect`, which leaves the rest to people. */
 export function describeProtection(summary: ProtectSummary): string {
+  const { out, publication } = summary;
+  const fresh = publication.expires.find(({ role }) => role === 'timestamp')?.expires ?? 0;
+  return [
+    ...describeWork(summary),
+    `  put ${place(out)} on your web host, whole`,
+    ...describePublication(summary),
+    `  ${describeFreshness(fresh)}`,
+    `  ${describeSignatures(publication.expires)}`,
+    ...describeBundle(summary),
+    `  publisher ${summary.publisher}`,
+  ].join('\n');
+}
+
+/**
+ * The same before `wispr publish` goes on with what was made, and says itself until when it is good.
+ *
+ * @param bundleByHand - whether the key bundle has to be taken to the key server
+ */
+export function describeProtectionToPublish(summary: ProtectSummary, bundleByHand: boolean): string {
+  const bundle = bundleByHand ? describeBundle(summary) : [];
+  return [
+    ...describeWork(summary),
+    ...describePublication(summary),
+    ...bundle,
+    `  publisher ${summary.publisher}`,
+  ].join('\n');
+}
+
+function describeWork(summary: ProtectSummary): string[] {
   const { site, documents, out, bytesIn, bytesOut, milliseconds, ignored } = summary;
   const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
   return [
@@ -31,11 +57,8 @@ export function describeProtection(summary: ProtectSummary): string {
     ...describeSets(summary.sets),
     ...describePublic(summary.public),
     '',
-    `  ${size(bytesIn)} of site became ${size(bytesOut)} in ${place(out)}: put that directory on your web host, whole`,
-    ...describePublication(summary),
-    ...describeBundle(summary),
-    `  publisher ${summary.publisher}`,
-  ].join('\n');
+    `  ${size(bytesIn)} of site became ${size(bytesOut)} in ${place(out)}`,
+  ];
 }
 
 /** What `--dry-run` prints. */
@@ -65,34 +88,38 @@ export function describeRekey({ sets, changes }: ProtectSummary): string[] {
   ];
 }
 
-/** What the publisher may want to do something about. */
-export function hintsAfterProtection(summary: ProtectSummary, now = Date.now() / 1000): string[] {
-  const { bundle, recipient, unusedPatterns, recovered } = summary;
-  const hints = [...recovered, ...warningsAboutWithdrawal(summary), ...warningsAboutExpiry(summary, now)];
-  if (unusedPatterns.length > 0) {
-    hints.push(`no document fits ${someOf(unusedPatterns.map((text) => JSON.stringify(text)))} in the configuration`);
-  }
-  if (bundle === undefined) {
-    hints.push(
-      `no key bundle was written: the key server's public key is not in ${place(recipient)}`,
-      'hint: copy it there (wispr keyserver says where it is) and protect again: until then nobody can be given a key',
-    );
-  }
-  return hints;
+/** What the publisher may want to know. */
+export function hintsAfterProtection({ unusedPatterns, recovered }: ProtectSummary): string[] {
+  if (unusedPatterns.length === 0) return [...recovered];
+  const patterns = someOf(unusedPatterns.map((text) => JSON.stringify(text)));
+  return [...recovered, `no document fits ${patterns} in the configuration`];
 }
 
-function warningsAboutWithdrawal({ publication: { isWithdrawn, version } }: ProtectSummary): string[] {
-  if (!isWithdrawn) return [];
+/** What the publisher has to know even if nothing else is said. */
+export function warningsAfterProtection(summary: ProtectSummary, now = Date.now() / 1000): string[] {
+  const { isWithdrawn, version, expires } = summary.publication;
   return [
-    `publication ${version} is WITHDRAWN, and nothing has changed since: readers refuse it`,
-    'hint: put right what was wrong, and protect again: that makes a higher version',
+    ...(isWithdrawn ? warnAboutWithdrawal(version, 'protect') : []),
+    ...warnAboutSignatures(expires, 'wispr protect', now),
+    ...warnAboutBundle(summary),
   ];
 }
 
-function warningsAboutExpiry({ publication }: ProtectSummary, now: number): string[] {
-  return publication.expires
-    .filter(({ role, expires }) => role !== 'timestamp' && expires - now < WARN_BEFORE)
-    .map(({ role, expires }) => `the role ${role} expires on ${day(expires)}: sign it again before that day`);
+/** Without a bundle, nobody can be given the keys of new sets. */
+export function warnAboutBundle({ bundle, recipient }: ProtectSummary): string[] {
+  if (bundle !== undefined) return [];
+  return [
+    `no key bundle was written: the key server's public key is not in ${place(recipient)}`,
+    'hint: copy it there (wispr keyserver says where it is) and protect again: until then nobody can be given a key',
+  ];
+}
+
+/** @param again - the command that makes the next publication */
+export function warnAboutWithdrawal(version: number, again: 'protect' | 'publish'): string[] {
+  return [
+    `publication ${version} is WITHDRAWN, and nothing has changed since: readers refuse it`,
+    `hint: put right what was wrong, and ${again} again: that makes a higher version`,
+  ];
 }
 
 function describeChanges(changes: ChangeCounts): string {
@@ -130,12 +157,8 @@ function describePublic(groups: readonly PublicSummary[]): string[] {
 }
 
 function describePublication({ publication, pruned, waiting }: ProtectSummary): string[] {
-  const { version, isNew, isWithdrawn, expires } = publication;
-  const fresh = expires.find(({ role }) => role === 'timestamp')?.expires ?? 0;
-  const first = expires.filter(({ role }) => role !== 'timestamp').sort((a, b) => a.expires - b.expires)[0];
-  const lines = [
-    `  publication ${version}${isNew ? '' : ', as before'}${isWithdrawn ? ', WITHDRAWN' : ''}: fresh until ${minute(fresh)}${first ? `; ${first.role} expires first, on ${day(first.expires)}` : ''}`,
-  ];
+  const { version, isNew, isWithdrawn } = publication;
+  const lines = [`  publication ${version}${isNew ? '' : ', as before'}${isWithdrawn ? ', WITHDRAWN' : ''}`];
   if (pruned > 0) lines.push(`  ${count(pruned, 'old file')} removed`);
   if (waiting > 0)
     lines.push(`  ${count(waiting, 'old file')} kept until no reader can hold the publication that names them`);
@@ -147,14 +170,6 @@ function describeBundle({ bundle, bundleIsNew }: ProtectSummary): string[] {
   return bundleIsNew
     ? [`  ${place(bundle)} is for your key server only: wispr admin import ${place(bundle)}`]
     : [`  ${place(bundle)} is as before`];
-}
-
-function minute(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-function day(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
 function place(path: string): string {

@@ -1,12 +1,18 @@
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
-import { type Progress, planSite, protectSite } from '../../publisher/protect/protect.ts';
+import { protectSite } from '../../publisher/protect/protect.ts';
 import { resolveRoot } from '../../publisher/site/walk.ts';
+import { sayWhatWouldBeDone } from '../dry-run.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
-import { type ShownProgress, showProgress } from '../progress.ts';
-import { describeDryRun, describeProtection, describeRekey, hintsAfterProtection } from '../protection-summary.ts';
+import { showProtecting } from '../progress.ts';
+import {
+  describeProtection,
+  describeRekey,
+  hintsAfterProtection,
+  warningsAfterProtection,
+} from '../protection-summary.ts';
 import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
 import { explain, print, say, UsageError } from '../voice.ts';
@@ -17,16 +23,13 @@ interface Options {
   out?: string;
   passphraseFile?: string;
   dryRun?: boolean;
-  rekey?: string[];
+  rekey?: readonly string[];
   watch?: boolean;
   quiet?: boolean;
   json?: boolean;
 }
 
 const DESCRIPTION = `make the protected form of a site, as its wispr.json says, or bring it up to date: only what changed is written, and readers find the publication before until the new one is complete`;
-
-/** Paths of each kind that a dry run shows to people. */
-const SHOWN_PATHS = 10;
 
 /** `wispr protect [SITE]` */
 export function addProtectCommand(program: Command): void {
@@ -38,13 +41,10 @@ export function addProtectCommand(program: Command): void {
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('--out <dir>', 'where to write, instead of "out" in the configuration')
     .option('--dry-run', 'say what would be done, and do nothing; asks for no passphrase')
-    .option('--rekey <set>', 'give a set a new key (more than once for more)', (set, sets: string[] = []) => [
-      ...sets,
-      set,
-    ])
+    .option('--rekey <set>', 'give a set a new key (more than once for more)', collectSets)
     .option('--watch', 'go on, and protect again whenever the site changes')
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
-    .option('-q, --quiet', 'say nothing but errors')
+    .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')
     .action(protect);
 }
@@ -57,7 +57,7 @@ async function protect(site: string | undefined, options: Options): Promise<void
   const { source } = await readConfiguration(configurationFile); // before anybody types a passphrase
   const directory = resolveRoot(resolve(dirname(configurationFile), source));
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
-  if (options.dryRun) return dryRun(what, options);
+  if (options.dryRun) return sayWhatWouldBeDone(what, options);
   const passphrase = await readPassphrase(passphraseFile);
   await untilSignal(async (signal) => {
     await protectOnce({ ...what, passphrase, signal }, options);
@@ -69,21 +69,18 @@ async function protect(site: string | undefined, options: Options): Promise<void
   });
 }
 
-async function dryRun(what: Parameters<typeof planSite>[0], { json, quiet }: Options): Promise<void> {
-  const progress = quiet ? undefined : showProgress('looking', 'documents');
-  const limit = json ? undefined : SHOWN_PATHS;
-  const summary = await planSite({ ...what, ...shownBy(progress) }, limit).finally(() => progress?.end());
-  print(json ? JSON.stringify(summary) : describeDryRun(summary));
+/** The sets of one `--rekey` after the other. */
+export function collectSets(set: string, sets: readonly string[] = []): readonly string[] {
+  return [...sets, set];
 }
 
 async function protectOnce(what: Parameters<typeof protectSite>[0], { json, quiet }: Options): Promise<void> {
-  const progress = quiet ? undefined : showProgress('protecting', 'documents');
-  const summary = await protectSite({ ...what, ...shownBy(progress) }).finally(() => progress?.end());
+  const progress = showProtecting(quiet);
+  const summary = await protectSite({ ...what, ...progress.shown }).finally(progress.end);
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describeProtection(summary));
-  if (quiet) return;
-  for (const line of describeRekey(summary)) say(line);
-  for (const hint of hintsAfterProtection(summary)) say(hint);
+  if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
+  for (const line of warningsAfterProtection(summary)) say(line);
 }
 
 /** While the site is being worked on, what is wrong with it now may be right in a moment. */
@@ -94,12 +91,4 @@ async function protectAgain(what: Parameters<typeof protectSite>[0], options: Op
     if (what.signal?.aborted) throw error;
     explain(error);
   }
-}
-
-function shownBy(progress: ShownProgress | undefined): { onProgress?: (state: Progress) => void } {
-  if (progress === undefined) return {};
-  return {
-    onProgress: ({ stage, done, total }) =>
-      progress.update({ done, total, doing: stage === 'looking' ? 'looking' : 'protecting' }),
-  };
 }

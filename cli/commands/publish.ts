@@ -5,18 +5,27 @@ import { protectSite } from '../../publisher/protect/protect.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
+import { sayWhatWouldBeDone } from '../dry-run.ts';
 import { readPassphrase } from '../passphrase.ts';
-import { showProgress } from '../progress.ts';
-import { describeProtection, describeRekey, hintsAfterProtection } from '../protection-summary.ts';
+import { showProgress, showProtecting } from '../progress.ts';
+import {
+  describeProtectionToPublish,
+  describeRekey,
+  hintsAfterProtection,
+  warnAboutBundle,
+} from '../protection-summary.ts';
 import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
-import { describePublishing, hintsAfterPublishing } from '../publish-summary.ts';
+import { describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
 import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
 import { print, say, UsageError } from '../voice.ts';
+import { collectSets } from './protect.ts';
 
 interface Options {
   config?: string;
   protect: boolean;
+  dryRun?: boolean;
+  rekey?: readonly string[];
   tokenFile?: string;
   keysHandedOver?: boolean;
   passphraseFile?: string;
@@ -38,19 +47,25 @@ export function addPublishCommand(program: Command): void {
     .argument('[target]', 'where to (default: "publish" in wispr.json, or else just "out")')
     .option('-c, --config <file>', 'the configuration, or its directory (default: this one)')
     .option('--no-protect', 'publish what is in "out" as it is; asks for no passphrase')
+    .option('--dry-run', 'say what protecting the site would do, and do nothing; asks for no passphrase')
+    .option('--rekey <set>', 'give a set a new key (more than once for more)', collectSets)
     .option('--token-file <file>', 'the file with the publishing token of the key server')
     .option('--keys-handed-over', 'go on without a token: the key server was given keys.bundle by hand')
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
-    .option('-q, --quiet', 'say nothing but errors')
+    .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')
     .action(publish);
 }
 
 async function publish(named: string | undefined, options: Options): Promise<void> {
   saveMemory();
-  if (!options.protect && options.passphraseFile !== undefined)
-    throw new UsageError('--no-protect needs no passphrase: leave --passphrase-file out');
+  checkTogether(options);
   const prepared = await locatePlaces(named, options);
+  if (options.dryRun) {
+    prepared.target?.close();
+    const { configurationFile } = prepared;
+    return sayWhatWouldBeDone({ configurationFile, rekey: options.rekey ?? [] }, options);
+  }
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
   try {
     const summary = await untilSignal(async (signal) => {
@@ -63,29 +78,34 @@ async function publish(named: string | undefined, options: Options): Promise<voi
   }
 }
 
+function checkTogether({ protect, passphraseFile, rekey, dryRun }: Options): void {
+  if (protect) return;
+  if (passphraseFile !== undefined)
+    throw new UsageError('--no-protect needs no passphrase: leave --passphrase-file out');
+  if (rekey !== undefined || dryRun)
+    throw new UsageError(`--no-protect and ${dryRun ? '--dry-run' : '--rekey'} do not go together`);
+}
+
 async function protect(
   { configuration, configurationFile, target, token }: PublicationPlaces,
   passphrase: string,
   signal: AbortSignal,
-  { quiet, json }: Options,
+  { quiet, json, rekey = [], keysHandedOver }: Options,
 ): Promise<void> {
-  const progress = quiet ? undefined : showProgress('protecting', 'documents');
+  const progress = showProtecting(quiet);
   const summary = await protectSite({
-    ...{ configurationFile, passphrase, signal },
+    ...{ configurationFile, passphrase, signal, rekey },
+    ...progress.shown,
     // Where the output itself is served, protecting it shows it: its keys have to be there before.
     ...(target === undefined &&
       token !== undefined && {
         handOverKeys: async (bundle) =>
           handOverKeys({ origin: configuration.keyServer, token }, await readFile(bundle)),
       }),
-    ...(progress && {
-      onProgress: ({ stage, done, total }) =>
-        progress.update({ done, total, doing: stage === 'looking' ? 'looking' : 'protecting' }),
-    }),
-  }).finally(() => progress?.end());
-  if (quiet) return;
-  if (!json) print(describeProtection(summary));
-  for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
+  }).finally(progress.end);
+  if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined));
+  if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
+  if (!keysHandedOver) for (const line of warnAboutBundle(summary)) say(line);
 }
 
 async function bring(
@@ -107,5 +127,6 @@ async function bring(
 function report(summary: PublishSummary, { quiet, json }: Options): void {
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describePublishing(summary));
+  for (const line of warningsAfterPublishing(summary)) say(line);
   if (!quiet) for (const hint of hintsAfterPublishing(summary)) say(hint);
 }

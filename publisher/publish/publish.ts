@@ -41,6 +41,8 @@ export interface PublishSummary {
   /** Where the site is now. */
   readonly target: string;
   readonly publication: number;
+  /** Whether readers refuse it. */
+  readonly withdrawn: boolean;
   /** When readers have to be told again that this is the current one: seconds since 1970. */
   readonly freshUntil: number;
   readonly sent: { readonly files: number; readonly bytes: number };
@@ -80,9 +82,11 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
     const pruned =
       options.target && done.plan ? await tidy(options.target, publication, done.plan, now) : NOTHING_PRUNED;
     const { files, bytes, unchanged } = done.plan ?? NOTHING_SENT;
+    const { version } = publication.state.snapshot;
     return {
       target: options.target?.name ?? options.out,
-      publication: publication.state.snapshot.version,
+      publication: version,
+      withdrawn: timestamp.withdrawn.includes(version),
       freshUntil: timestamp.expires,
       sent: { files, bytes },
       unchanged,

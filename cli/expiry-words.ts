@@ -1,0 +1,53 @@
+/** How what was published says until when it is good. Which role it is concerns nobody but for the root, whose key is kept apart. */
+import { count } from '../publisher/text.ts';
+import { isoDay, utcMinute } from './commands/describe.ts';
+
+const DAY = 86_400;
+/** What ends sooner than this is warned about. */
+const WARN_BEFORE = 30 * DAY;
+
+interface RoleEnd {
+  readonly role: string;
+  /** Seconds since 1970. */
+  readonly expires: number;
+}
+
+/** When somebody has to say again that this is the current publication. */
+export function describeFreshness(until: number): string {
+  return `to be confirmed by ${utcMinute(until)}: the key server or "wispr timestamp"`;
+}
+
+/** Until when the signatures are good, as one line. */
+export function describeSignatures(roles: readonly RoleEnd[]): string {
+  const { root, rest } = firstToEnd(roles);
+  const ends = [rest, root].filter((end) => end !== undefined).map(isoDay);
+  return ends.length === 2
+    ? `its signatures end on ${ends[0]}, the root's on ${ends[1]}`
+    : `its signatures end on ${ends[0]}`;
+}
+
+/**
+ * What ends soon, and what to do about it, said once.
+ *
+ * @param again - the command that signs everything but the root anew
+ */
+export function warnAboutSignatures(roles: readonly RoleEnd[], again: string, now: number): string[] {
+  const { root, rest } = firstToEnd(roles);
+  const isSoon = (end: number | undefined): end is number => end !== undefined && end - now < WARN_BEFORE;
+  const when = (end: number) => `on ${isoDay(end)}, in ${count(Math.max(0, Math.floor((end - now) / DAY)), 'day')}`;
+  const lines = [
+    ...(isSoon(rest) ? [`the publication's signatures end ${when(rest)}`] : []),
+    ...(isSoon(root) ? [`the root's signatures end ${when(root)}`] : []),
+  ];
+  if (lines.length === 0) return [];
+  return [...lines, `hint: run ${isSoon(root) ? '"wispr keys renew", then ' : ''}"${again}" before that day`];
+}
+
+/** The timestamp is another matter: it ends every other day. */
+function firstToEnd(roles: readonly RoleEnd[]): { root: number | undefined; rest: number | undefined } {
+  const ends = roles.filter(({ role }) => role !== 'timestamp').sort((a, b) => a.expires - b.expires);
+  return {
+    root: ends.find(({ role }) => role === 'root')?.expires,
+    rest: ends.find(({ role }) => role !== 'root')?.expires,
+  };
+}
