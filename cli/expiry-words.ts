@@ -14,7 +14,7 @@ interface RoleEnd {
 
 /** When somebody has to say again that this is the current publication. */
 export function describeFreshness(until: number): string {
-  return `to be confirmed by ${utcMinute(until)}: the key server or "wispr timestamp"`;
+  return `must be confirmed by ${utcMinute(until)} (key server or "wispr timestamp")`;
 }
 
 /** Until when the signatures are good, as one line. */

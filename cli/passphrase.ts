@@ -5,17 +5,26 @@ import { askSecret, canAsk } from './terminal.ts';
 import { say, UsageError } from './voice.ts';
 
 const MAXIMUM_LENGTH = 4096;
+const PASSPHRASE_FILE = '--passphrase-file';
 
 /** The passphrase in `file`, or what is typed at the terminal. */
 export async function readPassphrase(file: string | undefined, prompt = 'passphrase'): Promise<string> {
-  return file === undefined ? ask(prompt) : readPassphraseFile(file);
+  return file === undefined ? ask(prompt, PASSPHRASE_FILE) : readPassphraseFile(file);
 }
 
-/** As {@link readPassphrase}, for a passphrase that is new: at the terminal it is asked for twice. */
-export async function readNewPassphrase(file: string | undefined, prompt = 'new passphrase'): Promise<string> {
+/**
+ * As {@link readPassphrase}, for a passphrase that is new: at the terminal it is asked for twice.
+ *
+ * @param option - the one that names the file
+ */
+export async function readNewPassphrase(
+  file: string | undefined,
+  prompt = 'new passphrase',
+  option = PASSPHRASE_FILE,
+): Promise<string> {
   if (file !== undefined) return readPassphraseFile(file);
-  const first = await ask(prompt);
-  if ((await ask('the same again')) === first) return first;
+  const first = await ask(prompt, option);
+  if ((await ask('the same again', option)) === first) return first;
   throw new UsageError('the two passphrases differ', { hint: 'nothing was made; try again' });
 }
 
@@ -44,9 +53,9 @@ async function readStart(file: string): Promise<string> {
   return handle.readFile({ encoding: 'utf8' });
 }
 
-function ask(question: string): Promise<string> {
+function ask(question: string, option: string): Promise<string> {
   if (canAsk()) return askSecret(question);
   throw new UsageError('there is no terminal to ask for the passphrase on', {
-    hint: 'name a file with the passphrase: --passphrase-file FILE',
+    hint: `name a file with the passphrase: ${option} FILE`,
   });
 }

@@ -1,5 +1,5 @@
 /** Progress on standard error: a bar on a terminal, now and then a line elsewhere. */
-import { Presets, SingleBar } from 'cli-progress';
+import progressBars, { Presets, SingleBar } from 'cli-progress'; // its `Format` can be had through the whole only
 import type { Progress } from '../publisher/protect/protect.ts';
 import { say } from './voice.ts';
 
@@ -39,8 +39,14 @@ export function showProtecting(
 
 function showBar(doing: string, what: string): ShownProgress {
   const counting = `wispr: {doing}: {value} ${what}`;
-  const whole = `wispr: {doing} {bar} {value}/{total} ${what}, {rate}/s, {eta_formatted} left`;
-  const options = { stream: process.stderr, clearOnComplete: true, hideCursor: true, etaBuffer: 100 };
+  const whole = `wispr: {doing} {bar} {value}/{total} ${what}, {rate}/s{eta_formatted}`;
+  const options = {
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+    etaBuffer: 100,
+    formatTime: describeLeft,
+  };
   let bar: { bar: SingleBar; state: ProgressState; started: number } | undefined;
   const begin = (state: ProgressState) => {
     bar?.bar.stop();
@@ -61,6 +67,10 @@ function showBar(doing: string, what: string): ShownProgress {
     end: () => bar?.bar.stop(),
   };
 }
+
+/** Nothing while nobody knows: then the library says `NULL` or `INF` instead of seconds. */
+export const describeLeft: typeof progressBars.Format.TimeFormat = (seconds, options, roundTo) =>
+  Number.isFinite(seconds) ? `, ${progressBars.Format.TimeFormat(seconds, options, roundTo)} left` : '';
 
 function showLines(doing: string, what: string): ShownProgress {
   let last = performance.now();

@@ -10,7 +10,7 @@ export interface ReaderFlags {
   readonly keyFile?: string;
   readonly passphraseFile?: string;
   readonly passphrase?: boolean;
-  readonly connectTo: readonly ConnectTo[];
+  readonly connectTo?: readonly ConnectTo[];
 }
 
 /** Adds the common options to a command. */
@@ -27,12 +27,11 @@ export function addReaderOptions(command: Command): Command {
       '--connect-to <rule>',
       'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; may be repeated',
       collect,
-      [],
     );
 }
 
 /** The options that the functions of the reader take. */
-export async function readerOptions({ data, keyFile, passphraseFile, passphrase, connectTo }: ReaderFlags) {
+export async function readerOptions({ data, keyFile, passphraseFile, passphrase, connectTo = [] }: ReaderFlags) {
   const given = passphraseFile !== undefined ? await fromFile(passphraseFile) : passphrase ? fromTerminal : undefined;
   return {
     connectTo,
@@ -43,7 +42,7 @@ export async function readerOptions({ data, keyFile, passphraseFile, passphrase,
   };
 }
 
-function collect(text: string, previous: readonly ConnectTo[]): readonly ConnectTo[] {
+function collect(text: string, previous: readonly ConnectTo[] = []): readonly ConnectTo[] {
   try {
     return [...previous, parseConnectTo(text)];
   } catch (error) {

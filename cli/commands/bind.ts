@@ -8,8 +8,8 @@ import { askYesOrNo, canAsk, printable } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
 interface BindFlags extends ReaderFlags {
-  readonly trustSite: readonly string[];
-  readonly dnsServer: readonly string[];
+  readonly trustSite?: readonly string[];
+  readonly dnsServer?: readonly string[];
   readonly yes?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -29,9 +29,8 @@ export function addBindCommand(program: Command): void {
       '--trust-site <host>',
       'believe that HOST belongs to the publisher without a proof, for development; may be repeated',
       collectSite,
-      [],
     )
-    .option('--dns-server <address>', 'ask this DNS server for proofs; may be repeated', collectDnsServer, [])
+    .option('--dns-server <address>', 'ask this DNS server for proofs; may be repeated', collectDnsServer)
     .option('-y, --yes', 'connect all sites that the publisher asks for, without questions')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print the result as one line of JSON');
@@ -43,8 +42,8 @@ async function runBind(argument: string, flags: BindFlags): Promise<void> {
   const result = await bindSite({
     ...(await readerOptions(flags)),
     link,
-    trustSites: flags.trustSite,
-    dnsServers: flags.dnsServer,
+    trustSites: flags.trustSite ?? [],
+    dnsServers: flags.dnsServer ?? [],
     confirm: (request) => confirm(request, flags),
   });
   if (flags.json) print(JSON.stringify(describe(result)));
@@ -100,13 +99,13 @@ async function readLink(): Promise<string> {
   return text;
 }
 
-function collectSite(text: string, previous: readonly string[]): readonly string[] {
+function collectSite(text: string, previous: readonly string[] = []): readonly string[] {
   const site = text.toLowerCase();
   if (!isSite(site)) throw new InvalidArgumentError('a site is a host name, like news.example');
   return [...previous, site];
 }
 
-function collectDnsServer(text: string, previous: readonly string[]): readonly string[] {
+function collectDnsServer(text: string, previous: readonly string[] = []): readonly string[] {
   try {
     new Resolver().setServers([text]);
   } catch {

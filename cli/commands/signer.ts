@@ -99,7 +99,11 @@ async function confirm(): Promise<void> {
 async function exportKey(_role: string, file: string, flags: Flags): Promise<void> {
   const configurationFile = locateConfiguration(undefined, flags.config);
   const passphrase = await readPassphrase(flags.passphraseFile);
-  const newPassphrase = await readNewPassphrase(flags.newPassphraseFile, 'a passphrase for the new file');
+  const newPassphrase = await readNewPassphrase(
+    flags.newPassphraseFile,
+    'a passphrase for the new file',
+    '--new-passphrase-file',
+  );
   const { keyid } = await exportTimestampKey(configurationFile, passphrase, file, newPassphrase);
   if (flags.json) return print(JSON.stringify({ file, keyid }));
   print(`${relative('.', file)}  SECRET: the timestamp key ${shortId(keyid)}, and nothing else.

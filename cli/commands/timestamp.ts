@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
 import { type Confirmed, confirmFromWorkspace } from '../confirm-publication.ts';
+import { warnAboutSignatures } from '../expiry-words.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { print, say, UsageError } from '../voice.ts';
-import { isoDay, utcMinute } from './describe.ts';
+import { utcMinute } from './describe.ts';
 
 export interface TimestampFlags {
   readonly config?: string;
@@ -75,12 +77,9 @@ function keySource({ key, metadata, config }: TimestampFlags): TimestampRun['fro
   });
 }
 
-/** Roles that others have to sign again soon. */
+/** What others have to sign again soon. */
 function warnAboutExpiry({ expiring }: SignedTimestamp): void {
-  for (const { role, expires } of expiring) {
-    say(`${role} expires on ${isoDay(expires)}: readers will refuse everything then`);
-    say(`hint: ${role === 'root' ? 'wispr keys renew, then wispr protect' : 'wispr protect'}`);
-  }
+  for (const line of warnAboutSignatures(expiring, 'wispr protect', nowInSeconds())) say(line);
 }
 
 export function timestampAsJson({ version, expires, publication, withdrawn, expiring }: SignedTimestamp): unknown {

@@ -33,5 +33,6 @@ describe('wispr --help', () => {
     const [, description = ''] = stdout.split('\n\n');
     expect(description).toMatch(/^[a-z][\s\S]*[^.]$/);
     expect(stdout.match(/<[^>]*[A-Z][^>]*>/g)).toBeNull();
+    expect(stdout).not.toContain('(default: [])');
   });
 });

@@ -33,6 +33,13 @@ const inSite = (...args: string[]) =>
   runWispr(args, { cwd: site, env: { ...process.env, ...(server ? server.environment : {}) } });
 
 describe('wispr publish', () => {
+  it('--dry-run says what --rekey would do, and neither goes with --no-protect', async () => {
+    const { code, stdout } = await inSite('publish', '../web', '--dry-run', '--rekey', 'subscribers');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('nothing was written')]);
+    for (const option of [['--dry-run'], ['--rekey', 'subscribers']])
+      expect((await inSite('publish', '../web', '--no-protect', ...option)).code).toBe(2);
+  });
+
   it('says what to do by hand where nobody told the key server, and goes on when that is done', async () => {
     const refused = await inSite('publish', '../web', ...withPassphrase);
     expect(refused.code).toBe(1);
@@ -42,8 +49,11 @@ describe('wispr publish', () => {
       0,
       expect.stringMatching(/^Published: .*web has publication 1 .*\n {2}sent \d+ files/),
     ]);
-    expect(stdout).toMatch(/fresh until \d{4}-.*\n {2}\w+ expires first of the rest, on \d{4}-/);
+    expect(stdout).toMatch(
+      /\n {2}must be confirmed by \d{4}-.* UTC \(.*\)\n {2}its signatures end on [\d-]{10}, the root's on [\d-]{10}\n$/,
+    );
     expect(stderr).toContain('the key server was not told');
+    for (const line of stdout.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(80);
     expect((await inSite('verify', '../web')).code).toBe(0);
   });
 
@@ -88,5 +98,24 @@ describe('wispr publish', () => {
       1,
       expect.stringMatching(/others? .*\[token-unreadable\]\nwispr: hint: chmod 600/),
     ]);
+  });
+
+  it('gives the documents of a set a new key, and does not say to do what it does itself', async () => {
+    const args = ['../web', '--keys-handed-over', '--rekey', 'subscribers', ...withPassphrase];
+    const { code, stdout, stderr } = await inSite('publish', ...args);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('new key for subscribers')]);
+    expect(stdout).not.toMatch(/on your web host/);
+    expect(stdout.match(/must be confirmed by/g)).toHaveLength(1);
+    expect(stdout.match(/signatures end on/g)).toHaveLength(1);
+  });
+
+  it('warns of a withdrawn publication, also with --no-protect and -q', async () => {
+    const [, version = ''] =
+      /has publication (\d+)/.exec((await inSite('publish', '../web', '--no-protect')).stdout) ?? [];
+    const configuration = await readFile(join(site, 'wispr.json'), 'utf8');
+    await writeFile(join(site, 'wispr.json'), configuration.replace(/"publish": ".*?"/, '"publish": "../web"'));
+    expect((await inSite('withdraw', version, '--yes', ...withPassphrase)).code).toBe(0);
+    const { code, stdout, stderr } = await inSite('publish', '--no-protect', '-q');
+    expect([code, stdout, stderr]).toEqual([0, '', expect.stringContaining(`publication ${version} is WITHDRAWN`)]);
   });
 });

@@ -224,7 +224,9 @@ describe('the key server', () => {
         const published = (await target.head(TIMESTAMP)) !== undefined;
         const { authorization } = request.headers;
         seen.push({ path, authorization, body: Buffer.concat(parts), published });
-        response.writeHead(status).end('{"error":"token-refused"}');
+        response
+          .writeHead(status)
+          .end(JSON.stringify({ error: status === 409 ? 'publisher-key-changed' : 'token-refused' }));
       });
     }
   });
@@ -256,6 +258,11 @@ describe('the key server', () => {
     await expect(refused).rejects.toThrow(/401, token-refused/);
     await expect(refused).rejects.not.toThrow(TOKEN);
     expect(await target.head(TIMESTAMP)).toBeUndefined();
+    status = 409;
+    await expect(publish(two.first, { keyServer: { origin: host.origin, token: TOKEN } })).rejects.toMatchObject({
+      message: `the key server ${host.origin} refuses the keys: 409, publisher-key-changed`,
+      hint: expect.stringContaining('--new-publisher-key'),
+    });
     const silent = publish(two.first, { keyServer: { origin: 'http://127.0.0.1:9', token: TOKEN } });
     await expect(silent).rejects.toMatchObject({ code: 'key-server-refused' });
   });
