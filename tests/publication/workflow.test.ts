@@ -80,6 +80,16 @@ describe('a publication', () => {
 });
 
 describe('a withdrawn publication', () => {
+  it('is one that there is: nobody withdraws what is still to come', async () => {
+    const { publication, site } = await readSite();
+    const toCome = Array.from({ length: 64 }, (_, index) => publication.version + 1 + index);
+    await publication.publishTimestamp(LATER, { withdrawn: toCome });
+    await site.refresh(LATER);
+    await publishMore(publication, LATER + 1);
+    await site.refresh(LATER + 1);
+    expect(site.freshness(LATER + 1).version).toBe(2);
+  });
+
   it('is refused from the next check on, for good, until there is a newer one', async () => {
     const { publication, site, store } = await readSite();
     await publication.publishTimestamp(LATER, { withdrawn: [1] });
