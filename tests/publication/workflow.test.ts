@@ -80,6 +80,19 @@ describe('a publication', () => {
 });
 
 describe('a withdrawn publication', () => {
+  it('is remembered by each of two readers that share a store', async () => {
+    const { publication, site, store } = await readSite();
+    await publishMore(publication, LATER);
+    const other = readerOf(publication, store).site;
+    await other.refresh(LATER);
+    await publication.publishTimestamp(LATER + 1, { withdrawn: [1] });
+    await site.refresh(LATER + 1);
+    await publication.publishTimestamp(LATER + 2, { withdrawn: [2] });
+    await other.refresh(LATER + 2);
+    for (const [name, kept] of store.kept)
+      if (name.endsWith('withdrawn')) expect(Buffer.from(kept).toString()).toBe('1 2');
+  });
+
   it('is one that there is: nobody withdraws what is still to come', async () => {
     const { publication, site } = await readSite();
     const toCome = Array.from({ length: 64 }, (_, index) => publication.version + 1 + index);
