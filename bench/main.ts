@@ -2,12 +2,15 @@
 import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
 import { protect1gib, protect10k } from './rows/protect.ts';
+import { protectMemory, republish100k } from './rows/protect-scale.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { publicationCheck } from './rows/publication.ts';
 
 const ROWS: Record<string, () => Promise<Row[]>> = {
   'protect-1gib': protect1gib,
   'protect-10k': protect10k,
+  'republish-100k': republish100k,
+  'protect-memory': protectMemory,
   'publication-check': publicationCheck,
   'proxy-1k': () => proxyRows('proxy-1k', 1024),
   'proxy-64k': () => proxyRows('proxy-64k', 65_536),

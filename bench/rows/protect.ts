@@ -2,10 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { writeArticles } from '../articles.ts';
 import { type Contestant, compare, measureAlternately, type Row, runCommand, timeCommand } from '../measure.ts';
 import { createWorkspace, NODE, WISPR, type Workspace } from '../workspace.ts';
 
@@ -24,22 +25,14 @@ export async function protect1gib(): Promise<Row[]> {
 export async function protect10k(): Promise<Row[]> {
   const bound = 'both cores: a signature for each document, gzip, the making of files';
   return [
-    ...(await measureProtect('protect-10k', bound, (source) => writeArticles(source, 'txt'))),
+    ...(await measureProtect('protect-10k', bound, (source) => writeArticles(source, { ending: 'txt' }))),
     ...(await measureProtect(
       'protect-10k-plain',
       'both cores: a signature for each document, the making of files',
-      (source) => writeArticles(source, 'bin'),
+      (source) => writeArticles(source, { ending: 'bin' }),
     )),
     ...(await measureSize()),
   ];
-}
-
-async function writeArticles(source: string, ending: string): Promise<void> {
-  for (let directory = 0; directory < 100; directory++) {
-    const path = join(source, `part-${directory}`);
-    await mkdir(path);
-    for (let file = 0; file < 100; file++) await writeFile(join(path, `article-${file}.${ending}`), text(8192));
-  }
 }
 
 async function measureProtect(row: string, bound: string, fill: (source: string) => Promise<void>): Promise<Row[]> {
@@ -60,7 +53,7 @@ async function measureSize(): Promise<Row[]> {
   const workspace = await createWorkspace(row);
   try {
     await mkdir(workspace.source, { recursive: true });
-    await writeArticles(workspace.source, 'txt');
+    await writeArticles(workspace.source, { ending: 'txt' });
     const { directory } = workspace;
     await workspace.wispr('protect', '--quiet', '--passphrase-file', workspace.passphraseFile);
     const bytesOf = async (command: string) => Number(await runCommand('sh', ['-c', command], directory)) / 10_000;
@@ -121,26 +114,4 @@ async function ageRun(workspace: Workspace): Promise<Contestant> {
 
 function* mebibytes(count: number): Generator<Buffer> {
   for (let index = 0; index < count; index++) yield randomBytes(MiB);
-}
-
-/** Text that compresses about as prose does. */
-function text(length: number): string {
-  const words = [
-    'river',
-    'council',
-    'morning',
-    'the',
-    'of',
-    'and',
-    'harvest',
-    'letter',
-    'under',
-    'bridge',
-    'seven',
-    'quiet',
-  ];
-  const bytes = randomBytes(length);
-  let result = '';
-  for (let index = 0; result.length < length; index++) result += `${words[(bytes[index] ?? 0) % words.length]} `;
-  return result.slice(0, length);
 }

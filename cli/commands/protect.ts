@@ -7,6 +7,7 @@ import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { type ShownProgress, showProgress } from '../progress.ts';
 import { describeDryRun, describeProtection, describeRekey, hintsAfterProtection } from '../protection-summary.ts';
+import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
 import { explain, print, say, UsageError } from '../voice.ts';
 import { watchSite } from '../watch.ts';
@@ -49,6 +50,7 @@ export function addProtectCommand(program: Command): void {
 }
 
 async function protect(site: string | undefined, options: Options): Promise<void> {
+  saveMemory();
   const { passphraseFile, out, rekey = [] } = options;
   if (options.watch && options.dryRun) throw new UsageError('--watch and --dry-run do not go together');
   const configurationFile = locateConfiguration(site, options.config);

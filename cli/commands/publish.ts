@@ -10,6 +10,7 @@ import { showProgress } from '../progress.ts';
 import { describeProtection, describeRekey, hintsAfterProtection } from '../protection-summary.ts';
 import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describePublishing, hintsAfterPublishing } from '../publish-summary.ts';
+import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
 import { print, say, UsageError } from '../voice.ts';
 
@@ -46,6 +47,7 @@ export function addPublishCommand(program: Command): void {
 }
 
 async function publish(named: string | undefined, options: Options): Promise<void> {
+  saveMemory();
   if (!options.protect && options.passphraseFile !== undefined)
     throw new UsageError('--no-protect needs no passphrase: leave --passphrase-file out');
   const prepared = await locatePlaces(named, options);

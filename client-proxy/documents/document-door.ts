@@ -103,14 +103,22 @@ async function serveRangeOf(
   if (!(await serveBlocks(reader, chosen, header, exchange))) await serveFresh({ ...exchange, range: undefined });
 }
 
-/** With a head that was verified a while ago. `false`: nothing was sent, and the document has to be opened anew. */
+/**
+ * With a head that was verified a while ago, and is still the one that the publication names: a client that has this version is told so, and
+ * ranges are fetched by themselves. `false`: nothing was sent, and the document has to be opened anew.
+ */
 async function serveRemembered(exchange: Exchange): Promise<boolean> {
-  const { bound, path, entry, request, range } = exchange;
-  const known = range === undefined ? undefined : bound.remembered.get(path);
-  if (range === undefined || known?.headHash !== entry.head) return false;
+  const { bound, path, entry, request, response, range, status } = exchange;
+  const conditional = 'if-none-match' in request.headers || 'if-modified-since' in request.headers;
+  const known = status === 200 && (conditional || range !== undefined) ? bound.remembered.get(path) : undefined;
+  if (known === undefined || known.headHash !== entry.head) return false;
   const reader = await known.reader.confirm({ findKey: bound.keys.find, now: nowInSeconds() });
   const chosen = await represent(reader, exchange);
-  if (!chosen.ranges || !rangeApplies(request.headers, chosen) || isNotModified(request.headers, chosen)) return false;
+  if (isNotModified(request.headers, chosen)) {
+    endNotModified(response, chosen);
+    return true;
+  }
+  if (range === undefined || !chosen.ranges || !rangeApplies(request.headers, chosen)) return false;
   return serveBlocks(reader, chosen, range, exchange);
 }
 

@@ -13,6 +13,8 @@ export type Door = 'gateway' | 'proxy';
  */
 export function documentHeaders(headers: HeaderFields, door: Door): HeaderFields {
   return {
+    // Unless the publisher signed how long it may be kept, browsers would guess, and show what was withdrawn or is not fresh any more.
+    'cache-control': 'private, no-cache',
     ...headers,
     // Of two values for one feature the later counts.
     'permissions-policy': both(headers['permissions-policy'], CLOSED_FEATURES),

@@ -44,12 +44,13 @@ export function refuse(
 }
 
 export function refusalPage(error: CodedError, address?: string, readingUrl?: string): { status: number; page: Page } {
-  const { status, title, lead, advice } = refusalText(error.code);
+  const { status, title, lead, advice, sameOnReadingSite = false } = refusalText(error.code);
   const page: Page = {
     title,
     lead,
     ...(advice.length > 0 && { advice }),
-    ...(readingUrl !== undefined && { action: { text: 'Read it on the reading site', url: readingUrl } }),
+    ...(readingUrl !== undefined &&
+      !sameOnReadingSite && { action: { text: 'Read it on the reading site', url: readingUrl } }),
     facts: [
       ['Code', error.code],
       ...(address === undefined ? [] : [['Address', address] as const]),

@@ -14,6 +14,8 @@ export interface RefusalText {
   readonly title: string;
   readonly lead: string;
   readonly advice: readonly string[];
+  /** The reading site has the same to say: the page does not lead there. */
+  readonly sameOnReadingSite?: true;
 }
 
 type Code = ObjectErrorCode | PublicationErrorCode | ReadingErrorCode | KeyErrorCode | ReaderErrorCode;
@@ -169,6 +171,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'There is no such page',
     lead: 'The publisher signed a list of all pages of this site, and none has this address.',
     advice: ['Check the address.', 'Start from the first page of the site.'],
+    sameOnReadingSite: true,
   },
   'metadata-too-large': LIST_CHANGED,
   'metadata-malformed': LIST_CHANGED,

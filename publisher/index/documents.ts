@@ -100,17 +100,17 @@ export class DocumentTable extends Statements {
    * @param fileOf - the names of the files that a row describes
    */
   store(task: Task, written: Written, filesOf: (row: FilesOf) => string[]): void {
-    const before = this.find(task.path);
+    const before = task.change === 'added' ? undefined : this.find(task.path);
     const same = before?.head === written.head && before.content === written.content && before.form === task.form;
     if (!same) {
       const needed = new Set(filesOf({ ...task, ...written }));
       for (const file of before ? filesOf(before) : []) if (!needed.has(file)) this.retire(file, false);
       for (const file of needed) this.unretire(file);
       this.#retirePlain(before, task);
-      this.#noteBins(task.path);
+      if (before) this.#noteBins(before);
+      this.#noteBins(written);
     }
     this.run(STORE, ...rowOf(task, written));
-    if (!same) this.#noteBins(task.path);
   }
 
   /** Forgets a document whose source is gone, and retires its files. */
@@ -119,7 +119,7 @@ export class DocumentTable extends Statements {
     if (row === undefined) return;
     for (const file of filesOf(row)) this.retire(file, false);
     this.#retirePlain(row, undefined);
-    this.#noteBins(path);
+    this.#noteBins(row);
     this.run('DELETE FROM document WHERE path = ?', path);
   }
 
@@ -129,11 +129,10 @@ export class DocumentTable extends Statements {
     else if (before && before.form !== 'none') this.retire(before.path, before.form !== 'carrier');
   }
 
-  #noteBins(path: string): void {
-    this.run(
-      'INSERT OR IGNORE INTO changed_bin SELECT head_bin FROM document WHERE path = ?1 UNION SELECT content_bin FROM document WHERE path = ?1 AND content_bin IS NOT NULL',
-      path,
-    );
+  #noteBins({ headBin, contentBin }: Pick<Written, 'headBin' | 'contentBin'>): void {
+    for (const bin of contentBin === undefined ? [headBin] : [headBin, contentBin]) {
+      this.run('INSERT OR IGNORE INTO changed_bin (bin) VALUES (?)', bin);
+    }
   }
 
   /** Documents at whose own name something else lies than should. @param pageMark - what is noted of fallback pages as they are made now */

@@ -8,7 +8,10 @@ import { PublishError } from '../errors.ts';
 import { PublisherIndex } from './publisher-index.ts';
 import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
-/** NORMAL and a rollback journal: what is killed is whole; what a power cut damages is made anew. */
+/**
+ * NORMAL and a rollback journal: what is killed is whole; what a power cut damages is made anew. OFF could leave damage that SQLite does not
+ * see, and a write-ahead log would leave files beside the index for those who only read it.
+ */
 const SETTINGS =
   'PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -16000';
 

@@ -13,6 +13,8 @@ export type FactName =
   | 'settings'
   /** What the key bundle was made of. */
   | 'bundle'
+  /** The start of the machine since which all files were found or written. */
+  | 'boot'
   /** Bits of the number of bins. */
   | 'bins'
   /** The version of the last publication. */

@@ -5,7 +5,7 @@ import { openEnvelope } from '../../core/publication/envelope.ts';
 import { parseSnapshot, parseTimestamp, type TimestampMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { RoleRow } from '../index/rows.ts';
-import { readIfThere } from './replace-file.ts';
+import { readIfThere } from '../keys/file-update.ts';
 
 /** The timestamp that is there, not verified: it is our own. */
 export async function readTimestamp(out: string): Promise<TimestampMetadata | undefined> {

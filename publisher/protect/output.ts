@@ -14,10 +14,12 @@ import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { IndexedFiles } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, printable, someOf } from '../text.ts';
 import { parseImmutableName } from './files.ts';
+import { type FileRole, WholeFiles } from './whole-files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
 /** What the output holds of what the index knows: ids of documents. */
@@ -110,11 +112,13 @@ class Inspection implements InspectedOutput {
   readonly #index: PublisherIndex;
   readonly #readOnly: boolean;
   readonly #published: readonly string[];
+  readonly #whole: WholeFiles;
 
   constructor(out: string, index: PublisherIndex, readOnly: boolean) {
     this.#out = out;
     this.#index = index;
     this.#readOnly = readOnly;
+    this.#whole = new WholeFiles(out, index);
     this.#published = index.fact('targets')?.split(' ') ?? [];
     const largest = index.largestId();
     [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
@@ -132,8 +136,9 @@ class Inspection implements InspectedOutput {
 
   #lookAtMetadata(name: string, path: string): void {
     if (isLeftoverName(name)) this.unfinished.push(path);
-    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.metadata.add(name);
-    else this.#refuse(path);
+    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) {
+      if (this.#whole.hasMetadata(path, name)) this.metadata.add(name);
+    } else this.#refuse(path);
   }
 
   /** A page that carries its object is whole, and may wait for its document; anything else goes. */
@@ -149,8 +154,8 @@ class Inspection implements InspectedOutput {
     const name = parseImmutableName(path);
     if (name && OWN_TARGETS.includes(name.path)) return this.#isOwnTarget(name.hash);
     const row = name && this.#index.findFiles(name.path);
-    if (row && name.isObject && row.head === name.hash) this.heads.add(row.id);
-    else if (row && !name.isObject && row.content === name.hash) this.contents.add(row.id);
+    if (row && name.isObject && row.head === name.hash) this.#note(path, row, 'head');
+    else if (row && !name.isObject && row.content === name.hash) this.#note(path, row, 'content');
     else return this.#isPlace(path);
     return true;
   }
@@ -164,8 +169,14 @@ class Inspection implements InspectedOutput {
   #isPlace(path: string): boolean {
     const row = this.#index.findFiles(path);
     if (row === undefined || row.form === 'none') return [HOST_PROOF_PATH, DESCRIPTOR_PATH].includes(path);
-    this.placed.add(row.id);
+    this.#note(path, row, 'placed');
     return true;
+  }
+
+  /** A file that was cut short counts as missing. */
+  #note(path: string, row: IndexedFiles, role: FileRole): void {
+    const ids = { head: this.heads, content: this.contents, placed: this.placed }[role];
+    if (this.#whole.has(path, row.path, role)) ids.add(row.id);
   }
 
   /** A file that the index does not know: ours by what it is, or somebody else's. */

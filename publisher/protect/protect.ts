@@ -2,6 +2,7 @@
  * `wispr protect`: makes the protected form of a site, or brings it up to date: docs/spec/publication.md, section 8. The output is changed in
  * place, in an order that leaves the publication before readable until the very last step; whatever interrupts it, the next run goes on.
  */
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
@@ -12,6 +13,7 @@ import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { asPublishError, openIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
+import { readIfThere } from '../keys/file-update.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { openKeyStore } from '../keys/key-store.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
@@ -22,12 +24,13 @@ import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type PublicationSummary, publish } from './publication.ts';
-import { readIfThere, replaceFile } from './replace-file.ts';
+import { replaceOutputFile } from './replace-output-file.ts';
 import { resolveOutput } from './resolve-output.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
 import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
-import { startDocumentWriters } from './writers/writers.ts';
+import { noteWhole } from './whole-files.ts';
+import { SpareThreads, startDocumentWriters } from './writers/writers.ts';
 
 export interface DryRunOptions {
   /** Path of `wispr.json`. */
@@ -71,13 +74,15 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   const started = performance.now();
   const place = await locate(options);
   return withLock(place.workspace, async () => {
+    // Without an index everything is written, as far as anybody can tell yet.
+    await using spare = existsSync(place.workspace.index) ? undefined : new SpareThreads();
     const store = await openKeyStore(await readKeyStore(place.workspace), options.passphrase);
     const keys = await RunKeys.of(store, place.workspace);
     const { index, notes } = openIndex(place.workspace.index);
     using _closing = index;
     try {
       const run = await prepare(place, keys, index, options);
-      const done = await carryOut(run, options);
+      const done = await carryOut(run, options, spare);
       return summarise(run, done, notes, performance.now() - started);
     } catch (error) {
       throw asPublishError(error, place.workspace.index);
@@ -177,12 +182,12 @@ interface Done {
 }
 
 /** The order of docs/spec/publication.md, section 8. */
-async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
+async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads | undefined): Promise<Done> {
   const { index, keys, out, plan, roles, now, output, settings } = run;
   await begin(run);
   const secured = await secureKeys({ ...run, sets: plan.sets.keys() });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
-  const tasks = await writeAndPlace(run, options);
+  const tasks = await writeAndPlace(run, options, spare);
   await putPlainFiles(run, secured.descriptor);
   const { freshness } = run.configuration;
   const publication = await publish({
@@ -194,6 +199,7 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
     raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
   });
   index.startWaiting(now);
+  noteWhole(index);
   const keepFor = freshness.hours * 3600 + settings.grace + MARGIN;
   return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
 }
@@ -207,7 +213,11 @@ async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   index.setFact('roots', String(roles.roots.length));
 }
 
-async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): Promise<TasksDone> {
+async function writeAndPlace(
+  run: Run,
+  { onProgress, signal }: ProtectOptions,
+  spare: SpareThreads | undefined,
+): Promise<TasksDone> {
   const { appearance, configuration, index, keys, output, out, plan } = run;
   const total = index.countTasks().count;
   const writers = startDocumentWriters({
@@ -216,6 +226,7 @@ async function writeAndPlace(run: Run, { onProgress, signal }: ProtectOptions): 
     publisher: keys.store.publisher,
     sets: new Map(keys.sets().map(({ id, key }) => [id, key])),
     ...(signal && { signal }),
+    spare,
   });
   const context: TaskContext = {
     ...{ index, output, writers, appearance },
@@ -240,7 +251,7 @@ async function putPlainFiles({ out }: Run, descriptor: Uint8Array): Promise<void
 
 /** What has not changed keeps its time stamp. */
 async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
-  if (!(await readIfThere(file))?.equals(bytes)) await replaceFile(file, bytes);
+  if (!(await readIfThere(file))?.equals(bytes)) await replaceOutputFile(file, bytes);
 }
 
 /** Sets that get a new key: those that were named, and those whose time has come. */

@@ -33,8 +33,9 @@ import {
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { IndexedDocument, RoleRow } from '../index/rows.ts';
 import { bitsOf, newestOf, readTimestamp, recoverRoles } from './earlier-publication.ts';
-import { replaceFile } from './replace-file.ts';
+import { replaceOutputFile } from './replace-output-file.ts';
 import type { PublicationRoles } from './roles.ts';
+import { replaceFile as replaceNow } from './writers/files.ts';
 
 /** What a publication is made of. */
 export interface PublicationContext {
@@ -154,7 +155,7 @@ async function signPublication(
   let signed = 0;
   const sign = async (name: string, content: TufObject, signer: RoleSigner, expires = about.expires) => {
     const bytes = signMetadata(content, [signer]);
-    await replaceFile(metadataPlace(context, metadataFile(name, version)), bytes);
+    replaceNow(metadataPlace(context, metadataFile(name, version)), bytes);
     draft.roles.set(name, { name, version, length: bytes.length, sha256: await hexDigest(bytes), expires });
     signed++;
   };
@@ -204,7 +205,7 @@ async function putTargets({ out, index, ownTargets, descriptor, settings }: Publ
   ] as const) {
     const hash = await hexDigest(bytes);
     const file = targetFile(target, hash);
-    if (!ownTargets.has(hash)) await replaceFile(join(out, file), bytes);
+    if (!ownTargets.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
     index.unretire(file);
   }
 }
@@ -228,7 +229,7 @@ function signersOf({ roles }: PublicationContext): string {
 async function putRoots(context: PublicationContext): Promise<void> {
   for (const [number, bytes] of context.roles.roots.entries()) {
     const name = metadataFile('root', number + 1);
-    if (!context.metadata.has(name)) await replaceFile(metadataPlace(context, name), bytes);
+    if (!context.metadata.has(name)) await replaceOutputFile(metadataPlace(context, name), bytes);
   }
 }
 
@@ -243,7 +244,7 @@ async function signTimestamp(
   const about = { version: timestampVersion(context.now, before?.version), expires };
   const withdrawn = before?.withdrawn ?? [];
   const content = timestampMetadata(about, snapshot, withdrawn);
-  await replaceFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
+  await replaceOutputFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
   return { expires, withdrawn };
 }
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { contentTargetOf, headTargetOf } from '../../core/publication/names.ts';
-import { forEachInFlight } from '../in-flight.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { Form, IndexedDocument, Task } from '../index/rows.ts';
 import type { Appearance } from './appearance.ts';
@@ -30,7 +30,7 @@ export interface TasksDone {
   readonly unchanged: number;
 }
 
-/** Documents whose rows are committed together. */
+/** Documents whose rows are stored together. */
 const BATCH = 200;
 
 /** Writes every document of the plan, and notes each once its files are there. */
@@ -40,7 +40,7 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
   const note = (atLeast: number) => {
     if (finished.length < atLeast) return;
     const batch = finished.splice(0);
-    context.index.transaction(() => {
+    context.index.gather(() => {
       for (const { task, document } of batch) storeDocument(context, task, document);
     });
   };
@@ -54,6 +54,7 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
     });
   } finally {
     note(1); // also after a failure: what is there need not be made again
+    context.index.settle();
   }
   context.index.transaction(() => {
     for (const path of context.index.gone()) context.index.remove(path, immutableFilesOf);
@@ -64,7 +65,7 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
 function writeTaskFor(context: TaskContext, task: Task): WriteTask {
   const { path, file, size, lastModified, identity, mediaType, setName, form } = task;
   const headers = context.appearance.headers.headersOf(path);
-  const previous = previousOf(context, path);
+  const previous = previousOf(context, task);
   return {
     path,
     source: { path, file, size, lastModified, identity },
@@ -80,8 +81,8 @@ function writeTaskFor(context: TaskContext, task: Task): WriteTask {
 }
 
 /** The object that may be kept: only if it is there. */
-function previousOf({ index, output }: TaskContext, path: string): string | undefined {
-  const row = index.find(path);
+function previousOf({ index, output }: TaskContext, { path, change }: Task): string | undefined {
+  const row = change === 'added' ? undefined : index.find(path);
   return row && isThere(row, output) ? row.head : undefined;
 }
 
@@ -108,8 +109,8 @@ function placedBefore(
   task: Task,
   document: WrittenDocument,
 ): string | undefined {
-  const row = index.find(task.path);
   if (task.form === 'carrier') return document.staged ? undefined : placedMark('carrier', pageFacts);
+  const row = task.change === 'added' ? undefined : index.find(task.path);
   if (row === undefined || row.form !== task.form || !output.placed.has(row.id)) return undefined;
   const same = task.form === 'copy' ? row.content === document.content : row.teaser === task.teaser;
   return same ? row.placed : undefined;
@@ -138,7 +139,7 @@ export async function placeDocuments(context: TaskContext): Promise<number> {
   const note = (atLeast: number) => {
     if (finished.length < atLeast) return;
     const batch = finished.splice(0);
-    index.transaction(() => {
+    index.gather(() => {
       for (const { id, form } of batch) index.setPlaced(id, placedMark(form, pageFacts));
     });
   };
@@ -151,6 +152,7 @@ export async function placeDocuments(context: TaskContext): Promise<number> {
     });
   } finally {
     note(1);
+    index.settle();
   }
   return placed;
 }

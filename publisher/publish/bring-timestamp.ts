@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { replaceFile } from '../protect/replace-file.ts';
+import { replaceOutputFile } from '../protect/replace-output-file.ts';
 import { headersOf } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
@@ -44,7 +44,7 @@ export async function adoptTimestamp({ out, target, keyServer, now }: TimestampP
     const timestamp = bytes && ofSamePublication(bytes, publication);
     if (!bytes || !timestamp || timestamp.version <= newest) continue;
     newest = timestamp.version;
-    await replaceFile(join(out, TIMESTAMP_PATH), bytes);
+    await replaceOutputFile(join(out, TIMESTAMP_PATH), bytes);
   }
 }
 

@@ -6,7 +6,7 @@ import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
-import { readIfThere } from '../protect/replace-file.ts';
+import { readIfThere } from '../keys/file-update.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';

@@ -4,8 +4,9 @@ import { openEnvelope } from '../../core/publication/envelope.ts';
 import { parseTimestamp } from '../../core/publication/metadata.ts';
 import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
+import { readIfThere } from '../keys/file-update.ts';
 import { openKeyStore } from '../keys/key-store.ts';
-import { readIfThere, replaceFile } from '../protect/replace-file.ts';
+import { replaceOutputFile } from '../protect/replace-output-file.ts';
 import { rolesOf } from '../protect/roles.ts';
 import { readKeyStore, type Workspace } from '../workspace.ts';
 import { type RenewTimestamp, TIMESTAMP_PATH } from './timestamp-step.ts';
@@ -24,6 +25,6 @@ export function renewerOf(workspace: Workspace, out: string, passphrase: string,
     };
     const signed = timestampMetadata(about, { version: snapshot.version, length, sha256 }, all);
     const { timestamp } = rolesOf(await openKeyStore(await readKeyStore(workspace), passphrase));
-    await replaceFile(file, signMetadata(signed, [timestamp]), { sync: true });
+    await replaceOutputFile(file, signMetadata(signed, [timestamp]), { sync: true });
   };
 }

@@ -15,9 +15,9 @@ import type {
 import { metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { verifySnapshot, verifyTargets, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { forEachInFlight } from '../in-flight.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
 

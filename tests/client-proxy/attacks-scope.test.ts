@@ -186,7 +186,10 @@ describe('attack 24: a reading site that is no HTTPS origin', () => {
   });
 
   it('query and path survive into the link, and nothing else of the request does', async () => {
+    await rig.publisher.publish(rig.host.files, '/a b/index.html', { content: SECRET });
+    rig.host.files.delete(rig.publisher.fileOf('/a b/index.html'));
     const answer = await read('/a%20b/?q=%22%3E%3Cscript%3E&x=%C3%A9');
+    expect(refusalCode(answer)).toBe('object-missing');
     expect(answer.text).toContain('href="https://read.news.example/a%20b/?q=%22%3E%3Cscript%3E&amp;x=%C3%A9"');
     expect(answer.text).not.toContain('<script');
   });

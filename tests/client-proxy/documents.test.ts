@@ -48,6 +48,8 @@ describe('a document through the proxy', () => {
       via: '1.1 wispr',
     });
     expect(headers['permissions-policy']).toContain('loopback-network=()');
+    // Or browsers would guess how long they may show it without asking.
+    expect(headers['cache-control']).toBe('private, no-cache');
     expect(headers['x-from-host']).toBeUndefined();
     expect(headers['set-cookie']).toBeUndefined();
   });
@@ -148,6 +150,9 @@ describe('conditions', () => {
       expect([answer.status, answer.body.length, answer.headers.etag]).toEqual([304, 0, etag]);
     }
     expect((await get('/condition.html', { 'if-none-match': '"other"' })).status).toBe(200);
+    rig.host.requests.length = 0;
+    expect((await get('/condition.html', { 'if-none-match': etag })).status).toBe(304);
+    expect(rig.host.requests.filter(({ url }) => url.includes('condition'))).toEqual([]); // the publication says it all
     expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:20 GMT' })).status).toBe(304);
     expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' })).status).toBe(200);
   });

@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { planSite } from '../../publisher/protect/protect.ts';
-import { UploadList } from '../../publisher/protect/upload-list.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, makeCheap, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -127,6 +125,29 @@ describe('a second run', () => {
     await rm(join(workspace.source, 'a.html'));
     await workspace.protect({ now: NOW + 2 });
     expect((await readdir(workspace.out)).filter((name) => /^[ab]\./.test(name))).toEqual([]);
+  });
+
+  it('after the machine was started anew, writes again what a power cut left cut short', async () => {
+    await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c'.repeat(900) }, { public: ['*.css'] });
+    await workspace.protect({ now: NOW });
+    const restart = () => {
+      using index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+      index.exec("UPDATE fact SET value = 'another' WHERE name = 'boot'");
+    };
+    restart();
+    expect((await workspace.protect({ now: NOW + 1 })).changes).toEqual({ ...NOTHING, unchanged: 3 });
+    const metadata = join(workspace.out, '.well-known/wispr');
+    await truncate(await workspace.objectFile('/c.txt'), 100);
+    await truncate(join(workspace.out, 'a.html'), 0);
+    await truncate(join(metadata, '1.documents.json'), 10);
+    for (const name of await readdir(workspace.out)) if (name.endsWith('.b.css')) await rm(join(workspace.out, name));
+    for (const name of await readdir(workspace.out)) if (name === 'b.css') await truncate(join(workspace.out, name), 0);
+    restart();
+    const { changes, publication } = await workspace.protect({ now: NOW + 2 });
+    expect([changes, publication.version]).toEqual([{ ...NOTHING, changed: 2, unchanged: 1 }, 2]);
+    expect(await readFile(join(workspace.out, 'a.html'), 'utf8')).toContain('Teaser.');
+    expect(await readFile(join(workspace.out, 'b.css'), 'utf8')).toBe('b');
+    expect((await workspace.published({ now: NOW + 2 })).paths).toHaveLength(3);
   });
 
   it('takes what was public out of everybody’s sight once it is not', async () => {
@@ -301,24 +322,5 @@ describe('bins', () => {
     for (const { role, expires } of publication.expires) {
       if (!['root', 'timestamp'].includes(role)) expect([role, expires]).toEqual([role, NOW + 720 * DAY]);
     }
-  });
-});
-
-describe('the list of what to upload', () => {
-  it('has every file of the output but those that wait to go, in the order of the spec', async () => {
-    await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c' }, { public: ['*.css'] });
-    await workspace.protect({ now: NOW });
-    await workspace.write('c.txt', 'changed');
-    await workspace.protect({ now: NOW + 1 });
-    using list = new UploadList(workspaceOf(workspace.configurationFile));
-    const files = [...list.files()];
-    const kinds = files.map(({ kind }) => kind);
-    expect(kinds).toEqual(
-      ['object', 'page', 'metadata', 'timestamp'].flatMap((kind) => kinds.filter((each) => each === kind)),
-    );
-    expect(kinds.filter((kind) => kind === 'timestamp')).toHaveLength(1);
-    const named = [...files.map(({ file }) => file), ...list.retired()];
-    expect(named.sort()).toEqual([...(await snapshot(workspace.out)).keys()].map((path) => `/${path}`).sort());
-    expect(list.version).toBe(2);
   });
 });

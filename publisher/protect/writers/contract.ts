@@ -7,6 +7,7 @@
 import type { KeyId } from '../../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../../core/object/writer.ts';
 import type { SourceFile } from '../../site/walk.ts';
+import type { SpareThreads } from './writers.ts';
 
 /** One document to write. */
 export interface WriteTask {
@@ -93,4 +94,6 @@ export interface WritersOptions {
   readonly signal?: AbortSignal;
   /** Threads; as many as the machine has cores if left out. */
   readonly threads?: number;
+  /** Threads that were started already. */
+  readonly spare?: SpareThreads | undefined;
 }

@@ -1,7 +1,7 @@
 /** A large document whose content is its source as it is: cut into runs of blocks, which all threads read, encrypt and write at the same time. */
 import { blockCount } from '../../../core/object/geometry.ts';
 import type { ObjectWriter } from '../../../core/object/writer.ts';
-import { forEachInFlight } from '../../in-flight.ts';
+import { forEachInFlight } from '../../../node-support/in-flight.ts';
 import { isPlain, plainMetadata, SMALL_FILE } from '../content.ts';
 import type { BlockRun } from './block-run.ts';
 import type { WriteTask, WrittenDocument } from './contract.ts';

@@ -1,31 +1,40 @@
-/** What runs on a writing thread: jobs come in batches, and are answered in their order. */
-import { parentPort, workerData } from 'node:worker_threads';
+/** What runs on a writing thread: first come the keys and what else all jobs need, once they are known; then jobs come in batches, and are answered in their order. */
+import { parentPort } from 'node:worker_threads';
 import { writeBlockRun } from './block-run.ts';
-import { type Answer, failureOf, type Job, type JobResults, type ThreadData, threadContext } from './jobs.ts';
+import {
+  type Answer,
+  failureOf,
+  type Job,
+  type JobResults,
+  type ThreadContext,
+  type ThreadData,
+  threadContext,
+} from './jobs.ts';
 import { place } from './place.ts';
 import { reuseDocument } from './reuse.ts';
 import { beginWriting, writeDocument } from './write-document.ts';
 
-const context = threadContext(workerData as ThreadData);
-
-let turn = Promise.resolve();
-parentPort?.on('message', (jobs: readonly Job[]) => {
-  turn = turn.then(async () => {
-    const answers: Answer[] = [];
-    for (const job of jobs) answers.push(await answer(job));
-    parentPort?.postMessage(answers);
+parentPort?.once('message', (data: ThreadData) => {
+  const context = threadContext(data);
+  let turn = Promise.resolve();
+  parentPort?.on('message', (jobs: readonly Job[]) => {
+    turn = turn.then(async () => {
+      const answers: Answer[] = [];
+      for (const job of jobs) answers.push(await answer(job, context));
+      parentPort?.postMessage(answers);
+    });
   });
 });
 
-async function answer(job: Job): Promise<Answer> {
+async function answer(job: Job, context: ThreadContext): Promise<Answer> {
   try {
-    return { value: await perform(job) };
+    return { value: await perform(job, context) };
   } catch (error) {
     return { failure: failureOf(error) };
   }
 }
 
-async function perform(job: Job): Promise<JobResults[Job['kind']]> {
+async function perform(job: Job, context: ThreadContext): Promise<JobResults[Job['kind']]> {
   switch (job.kind) {
     case 'write':
       return writeDocument(job.task, context);

@@ -2,7 +2,7 @@
 import { reasonOf } from '../../../core/errors.ts';
 import { PublishError } from '../../errors.ts';
 import { type Answer, errorOf, type Job, type JobResults, type ThreadData } from './jobs.ts';
-import { THREAD_FILE, Thread } from './thread.ts';
+import { Thread } from './thread.ts';
 
 /** Jobs in a batch, and bytes of source in it: small enough that all threads end at about the same time. */
 const BATCH_JOBS = 64;
@@ -21,7 +21,7 @@ interface Waiting {
 export class ThreadPool {
   readonly #data: ThreadData;
   readonly #maximum: number;
-  readonly #file: URL;
+  readonly #startThread: () => Thread;
   readonly #threads: Thread[] = [];
   readonly #waiting: Waiting[] = [];
   #refusal: Error | undefined;
@@ -30,12 +30,12 @@ export class ThreadPool {
 
   /**
    * @param maximum - threads; they are started as there is work for them
-   * @param file - what runs on them
+   * @param startThread - for tests
    */
-  constructor(data: ThreadData, maximum: number, file = THREAD_FILE) {
+  constructor(data: ThreadData, maximum: number, startThread = () => new Thread()) {
     this.#data = data;
     this.#maximum = maximum;
-    this.#file = file;
+    this.#startThread = startThread;
   }
 
   /** @param bytes - about how much there is to read */
@@ -82,7 +82,7 @@ export class ThreadPool {
     if (idlest?.load === 0 || this.#threads.length === this.#maximum) {
       return idlest && idlest.load < BATCHES_PER_THREAD ? idlest : undefined;
     }
-    const thread = new Thread(this.#file, this.#data, (reason) => this.#onDeath(reason));
+    const thread = this.#startThread().begin(this.#data, (reason) => this.#onDeath(reason));
     this.#threads.push(thread);
     return thread;
   }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Answer, Job, ThreadData } from './jobs.ts';
 
 /** What runs on a thread. */
-export const THREAD_FILE = new URL('./thread-main.ts', import.meta.url);
+const THREAD_FILE = new URL('./thread-main.ts', import.meta.url);
 
 /**
  * Mebibytes of young objects before a thread looks for garbage. What a cipher gives out lies outside of them, and is given back only then: with
@@ -18,19 +18,27 @@ export class Thread {
   /** One for each batch under way, in their order. */
   readonly #settle: Settle[] = [];
 
-  /** @param onDeath - called when the thread ends, before what it had under way is answered */
-  constructor(file: URL, data: ThreadData, onDeath: (reason: unknown) => void) {
+  #onDeath: (reason: unknown) => void = () => undefined;
+
+  /** Starts the thread, which loads its program, and waits for {@link begin}. */
+  constructor(file = THREAD_FILE) {
     this.#worker = new Worker(file, {
-      workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     });
     this.#worker.on('message', (answers: readonly Answer[]) => this.#settle.shift()?.(answers));
     const die = (reason: unknown) => {
-      onDeath(reason);
+      this.#onDeath(reason);
       for (const settle of this.#settle.splice(0)) settle(undefined);
     };
     this.#worker.on('error', die).on('messageerror', die);
     this.#worker.on('exit', (code) => die(new Error(`it ended with ${code}`)));
+  }
+
+  /** @param onDeath - called when the thread ends, before what it had under way is answered */
+  begin(data: ThreadData, onDeath: (reason: unknown) => void): this {
+    this.#onDeath = onDeath;
+    this.#worker.postMessage(data);
+    return this;
   }
 
   /** Batches under way. */

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { DocumentWriters, Placement, WritersOptions, WriteTask, WrittenDocument } from './contract.ts';
 import { stopped, type ThreadContext, threadContext } from './jobs.ts';
 import { isForAllThreads, writeLargeDocument } from './large-document.ts';
+import { Thread } from './thread.ts';
 import { ThreadPool } from './thread-pool.ts';
 
 /** Calls that a caller should have under way for all threads to be busy. */
@@ -15,6 +16,21 @@ export function startDocumentWriters(options: WritersOptions): DocumentWriters {
   return new Writers(options);
 }
 
+/** Threads that load their program while nobody knows the keys yet: deriving them from a passphrase keeps only one core busy. */
+export class SpareThreads implements AsyncDisposable {
+  readonly #threads = Array.from({ length: availableParallelism() }, () => new Thread());
+
+  /** A thread that is used from now on; `undefined` once there are no more. */
+  take(): Thread | undefined {
+    return this.#threads.pop();
+  }
+
+  /** Ends those that nobody took. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.end()));
+  }
+}
+
 class Writers implements DocumentWriters {
   readonly #context: ThreadContext;
   readonly #pool: ThreadPool;
@@ -23,11 +39,11 @@ class Writers implements DocumentWriters {
   readonly #lanes: Promise<unknown>[] = Array.from({ length: LARGE_DOCUMENTS }, () => Promise.resolve());
   #nextLane = 0;
 
-  constructor({ out, site, publisher, sets, signal, threads = availableParallelism() }: WritersOptions) {
+  constructor({ out, site, publisher, sets, signal, threads = availableParallelism(), spare }: WritersOptions) {
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const data = { out, site, publisher, sets, stop };
     this.#context = threadContext(data);
-    this.#pool = new ThreadPool(data, threads);
+    this.#pool = new ThreadPool(data, threads, () => spare?.take() ?? new Thread());
     this.#signal = signal;
     signal?.addEventListener('abort', this.#stop);
     if (signal?.aborted) this.#stop();

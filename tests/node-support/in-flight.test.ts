@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { forEachInFlight } from '../../publisher/in-flight.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
 
 describe('work in flight', () => {
   it('is done for every item, and never for more than the limit at a time', async () => {

@@ -1,1 +1,0 @@
-export { forEachInFlight } from '../node-support/in-flight.ts';
