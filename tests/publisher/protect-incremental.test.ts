@@ -38,7 +38,7 @@ describe('an index that another program has written to', () => {
   ])('makes nothing public: %s', async (change) => {
     await createCheap({ 'a.html': '<meta name="wispr-set" content="few"><p>secret', 'b.txt': 'b' }, { public: ['**'] });
     await workspace.protect({ now: NOW });
-    const index = new DatabaseSync(workspaceOf(workspace.configurationFile).index);
+    const index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
     index.exec(`UPDATE document SET ${change} WHERE path = '/a.html'`);
     index.close();
     await workspace.protect({ now: NOW + 10 });
