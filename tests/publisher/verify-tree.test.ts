@@ -1,12 +1,11 @@
 import { copyFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { targetFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { rotatePublisherKey } from '../../publisher/keys/change-roles.ts';
 import type { VerifyReport } from '../../publisher/verify/report.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
-import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const PAGE = '<!doctype html><title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest.</p>';
 const FILES = {
@@ -166,23 +165,6 @@ describe('a protected tree', () => {
     await writeFile(file, old);
     expect(findings(await verifyTree(changed.out))).toEqual([`${file.slice(changed.out.length)} head-unexpected`]);
     await changed.remove();
-  });
-
-  it('counts what an earlier key of the publisher signed among what earlier publications left', async () => {
-    const renewed = await createWorkspace({ 'a/index.html': PAGE, 'style.css': 'p {}' }, { public: ['style.css'] });
-    await renewed.protect();
-    const old = await renewed.objectFile('/a/index.html');
-    await rotatePublisherKey({ configurationFile: renewed.configurationFile, passphrase: PASSPHRASE });
-    await renewed.protect();
-    const report = await verifyTree(renewed.out);
-    expect(report).toMatchObject({ findings: [], encrypted: 1, signed: 1 });
-    expect(report.leftovers).toBeGreaterThan(1);
-    // Under another path, or with another head, it is no leftover.
-    const [name, bytes] = [basename(old), await readFile(old)];
-    await writeFile(join(renewed.out, name), bytes);
-    await writeFile(old, flip(bytes, bytes.readUInt32BE(8) + 20));
-    expect(findings(await verifyTree(renewed.out))).toEqual([`/${name} file-unsigned`, `/a/${name} file-unsigned`]);
-    await renewed.remove();
   });
 
   it('names what only looks as if earlier publications had left it', async () => {
