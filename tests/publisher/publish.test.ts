@@ -63,7 +63,8 @@ function recording(inner: Target): { target: Target; puts: string[] } {
 }
 
 function kindOf(path: string): number {
-  if (path === TIMESTAMP) return 5;
+  if (path === TIMESTAMP) return 6;
+  if (path.endsWith('.root.json')) return 5;
   if (path.startsWith(METADATA_PATH)) return path.endsWith('.snapshot.json') ? 4 : 3;
   return /\/[0-9a-f]{64}\./.test(path) ? 1 : 2;
 }
