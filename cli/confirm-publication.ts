@@ -43,15 +43,45 @@ async function signAndBring(run: Omit<TimestampRun, 'from'>, places: Publication
   const keyServer = token === undefined ? undefined : { origin: configuration.keyServer, token };
   const to: TimestampPlaces = { out, target, keyServer, now: nowInSeconds() };
   for (let attempt = 1; ; attempt++) {
-    if (target || keyServer) await adoptTimestamp(to);
+    const silent = await adopt(to);
     const signed = await runTimestamp({ ...run, from: { configurationFile } });
     try {
-      await bringTimestamp(to);
+      await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
+      if (silent) throw silent;
       return signed;
     } catch (error) {
-      const outrun =
-        error instanceof PublishError && error.code === 'key-server-refused' && /metadata-rollback/.test(error.message);
+      if (silent && error === silent) throw signedButNotTold(silent, places);
+      const outrun = isRefusal(error) && /metadata-rollback/.test(error.message);
       if (!outrun || attempt >= ATTEMPTS) throw error;
     }
   }
+}
+
+/**
+ * Looks for the newest timestamp. A key server that cannot be reached keeps nobody from signing: withdrawing may be urgent.
+ *
+ * @returns what the key server could not be asked for
+ */
+async function adopt(places: TimestampPlaces): Promise<PublishError | undefined> {
+  if (!places.target && !places.keyServer) return undefined;
+  try {
+    await adoptTimestamp(places);
+    return undefined;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    await adoptTimestamp({ ...places, keyServer: undefined });
+    return error;
+  }
+}
+
+function isRefusal(error: unknown): error is PublishError {
+  return error instanceof PublishError && error.code === 'key-server-refused';
+}
+
+function signedButNotTold(cause: PublishError, { target, out }: PublicationPlaces): PublishError {
+  const where = target?.name ?? out;
+  return new PublishError('key-server-refused', `it is signed, and at ${where}; but ${cause.message}`, {
+    cause,
+    hint: 'run the same command again when the key server answers: readers ask it first',
+  });
 }

@@ -97,8 +97,7 @@ const TRUST = {
 } as const;
 
 function describeReport(place: string, report: VerifyReport): string[] {
-  const { site, publisher, trust, publication, encrypted, signed, fallbackPages, findings, moreFindings, notes } =
-    report;
+  const { site, publisher, trust, publication, encrypted, signed, findings, moreFindings, notes } = report;
   const who = publisher === undefined ? [] : [`${place} is ${site ?? 'a site'}, published by ${publisher}`];
   const trusted = publisher === undefined ? [] : [`trusted: ${TRUST[trust]}`];
   const which = publication
@@ -107,8 +106,9 @@ function describeReport(place: string, report: VerifyReport): string[] {
       ]
     : [];
   const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')} passed every check that takes no key`;
-  const pages =
-    fallbackPages === 0 ? [] : [`${count(fallbackPages, 'fallback page')}, not signed, as wispr makes them`];
+  // A note speaks of those that a template of the publisher's made.
+  const builtIn = report.fallbackPages - report.ownFallbackPages;
+  const pages = builtIn === 0 ? [] : [`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`];
   const total = findings.length + moreFindings;
   const found = total === 0 ? 'nothing wrong was found' : `${count(total, 'thing is wrong', 'things are wrong')}`;
   return [...who, ...trusted, ...which, passed, ...pages, ...notes.map((note) => `note: ${note}`), found];

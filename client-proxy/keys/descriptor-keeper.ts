@@ -37,7 +37,8 @@ export class DescriptorKeeper {
   }
 
   /**
-   * Takes over the descriptor that a publication names, if it is newer. One that is no good leaves things as they are: its expiry will tell.
+   * Takes over the descriptor that a publication names, if it is newer, or the one at hand is by another key: that was only a claim of the key
+   * server's then, and it is the publication that says which key it is. One that is no good leaves things as they are: its expiry will tell.
    *
    * @throws PublicationError, ReadingError: it could not be had
    */
@@ -46,7 +47,8 @@ export class DescriptorKeeper {
     if (publication.descriptorHash() === toHex(await sha256(descriptorBytes))) return;
     const bytes = await publication.descriptor();
     const descriptor = await verifyDescriptor(bytes, nowInSeconds()).catch(ignoreRefusal);
-    if (descriptor && this.#continues(descriptor)) this.#store.saveDescriptor(descriptor, bytes, nowInSeconds());
+    if (descriptor && this.#isOfSame(descriptor) && (this.#isNewer(descriptor) || !this.#isBySameKey(descriptor)))
+      this.#store.saveDescriptor(descriptor, bytes, nowInSeconds());
   }
 
   async #renewNow(): Promise<boolean> {
@@ -70,10 +72,13 @@ export class DescriptorKeeper {
     return this.#renewal;
   }
 
-  /** The sites that a newer descriptor adds stay inactive: only the reader's confirmation puts a site into the store. */
+  /**
+   * The sites that a newer descriptor adds stay inactive: only the reader's confirmation puts a site into the store. Nor does a key server say
+   * which key the publisher has: anybody can sign a descriptor that names this root.
+   */
   async #fetch(): Promise<void> {
     const { descriptor, bytes } = await fetchDescriptor(this.#dispatcher, this.#binding.descriptor.keyServer);
-    if (!this.#continues(descriptor))
+    if (!this.#isOfSame(descriptor) || !this.#isNewer(descriptor) || !this.#isBySameKey(descriptor))
       throw new KeyError(
         'descriptor-malformed',
         'the key server shows a descriptor of another publisher, or an older one',
@@ -82,9 +87,17 @@ export class DescriptorKeeper {
   }
 
   /** Another key server needs another binding. */
-  #continues({ publisher, keyServer, issued }: VerifiedDescriptor): boolean {
+  #isOfSame({ publisher, keyServer }: VerifiedDescriptor): boolean {
     const { descriptor } = this.#binding;
-    return publisher === descriptor.publisher && keyServer === descriptor.keyServer && issued >= descriptor.issued;
+    return publisher === descriptor.publisher && keyServer === descriptor.keyServer;
+  }
+
+  #isNewer({ issued }: VerifiedDescriptor): boolean {
+    return issued >= this.#binding.descriptor.issued;
+  }
+
+  #isBySameKey({ publisherKey }: VerifiedDescriptor): boolean {
+    return publisherKey === this.#binding.descriptor.publisherKey;
   }
 }
 

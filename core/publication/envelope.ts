@@ -29,10 +29,15 @@ const latin1 = new TextDecoder('latin1');
  * Opens an envelope without believing it.
  *
  * @param role - for messages
+ * @param maximum - bytes of a file in which the signed bytes do not stand as they were signed
  * @throws PublicationError `metadata-malformed`
  */
-export function openEnvelope(bytes: Uint8Array, role: string): Envelope {
-  return openOurForm(bytes, role) ?? openAnyForm(bytes, role);
+export function openEnvelope(
+  bytes: Uint8Array,
+  role: string,
+  maximum: number = PUBLICATION_LIMITS.otherFormLength,
+): Envelope {
+  return openOurForm(bytes, role, maximum) ?? openAnyForm(bytes, role, maximum);
 }
 
 /**
@@ -59,7 +64,7 @@ export function encodeEnvelope(signatures: readonly TufSignature[], message: Uin
   return concat(utf8(`{"signatures":${tufCanonicalText(list)},"signed":`), message, utf8('}'));
 }
 
-function openOurForm(bytes: Uint8Array, role: string): Envelope | undefined {
+function openOurForm(bytes: Uint8Array, role: string, maximum: number): Envelope | undefined {
   const start = latin1.decode(bytes.subarray(0, START_LENGTH));
   const match = OUR_FORM.exec(start);
   if (match === null || bytes.at(-1) !== 0x7d) return undefined;
@@ -71,11 +76,13 @@ function openOurForm(bytes: Uint8Array, role: string): Envelope | undefined {
     message,
     signed: () => parseObject(message),
     // Others write this form too, but sign the canonical one: they differ where there are escapes.
-    otherwise: () => openAnyForm(bytes, role),
+    otherwise: () => openAnyForm(bytes, role, maximum),
   };
 }
 
-function openAnyForm(bytes: Uint8Array, role: string): Envelope {
+/** All of it is read and written again before anything in it is known to be signed: so it must not be as long as others may be. */
+function openAnyForm(bytes: Uint8Array, role: string, maximum: number): Envelope {
+  if (bytes.length > maximum) throw malformed(role);
   const value = parse(bytes);
   if (!isTufObject(value) || !isTufObject(value.signed) || !Array.isArray(value.signatures)) throw malformed(role);
   const { signed, signatures } = value;

@@ -7,6 +7,8 @@ export const PUBLICATION_LIMITS = {
   /** Of `targets`, a section, or a bin, where the snapshot does not say less. */
   targetsLength: 4_194_304,
   settingsLength: 1_048_576,
+  /** Of a file that is not in the form in which it was signed, and has to be put into it before its signatures can be checked. */
+  otherFormLength: 1_048_576,
   signatures: 64,
   keys: 64,
   /** Roots that are followed in one refresh (5.3.3). */

@@ -30,7 +30,7 @@ export interface MetaFile {
 
 export interface TimestampMetadata extends RoleMetadata {
   readonly snapshot: MetaFile;
-  /** Versions of publications, ascending: docs/spec/publication.md, "Withdrawal". */
+  /** Versions of publications, none above that of the snapshot: docs/spec/publication.md, "Withdrawal". */
   readonly withdrawn: readonly number[];
 }
 
@@ -92,7 +92,9 @@ export function parseTimestamp(signed: TufObject): TimestampMetadata {
   const withdrawn = signed['x-wispr-withdrawn'] ?? [];
   if (!Array.isArray(withdrawn) || withdrawn.length > PUBLICATION_LIMITS.withdrawn || !withdrawn.every(isVersion))
     throw malformed('timestamp');
-  return { ...common, snapshot: parseMetaFile(meta['snapshot.json'], 'timestamp'), withdrawn };
+  const snapshot = parseMetaFile(meta['snapshot.json'], 'timestamp');
+  // None in advance: readers remember them for good, and whoever had the key for an hour could refuse all that is still to come.
+  return { ...common, snapshot, withdrawn: withdrawn.filter((version) => version <= snapshot.version) };
 }
 
 export function parseSnapshot(signed: TufObject): SnapshotMetadata {

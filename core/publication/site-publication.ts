@@ -175,8 +175,7 @@ export class SitePublication {
 
   async #load(): Promise<void> {
     await this.#client.load();
-    const kept = fromUtf8((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0)) ?? '';
-    this.#withdrawn = new Set(kept.split(' ').filter(Boolean).map(Number));
+    this.#withdrawn = new Set(await this.#keptWithdrawn());
     await this.#rememberWithdrawn();
     await this.#loadSettings();
   }
@@ -197,11 +196,17 @@ export class SitePublication {
     return bytes;
   }
 
-  /** For good: a timestamp of later may not say it any more. */
+  async #keptWithdrawn(): Promise<number[]> {
+    const kept = fromUtf8((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0)) ?? '';
+    return kept.split(' ').filter(Boolean).map(Number);
+  }
+
+  /** For good: a timestamp of later may not say it any more. Another process may have written to the store since it was read. */
   async #rememberWithdrawn(): Promise<void> {
     const told = this.#client.newestTimestamp?.withdrawn ?? [];
     if (told.every((version) => this.#withdrawn.has(version))) return;
-    const all = [...new Set([...this.#withdrawn, ...told])].sort((a, b) => a - b).slice(-WITHDRAWN_KEPT);
+    const known = [...(await this.#keptWithdrawn()), ...this.#withdrawn, ...told];
+    const all = [...new Set(known)].sort((a, b) => a - b).slice(-WITHDRAWN_KEPT);
     this.#withdrawn = new Set(all);
     await this.#store.write(WITHDRAWN, utf8(all.join(' ')));
   }

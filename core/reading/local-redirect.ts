@@ -7,6 +7,6 @@
 export function localRedirect(destination: string, site: string): string {
   if (destination.startsWith('/')) return destination;
   const { hostname, port, pathname, search, hash } = new URL(destination);
-  if (hostname !== site || port !== '') return destination;
+  if (hostname.replace(/\.$/, '') !== site || port !== '') return destination; // a final dot means the same host
   return pathname.replace(/^\/+/, '/') + search + hash; // two slashes at the beginning would be another host
 }

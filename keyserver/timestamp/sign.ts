@@ -20,6 +20,8 @@ import {
   verifyRoots,
 } from './state.ts';
 
+const HOUR = 3600;
+
 /**
  * How an attempt ended. `nothing`: no publication was handed over. `not-ours`: the publisher keeps the key. `withdrawn`: not confirmed until
  * there is a higher version. `overtaken`: something newer came in between, and stays.
@@ -30,10 +32,10 @@ export type SignOutcome = 'nothing' | 'not-ours' | 'withdrawn' | 'overtaken' | '
  * Signs a new timestamp for the publication that is known, and stores it. What is known was verified when it came, and is verified again here:
  * nobody's database is a reason to sign something.
  *
- * @param freshSeconds - how long the new one is good for
+ * @param mostFresh - seconds: the new one is good for as long as the publisher's own was, and at most so long
  * @throws KeyServerError `timestamp-key-foreign`, `clock-back`, `row-unreadable`; PublicationError. Nothing was changed then.
  */
-export async function signAgain(state: KeyServerState, freshSeconds: number): Promise<SignOutcome> {
+export async function signAgain(state: KeyServerState, mostFresh: number): Promise<SignOutcome> {
   const { database, now } = state;
   const roots = readRoots(database);
   const known = readPublication(database);
@@ -46,6 +48,7 @@ export async function signAgain(state: KeyServerState, freshSeconds: number): Pr
   const current = verifyTimestamp(known.timestamp, root, undefined, STRICT) as TimestampMetadata;
   const time = now();
   checkClock(current, time);
+  const freshSeconds = Math.min(mostFresh, freshnessOf(current));
   const bytes = encode(current, known, signer, time, freshSeconds);
   const timestamp = verifyTimestamp(bytes, root, current, STRICT) as TimestampMetadata;
   return inTransaction(database, () => {
@@ -53,6 +56,11 @@ export async function signAgain(state: KeyServerState, freshSeconds: number): Pr
     if (unchanged) storePublication(database, publicationAfter(bytes, timestamp, known));
     return unchanged ? 'signed' : 'overtaken';
   });
+}
+
+/** For how long the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
+function freshnessOf({ expires, version }: TimestampMetadata): number {
+  return Math.max(1, Math.round((expires - version) / HOUR)) * HOUR;
 }
 
 /** Fails closed: a key that the publisher's root does not name, or that cannot sign alone, signs nothing. */

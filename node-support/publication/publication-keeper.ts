@@ -1,6 +1,6 @@
 /**
  * Keeps the publication of one site current. What is at hand and good is used at once, and looked after beside the reading; a request waits
- * only where nothing at hand may be shown, or where it is no longer fresh, and then not for long.
+ * only where nothing at hand may be shown, or where it is no longer fresh or nobody has looked for a while, and then not for long.
  */
 
 import type { MetadataStore } from '../../core/publication/client.ts';
@@ -15,7 +15,7 @@ export interface KeeperTimes {
   readonly checkIntervalMaximum: number;
   /** The same where nothing at hand may be shown, and where the reader asks for a reload. */
   readonly checkIntervalUrgent: number;
-  /** How long a request waits for a newer publication while one is at hand that is merely no longer fresh. */
+  /** How long a request waits for a newer publication while one is at hand that is merely no longer fresh, or was not looked after for a while. */
   readonly staleWait: number;
   /** One look for newer files, all of them together. */
   readonly checkTimeout: number;
@@ -65,7 +65,8 @@ export class PublicationKeeper {
    */
   current(reload = false): Freshness | Promise<Freshness> {
     const freshness = this.#loaded && !reload ? this.#usable() : undefined;
-    if (freshness === undefined || freshness.stale || this.#isMoving) return this.#waitForCurrent(reload);
+    if (freshness === undefined || freshness.stale || this.#isMoving || this.#isIdle)
+      return this.#waitForCurrent(reload);
     if (this.#isDue(this.#interval)) this.check().catch(() => undefined);
     return freshness;
   }
@@ -99,6 +100,11 @@ export class PublicationKeeper {
   /** Between the two steps of a change, the state and what follows from it do not belong together. */
   get #isMoving(): boolean {
     return this.#checking !== undefined && this.#followed !== this.publication.descriptorHash();
+  }
+
+  /** Nobody has read for a while: what was withdrawn or replaced in the meantime shall not be the first thing that is shown. */
+  get #isIdle(): boolean {
+    return this.#failures === 0 && this.#isDue(2 * this.#options.times.checkInterval);
   }
 
   #usable(): Freshness | undefined {

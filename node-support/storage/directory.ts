@@ -82,6 +82,7 @@ export class DirectoryTarget implements Target {
     checkTargetPath(path);
     await this.#does(`write ${path}`, async () => {
       const directory = dirname(this.#fileOf(path));
+      await this.#checkAncestors(dirname(path));
       await mkdir(directory, { recursive: true });
       if (!(await this.#leadsInside(path))) throw leadsOut(this.name, path);
       const beside = join(directory, `.wispr-new-${randomBytes(6).toString('hex')}`);
@@ -159,6 +160,11 @@ export class DirectoryTarget implements Target {
     if (directory === undefined) return false;
     if (directory !== join(root, dirname(path)).replace(/(?<=.)\/$/, '')) throw leadsOut(this.name, path);
     return true;
+  }
+
+  /** Before directories are made: none of those on the way that are there already leads elsewhere. */
+  async #checkAncestors(directory: string): Promise<void> {
+    for (let at = directory; at !== '/'; at = dirname(at)) if (await this.#leadsInside(at)) return;
   }
 
   /** The directories that a removed file has left empty. */

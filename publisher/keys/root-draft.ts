@@ -7,12 +7,13 @@
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
+import { tufCanonical } from '../../core/publication/canonical.ts';
 import { encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
 import { countSigners, type RoleSigner, type TufSignature, verifyEd25519 } from '../../core/publication/keys.ts';
 import { parseRoot, type RootMetadata } from '../../core/publication/metadata.ts';
-import { rootIdOf, signMessage } from '../../core/publication/writer.ts';
+import { rootIdOf, rootMetadata, signMessage } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
-import { verifyChain } from './roots.ts';
+import { rolesOf, verifyChain } from './roots.ts';
 
 /** Bytes of the longest draft that is read. */
 const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
@@ -46,10 +47,19 @@ export async function makeDraft(
 ): Promise<RootDraft> {
   const before = verifyChain(chain);
   const after = parseRoot(openEnvelope(encodeEnvelope([], message), 'root').signed());
-  if (after.version !== before.version + 1) throw malformed(undefined);
+  if (after.version !== before.version + 1 || !(await saysOnlyWhatIsShown(after, message))) throw malformed(undefined);
   const [first = new Uint8Array(0)] = chain;
   const empty = { chain, rootId: await rootIdOf(first), message, signatures: [], before, after };
   return withSignatures(empty, signatures);
+}
+
+/**
+ * Whether a root is, byte for byte, the one that its roles, keys, version and expiry make. Signers are shown key ids: so each has to be that of
+ * the key that stands under it, or the key of a role could be exchanged unseen; and nothing may stand beside.
+ */
+async function saysOnlyWhatIsShown(after: RootMetadata, message: Uint8Array): Promise<boolean> {
+  const { version, expires } = after;
+  return equalBytes(message, tufCanonical(await rootMetadata({ version, expires }, rolesOf(after))));
 }
 
 /** The bytes of `root.N.json`. */
@@ -66,7 +76,7 @@ export async function parseDraft(bytes: Uint8Array): Promise<RootDraft> {
     const chain =
       isJsonObject(value) && Array.isArray(value.chain) ? value.chain.map((text) => fromBase64url(text)) : [];
     if (!chain.every((root) => root !== undefined)) throw new TypeError('its chain');
-    const { message, signatures } = openEnvelope(bytes, 'root');
+    const { message, signatures } = openEnvelope(bytes, 'root', MAXIMUM_DRAFT_LENGTH);
     return await makeDraft(chain, message, signatures);
   } catch (error) {
     throw error instanceof PublishError ? error : malformed(error);

@@ -3,10 +3,8 @@
  * refused here. A page is read only if it is not what it was, and nothing but what is to be done is kept.
  */
 import { hash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { IdSet } from '../index/id-set.ts';
@@ -21,6 +19,7 @@ import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
 import type { Appearance } from './appearance.ts';
 import type { InspectedOutput } from './output.ts';
+import { SourceReader } from './source-reader.ts';
 import { encodeTeaser } from './teaser.ts';
 
 /** What is known before the source is looked at. */
@@ -99,6 +98,12 @@ export async function makePlan(context: PlanContext): Promise<Plan> {
   return planner.finish(walk.ignored);
 }
 
+/** A document as it is to be written, and why. */
+interface Decided {
+  readonly task: Omit<Task, 'change'>;
+  readonly decision: Decision;
+}
+
 class Planner {
   readonly #context: PlanContext;
   readonly #rules: SetRules;
@@ -124,15 +129,16 @@ class Planner {
     const { index, output } = this.#context;
     const row = index.findDecision(source.path);
     if (row) this.#seen.add(row.id);
-    const page = row?.identity === source.identity ? { pageSet: row.pageSet, teaser: undefined } : this.#read(source);
-    const decision = this.#rules.decide(source.path, page.pageSet);
-    this.#count(source, decision);
-    const task = this.#taskFor(source, page, decision);
+    const isKnown = row?.identity === source.identity;
+    const page = isKnown ? { pageSet: row.pageSet, teaser: undefined } : this.#read(source);
+    let { task, decision } = this.#decide(source, page);
+    // Whatever is written goes by what the page itself says: the index's word is no reason to show it to other people than before.
+    if (isKnown && this.#changeOf(row, task)) ({ task, decision } = this.#decide(source, this.#read(source)));
     const change = row ? this.#changeOf(row, task) : 'added';
+    this.#count(source, decision);
     if (change) {
       this.#changes[change]++;
-      const known = row?.identity === source.identity ? { teaser: index.find(source.path)?.teaser } : {};
-      index.addTask({ ...task, ...known, change });
+      index.addTask({ ...task, change });
     } else if (row && row.form !== 'none' && row.placed !== undefined && !output.placed.has(row.id)) {
       if (!this.#context.readOnly) index.setPlaced(row.id, undefined);
     }
@@ -193,6 +199,11 @@ class Planner {
     this.#public.set(reason, group);
   }
 
+  #decide(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>): Decided {
+    const decision = this.#rules.decide(source.path, page.pageSet);
+    return { task: this.#taskFor(source, page, decision), decision };
+  }
+
   #taskFor(source: SourceFile, page: Pick<Task, 'pageSet' | 'teaser'>, { set }: Decision): Omit<Task, 'change'> {
     const { path, file, size, lastModified, identity } = source;
     const mediaType = mediaTypeOf(path);
@@ -241,23 +252,12 @@ export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
   return output.heads.has(row.id) && (row.content === undefined || output.contents.has(row.id));
 }
 
-/** In place: handing small reads to another thread costs more than they take. */
-function readStart({ file, path, size }: SourceFile): Buffer {
-  try {
-    const descriptor = openSync(file, 'r');
-    try {
-      const buffer = Buffer.allocUnsafe(Math.min(size, PAGE_LENGTH));
-      let filled = 0;
-      for (let read = -1; read !== 0 && filled < buffer.length; filled += read) {
-        read = readSync(descriptor, buffer, filled, buffer.length - filled, filled);
-      }
-      return buffer.subarray(0, filled);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    throw new PublishError('source-unreadable', describeUnreadable(printable(path), error), { cause: error });
-  }
+/** @throws PublishError `source-unreadable`, `source-changed` */
+function readStart(source: SourceFile): Uint8Array {
+  using reader = new SourceReader(source);
+  const start = reader.readAt(0, Buffer.allocUnsafe(Math.min(source.size, PAGE_LENGTH)));
+  reader.checkUnchanged();
+  return start;
 }
 
 function pagesRefused(problems: Problems): PublishError {

@@ -24,6 +24,8 @@ export interface OpenedPublication {
   readonly rootId: string;
   readonly state: TrustedState;
   readonly place: PublicationPlace;
+  /** When it was opened, seconds since 1970. */
+  readonly now: number;
   /** What has expired, or comes from the future. */
   readonly lateness: readonly PublicationError[];
 }
@@ -61,7 +63,7 @@ export async function openPublication(
   const late = await refreshAnyway(client, now, () => metadata(TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength));
   if (client.state === undefined) throw new PublicationError('metadata-missing', 'there is no publication');
   const lateness = [...late.filter(({ code }) => code !== 'metadata-expired'), ...expired(client.state, now)];
-  return { rootId: foundId, state: client.state, place, lateness };
+  return { rootId: foundId, state: client.state, place, now, lateness };
 }
 
 /** Where the time is the only trouble, as if it were the time when the timestamp was signed. */

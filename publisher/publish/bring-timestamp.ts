@@ -14,7 +14,7 @@ import { fileOfRole } from '../publication/roles.ts';
 import { expiriesOf } from './expiries.ts';
 import { fetchTimestamp, type KeyServerAccess, tellOfPublication } from './key-server.ts';
 import { placeInDirectory } from './places.ts';
-import { checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './timestamp-step.ts';
+import { checkNotNewer, isOfFuture, TIMESTAMP_PATH, timestampIfGood } from './timestamp-step.ts';
 
 export interface TimestampPlaces {
   /** The protected site. */
@@ -79,5 +79,6 @@ export async function laterRoots(out: string, { state }: OpenedPublication): Pro
 
 function ofSamePublication(bytes: Uint8Array, publication: OpenedPublication) {
   const timestamp = timestampIfGood(bytes, publication);
-  return timestamp?.snapshot.sha256 === publication.state.timestamp.snapshot.sha256 ? timestamp : undefined;
+  if (timestamp === undefined || isOfFuture(timestamp, publication)) return undefined;
+  return timestamp.snapshot.sha256 === publication.state.timestamp.snapshot.sha256 ? timestamp : undefined;
 }

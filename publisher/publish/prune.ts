@@ -3,17 +3,18 @@
  * freshness and grace together; when it was replaced, the metadata of its successor at the target say.
  */
 import { PublicationError } from '../../core/publication/errors.ts';
-import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { SnapshotMetadata } from '../../core/publication/metadata.ts';
+import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, SETTINGS_TARGET, targetFile } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
 import { verifyOwnSnapshot, verifyTargets } from '../../core/publication/verify-roles.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { contentsOf, delegatedRoles, fileOfRole, metadataFilesOf } from '../publication/roles.ts';
+import { rootsOf } from '../publication/roots.ts';
 import { PathSet } from './inventory.ts';
 import { placeAtTarget } from './places.ts';
 
@@ -40,110 +41,122 @@ const SNAPSHOT = /^(\d+)\.snapshot\.json$/;
 const ROOT = /^\d+\.root\.json$/;
 
 export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
-  const { target, named, publication } = options;
+  const { publication } = options;
   const { expires, version } = publication.state.timestamp;
   const keepFor = Math.max(ROLE_VALIDITY.timestamp, expires - version) + (await graceOf(publication)) + MARGIN;
   const before = options.now - keepFor;
-  const old = await oldPublications(options, before);
-  if (old === undefined) return { removed: 0, waiting: 0 };
-  const [kept, pages] = [new PathSet(), new PathSet()];
-  for (const snapshot of old) if (!(await addFiles(snapshot, options, kept, pages))) return { removed: 0, waiting: 0 };
+  const roots = await rootsOf(publication);
+  const found: Found = { kept: new PathSet(), pages: new PathSet(), complete: true };
+  for (const old of await oldSnapshots(options, before)) await addPublication(old, { ...options, roots }, found);
+  return removeUnnamed(options, before, found);
+}
+
+async function removeUnnamed({ target, named }: PruneOptions, before: number, found: Found): Promise<Pruned> {
   let [removed, waiting] = [0, 0];
-  let batch: string[] = [];
-  const flush = async () => {
+  const flush = async (batch: string[]) => {
     await target.remove(batch);
-    [removed, batch] = [removed + batch.length, []];
+    removed += batch.length;
   };
+  const batch: string[] = [];
+  // Old metadata say which pages are gone, so they go last: a run that is interrupted can be repeated.
+  const metadata: string[] = [];
   for await (const { path, modified } of target.list('/')) {
     if (named.has(path) || isRoot(path)) continue;
     // A page of a document that is gone: nobody's metadata name it.
-    if (pages.has(path)) batch.push(path);
+    if (found.pages.has(path)) batch.push(path);
     else if (!isImmutablePath(path)) continue;
-    else if (kept.has(path) || modified >= before) waiting++;
-    else batch.push(path);
-    if (batch.length >= BATCH) await flush();
+    else if (!found.complete || found.kept.has(path) || modified >= before) waiting++;
+    else (path.startsWith(METADATA_PATH) ? metadata : batch).push(path);
+    if (batch.length >= BATCH) await flush(batch.splice(0));
   }
-  await flush();
+  await flush(batch);
+  while (metadata.length > 0) await flush(metadata.splice(0, BATCH));
   return { removed, waiting };
 }
 
-/**
- * The publications that readers may still hold; `undefined` if one of them cannot be read any more, because keys have changed: then nothing is
- * removed until it is too old to matter.
- */
-async function oldPublications(
-  { target, publication }: PruneOptions,
-  before: number,
-): Promise<SnapshotMetadata[] | undefined> {
+interface OldSnapshot {
+  readonly version: number;
+  /** Whether readers may still hold it. */
+  readonly live: boolean;
+}
+
+/** The publications before this one of which the target still has the snapshot. */
+async function oldSnapshots({ target, publication }: PruneOptions, before: number): Promise<OldSnapshot[]> {
   const found: { version: number; modified: number }[] = [];
   for await (const { path, modified } of target.list(METADATA_PATH)) {
     const version = Number(SNAPSHOT.exec(path.slice(METADATA_PATH.length))?.[1]);
     if (version <= publication.state.snapshot.version) found.push({ version, modified });
   }
   found.sort((a, b) => a.version - b.version);
-  const live = found.slice(0, -1).filter((_, index) => (found[index + 1]?.modified ?? 0) >= before);
-  const snapshots: SnapshotMetadata[] = [];
-  for (const { version } of live) {
-    const bytes = await target.get(fileOfRole('snapshot', version), PUBLICATION_LIMITS.snapshotLength);
-    const snapshot = bytes && ifGood(bytes, publication);
-    if (snapshot === undefined) return undefined;
-    snapshots.push(snapshot);
-  }
-  return snapshots;
+  const replaced = (index: number) => found[index + 1]?.modified ?? 0;
+  return found.slice(0, -1).map(({ version }, index) => ({ version, live: replaced(index) >= before }));
 }
 
-function ifGood(bytes: Uint8Array, { state }: OpenedPublication): SnapshotMetadata | undefined {
-  try {
-    return verifyOwnSnapshot(bytes, state.root, { verify: verifyEd25519, strict: true });
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
+/** What is known of old publications. */
+interface Found {
+  /** Files that readers may still ask for. */
+  readonly kept: PathSet;
+  /** Pages and copies of documents: they go if they are not named now, however new the publication is that had them. */
+  readonly pages: PathSet;
+  /** Whether every live publication could be read. If not, no immutable file is removed until that publication is too old to matter. */
+  complete: boolean;
+}
+
+type Context = PruneOptions & { readonly roots: readonly RootMetadata[] };
+
+async function addPublication({ version, live }: OldSnapshot, context: Context, found: Found): Promise<void> {
+  const { snapshot: current } = context.publication.state;
+  const old = await openOld(version, context);
+  const keep = (path: string) => live && found.kept.add(path);
+  let complete = old !== undefined;
+  if (old) {
+    for (const path of metadataFilesOf(old.state)) keep(path);
+    for (const { path } of ownTargetFiles(old.state)) keep(path);
+    for await (const role of delegatedRoles(old)) {
+      if (role.failure) complete = false;
+      if (current.roles.get(role.name)?.sha256 === role.file.sha256) continue;
+      for (const document of (await contentsOf(role)).documents) {
+        for (const { path, immutable } of filesOf(document)) immutable ? keep(path) : found.pages.add(path);
+      }
+    }
   }
+  if (live && !complete) found.complete = false;
+}
+
+/** An old publication at the target; `undefined` if it cannot be read any more. */
+async function openOld(
+  version: number,
+  { target, publication, roots }: Context,
+): Promise<OpenedPublication | undefined> {
+  const place = placeAtTarget(target);
+  const bytes = await place.read(fileOfRole('snapshot', version), PUBLICATION_LIMITS.snapshotLength);
+  const snapshot = bytes && (await underAny(roots, (root) => verifyOwnSnapshot(bytes, root, READER_OPTIONS)));
+  const file = snapshot?.roles.get('targets');
+  if (!snapshot || !file) return undefined;
+  const below = await place.read(fileOfRole('targets', file.version), PUBLICATION_LIMITS.targetsLength);
+  if (!below) return undefined;
+  const targets = await underAny(roots, ({ roles, keys }) =>
+    verifyTargets(below, 'targets', { roleKeys: roles.targets, keys }, file, READER_OPTIONS),
+  );
+  return targets && { ...publication, place, state: { ...publication.state, snapshot, targets } };
 }
 
 /**
- * The files of an old publication: those to keep, and the pages of documents, which go if they are not named now.
- *
- * @returns whether all of them are known
+ * Under the newest root that has the keys: those of an old publication may have been replaced since. Whoever has stolen replaced keys, and can
+ * write to the target, could make us keep files, or remove pages that are not named now: no more than they can do there without us.
  */
-async function addFiles(
-  snapshot: SnapshotMetadata,
-  options: PruneOptions,
-  kept: PathSet,
-  pages: PathSet,
-): Promise<boolean> {
-  const current = options.publication.state.snapshot.roles;
-  const old = await openOld(snapshot, options);
-  if (old === undefined) return false;
-  for (const path of metadataFilesOf(old.state)) kept.add(path);
-  for (const { path } of ownTargetFiles(old.state)) kept.add(path);
-  for await (const role of delegatedRoles(old)) {
-    if (role.failure) return false;
-    if (current.get(role.name)?.sha256 === role.file.sha256) continue;
-    for (const document of (await contentsOf(role)).documents) {
-      for (const { path, immutable } of filesOf(document)) (immutable ? kept : pages).add(path);
+async function underAny<Role>(
+  roots: readonly RootMetadata[],
+  verify: (root: RootMetadata) => Role | Promise<Role>,
+): Promise<Role | undefined> {
+  for (const root of roots) {
+    try {
+      return await verify(root);
+    } catch (error) {
+      if (!(error instanceof PublicationError)) throw error;
     }
   }
-  return true;
-}
-
-async function openOld(
-  snapshot: SnapshotMetadata,
-  { target, publication }: PruneOptions,
-): Promise<OpenedPublication | undefined> {
-  const place = placeAtTarget(target);
-  const { root } = publication.state;
-  const file = snapshot.roles.get('targets');
-  const bytes = file && (await place.read(fileOfRole('targets', file.version), PUBLICATION_LIMITS.targetsLength));
-  if (!bytes) return undefined;
-  const keys = { roleKeys: root.roles.targets, keys: root.keys };
-  try {
-    const targets = await verifyTargets(bytes, 'targets', keys, file, { verify: verifyEd25519, strict: true });
-    return { ...publication, place, state: { ...publication.state, snapshot, targets } };
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
-  }
+  return undefined;
 }
 
 async function graceOf({ state, place }: OpenedPublication): Promise<number> {

@@ -8,6 +8,7 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
@@ -79,7 +80,7 @@ async function tryToPut(options: TimestampOptions): Promise<boolean> {
   const local = join(out, TIMESTAMP_PATH);
   let bytes = await readFile(local);
   let own = timestampIfGood(bytes, publication);
-  if (there && own && there.version >= own.version) {
+  if (there && own && there.version >= own.version && !isOfFuture(there, publication)) {
     if (there.snapshot.version === own.snapshot.version) return false; // the key server has confirmed it meanwhile
     // The key server has confirmed the publication before; readers who saw that take nothing older.
     if (!renewTimestamp) throw outrun(target);
@@ -92,6 +93,14 @@ async function tryToPut(options: TimestampOptions): Promise<boolean> {
   const kind = { path: TIMESTAMP_PATH, kind: 'timestamp', immutable: false, optional: false } as const;
   await target.put(TIMESTAMP_PATH, bytes, { ...headersOf(kind), replacing: file?.tag ?? null });
   return true;
+}
+
+/**
+ * Whether no reader takes a timestamp yet (P8). Whoever has the timestamp key could otherwise have us sign ever later ones, which nobody takes
+ * either: not even a withdrawal.
+ */
+export function isOfFuture({ version }: TimestampMetadata, { now }: OpenedPublication): boolean {
+  return version > Math.max(now, nowInSeconds()) + PUBLICATION_LIMITS.clockTolerance; // uploads take time
 }
 
 /** A timestamp that our own root's keys have signed; anything else is as if it were not there. */

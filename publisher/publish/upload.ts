@@ -44,6 +44,7 @@ export interface UploadPlan {
 }
 
 /** Enough to hide a bucket's answering times; files that are open, and parts in memory, stay few. */
+const LATE = /\.(?:snapshot|root)\.json$/;
 const IN_FLIGHT = 16;
 /** Longer texts are sent without a word about their characters. */
 const LOOKED_AT = 1024 * 1024;
@@ -98,7 +99,23 @@ export async function upload(options: UploadOptions, plan: UploadPlan): Promise<
   await forEachInFlight(ownTargetFiles(publication.state), IN_FLIGHT, send);
   await forEachInFlight(documentFiles(publication, plain), IN_FLIGHT, send);
   await forEachInFlight(siteFiles(), IN_FLIGHT, send);
-  await forEachInFlight(metadata(publication), IN_FLIGHT, send);
+  // What names other files comes after them; a new root last of all, because readers who see it may give up the metadata of before.
+  const files = [...metadata(publication)];
+  await forEachInFlight(
+    files.filter(({ path }) => !LATE.test(path)),
+    IN_FLIGHT,
+    send,
+  );
+  await forEachInFlight(
+    files.filter(({ path }) => path.endsWith('.snapshot.json')),
+    1,
+    send,
+  );
+  await forEachInFlight(
+    files.filter(({ path }) => path.endsWith('.root.json')),
+    1,
+    send,
+  );
 }
 
 async function* documentFiles(

@@ -111,7 +111,8 @@ function lasting({ expiries }: Published): RoleExpiry[] {
 
 /** What was ever withdrawn stays so, also where somebody put an older file into the directory. */
 function withdrawnIn({ timestamp }: Published, { last }: TimestampOptions): number[] {
-  return [...new Set([...timestamp.withdrawn, ...(last?.withdrawn ?? [])])].sort((a, b) => a - b);
+  const all = new Set([...timestamp.withdrawn, ...(last?.withdrawn ?? [])]);
+  return [...all].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn); // readers take no more
 }
 
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {

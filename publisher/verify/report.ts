@@ -78,6 +78,8 @@ export interface VerifyReport {
   readonly signed: number;
   /** Fallback pages: recognised, and not signed. */
   readonly fallbackPages: number;
+  /** Those of them that a template of the publisher's made: of these only the Read link was checked. */
+  readonly ownFallbackPages: number;
   /** Files of earlier publications, which may still be needed. */
   readonly leftovers: number;
   readonly findings: readonly Finding[];
@@ -94,8 +96,7 @@ const MAXIMUM_FINDINGS = 10_000;
 export class ReportBuilder {
   #about: Partial<Pick<VerifyReport, 'site' | 'publisher' | 'expires' | 'publication'>> = {};
   #trust: Trust = 'none';
-  readonly #counts = { encrypted: 0, signed: 0, fallbackPages: 0, leftovers: 0 };
-  #ownTemplate = 0;
+  readonly #counts = { encrypted: 0, signed: 0, fallbackPages: 0, ownFallbackPages: 0, leftovers: 0 };
   readonly #findings: Finding[] = [];
   #moreFindings = 0;
   readonly #notes: string[] = [];
@@ -114,7 +115,7 @@ export class ReportBuilder {
 
   fallbackPage({ ownTemplate }: RecognisedPage): void {
     this.#counts.fallbackPages++;
-    if (ownTemplate) this.#ownTemplate++;
+    if (ownTemplate) this.#counts.ownFallbackPages++;
   }
 
   note(text: string): void {
@@ -150,8 +151,9 @@ export class ReportBuilder {
   }
 
   #ownTemplateNote(): string[] {
-    if (this.#ownTemplate === 0) return [];
-    const pages = count(this.#ownTemplate, 'fallback page');
+    const { ownFallbackPages } = this.#counts;
+    if (ownFallbackPages === 0) return [];
+    const pages = count(ownFallbackPages, 'fallback page');
     return [
       `of ${pages} only the Read link was checked: a template of the publisher's made them, nothing signs them, and nobody without the template can tell whether something was put into them`,
     ];

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { CodedError } from '../../core/errors.ts';
-import { headDigest, readHead } from '../../core/object/head.ts';
+import { headDigest, readUnverifiedHead } from '../../core/object/head.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { isDocumentPath, OBJECT_SUFFIX } from '../../core/site/path.ts';
+import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { isUnfinishedName } from '../../node-support/storage/directory.ts';
 import { isLeftoverName } from '../protect/writers/files.ts';
@@ -77,17 +77,23 @@ function isOlderMetadata(name: string, { publication: { state } }: KnownSite): b
   return Number.parseInt(name, 10) <= newest;
 }
 
-/** What a file's name has to begin with: the hash of its content, or of the head of its object, which our publisher has to have signed. */
+/**
+ * What a file's name has to begin with: the hash of its content, or of the head of its object, which has to name this site and this place.
+ *
+ * Whose signature the head has is not asked: an object of the publisher's earlier key is a leftover as well, and which keys those were, only
+ * metadata could say that may be gone by now. Nothing is lost by it. The file is only counted, like contents, which have no signature at all;
+ * no publication sends readers there, and none believes an object of another key.
+ */
 async function hashOf(place: DirectoryPlace, site: KnownSite, path: string, name: string): Promise<string | undefined> {
   const stream = await place.open(path);
   if (stream === undefined) return undefined;
   if (!name.endsWith(OBJECT_SUFFIX)) return sha256Of(stream);
   const documentPath = path.slice(0, -name.length) + name.slice(65, -OBJECT_SUFFIX.length);
-  if (!isDocumentPath(documentPath)) return undefined;
   const input = new ByteReader(stream);
   try {
-    const { publisherKey } = site;
-    return toHex(await headDigest(await readHead(input, { site: site.site, path: documentPath, publisherKey })));
+    const head = await readUnverifiedHead(input);
+    const isHere = head.header.site === site.site && head.header.path === documentPath;
+    return isHere ? toHex(await headDigest(head)) : undefined;
   } finally {
     await input.cancel();
   }

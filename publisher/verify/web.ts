@@ -6,13 +6,19 @@ import { readStart, Unreadable, type VerifiedPlace } from './place.ts';
 
 const TIMEOUT = 30_000;
 const ABSENT = [404, 410];
+/** Bytes a second that a host gives at least, on average, once one answer has taken as long as {@link SLOW_START}: otherwise it could hold a check up for days. */
+const SLOWEST = 1024;
+const SLOW_START = 60_000;
 
 export class WebPlace implements VerifiedPlace {
   readonly inFlight = 8;
   readonly #origin: string;
+  readonly #slowStart: number;
 
-  constructor(origin: string) {
+  /** @param slowStart - milliseconds for which an answer may be as slow as it likes */
+  constructor(origin: string, slowStart = SLOW_START) {
     this.#origin = origin;
+    this.#slowStart = slowStart;
   }
 
   read(path: string, maximum: number): Promise<Uint8Array | undefined> {
@@ -26,7 +32,7 @@ export class WebPlace implements VerifiedPlace {
         bodyTimeout: TIMEOUT,
       });
       body.on('error', () => undefined); // that it was not read to the end; real errors come out of the iteration
-      if (statusCode === 200) return chunks(body);
+      if (statusCode === 200) return chunks(body, this.#slowStart);
       body.destroy();
       if (ABSENT.includes(statusCode)) return undefined;
       throw new Unreadable(`the host answers ${statusCode}`);
@@ -36,11 +42,21 @@ export class WebPlace implements VerifiedPlace {
   }
 }
 
-async function* chunks(body: AsyncIterable<Uint8Array> & { destroy(): void }): AsyncGenerator<Uint8Array> {
+async function* chunks(
+  body: AsyncIterable<Uint8Array> & { destroy(): void },
+  slowStart: number,
+): AsyncGenerator<Uint8Array> {
+  let [waited, received, asked] = [0, 0, performance.now()];
   try {
-    for await (const chunk of body) yield chunk;
+    for await (const chunk of body) {
+      waited += performance.now() - asked; // what is done with it is no fault of the host's
+      received += chunk.length;
+      if (waited > slowStart && received < (waited / 1000) * SLOWEST) throw new Unreadable('the host is too slow');
+      yield chunk;
+      asked = performance.now();
+    }
   } catch (error) {
-    throw unreadable(error);
+    throw error instanceof Unreadable ? error : unreadable(error);
   } finally {
     body.destroy();
   }

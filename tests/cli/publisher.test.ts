@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
+import { OWN_TEMPLATE_MARK } from '../../publisher/fallback-template.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { type Ended, startProgram } from '../support/programs.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
@@ -413,6 +414,20 @@ describe('wispr verify', () => {
     );
     expect(result.stderr).toContain('1 fallback page, not signed');
     expectOneVoice(result);
+  });
+
+  it('does not call pages of the publisher’s own template those of wispr', async () => {
+    const file = join(site, 'protected/index.html');
+    const built = await readFile(file, 'utf8');
+    const reading = /id="read"[^>]* href="([^"]+)"|href="([^"]+)"[^>]* id="read"/.exec(built);
+    await rm(file);
+    await writeFile(file, `<a id="read" href="${reading?.[1] ?? reading?.[2]}">Read</a>${OWN_TEMPLATE_MARK}`);
+    const { code, stderr } = await inSite('verify');
+    await rm(file);
+    await writeFile(file, built);
+    expect(code).toBe(0);
+    expect(stderr).toContain('note: of 1 fallback page only the Read link was checked');
+    expect(stderr).not.toContain('as wispr makes them');
   });
 
   it('exits with 3 when something is found, and names it with path and code', async () => {

@@ -259,11 +259,15 @@ describe('confirmation', () => {
     if (!news || !second) throw new Error('two sites');
     const moved = { ...news, content: [after.origin], reading: 'https://new.news.example' };
     publisher.setDescriptor(publisher.descriptor(keyServer.origin, { sites: [moved, second], issued: now }));
-    for (const { files } of [before, after]) await publisher.sign(files);
+    await publisher.publish(before.files, '/gone.html', { content: 'gone' });
+    for (const { files } of [before, after]) {
+      await publisher.sign(files);
+      files.delete(publisher.fileOf('/gone.html'));
+    }
     await proxy.check();
     await before.close();
-    const elsewhere = await send(proxy.port, 'http://news.example/none.html');
-    expect(elsewhere.text).toContain('href="https://new.news.example/none.html"');
+    const elsewhere = await send(proxy.port, 'http://news.example/gone.html');
+    expect(elsewhere.text).toContain('href="https://new.news.example/gone.html"');
     expect((await send(proxy.port, 'http://news.example/a.html')).text).toBe('read');
     expect((await proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
     expect((await send(proxy.port, 'http://second.example/')).headers['wispr-refusal']).toBe('host-unreachable');

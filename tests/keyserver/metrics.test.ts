@@ -126,7 +126,7 @@ it('are configured on loopback or not at all', () => {
   const { publication } = readConfig(file);
   expect(publication).toEqual({
     resignMinutes: 60,
-    freshHours: 48,
+    freshHours: 720,
     push: [join(the.rig.folder, 'site'), 's3://bucket/x'],
   });
 });

@@ -2,8 +2,11 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
+import { encodeHandOver } from '../../core/publication/hand-over.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { overview } from '../../keyserver/overview.ts';
+import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';
+import { signAgain } from '../../keyserver/timestamp/sign.ts';
 import { encodeTimestamp } from '../support/first-root.ts';
 import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 
@@ -41,6 +44,28 @@ describe('the key server signs the timestamp again', () => {
     expect(await the.rig.server.keeper.attempt()).toBe('signed');
     expect(the.read(await the.served())?.snapshot.version).toBe(8);
     expect(the.read(the.pushed())?.snapshot.version).toBe(8);
+  });
+
+  it('and gives way to a publication that comes while it signs', async () => {
+    await the.publish({ publication: 7 });
+    the.rig.passTime(HOUR);
+    const { state } = the.rig.server;
+    const signing = signAgain(state, 48 * HOUR);
+    const timestamp = the.timestamp({ publication: 8 });
+    acceptHandOver(state, encodeHandOver({ timestamp, roots: [], expiries: [] }));
+    expect(await signing).toBe('overtaken');
+    expect(await the.served()).toEqual(timestamp);
+  });
+
+  it('not for a publication that somebody wrote into the database', async () => {
+    await the.publish({ publication: 7 });
+    the.rig.passTime(HOUR);
+    const stranger = await roleSigner(ed25519KeyPair(randomBytes(32)));
+    const forged = encodeTimestamp(stranger, { publication: 9, signed: the.now() });
+    the.rig.server.state.database.prepare('UPDATE publication SET timestamp = ?').run(forged);
+    rmSync(the.pushedFile);
+    expect(await the.rig.server.keeper.attempt()).toBe('failed');
+    expect(the.rig.log()).toContain('metadata-signature');
   });
 
   it('over whatever else lies there', async () => {

@@ -40,7 +40,8 @@ describe('a directory as a target', () => {
     await writeFile(join(outside, 'secret'), 'secret');
     await symlink(outside, join(place, 'out'));
     await symlink(join(outside, 'secret'), join(place, 'file'));
-    expect(await codeOf(target.put('/out/new', utf8('x'), OPTIONS))).toBe('target-path');
+    for (const path of ['/out/new', '/out/deeper/still/new'])
+      expect(await codeOf(target.put(path, utf8('x'), OPTIONS))).toBe('target-path');
     expect(await codeOf(target.get('/out/secret', 100))).toBe('target-path');
     expect(await codeOf(target.remove(['/out/secret']))).toBe('target-path');
     expect(await target.get('/file', 100)).toBeUndefined();

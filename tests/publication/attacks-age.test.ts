@@ -28,6 +28,16 @@ describe('metadata that are old', () => {
     await expectRefused(site, 'metadata-rollback', LATER);
   });
 
+  it('attack 28: an older timestamp of the very same publication', async () => {
+    const site = await readSite();
+    const old = site.publication.files.get(TIMESTAMP_PATH) as Uint8Array;
+    await site.publication.publishTimestamp(LATER);
+    await site.site.refresh(LATER);
+    site.publication.files.set(TIMESTAMP_PATH, old);
+    await expectRefused(site, 'metadata-rollback', LATER);
+    expect(site.site.freshness(LATER).confirmed).toBe(LATER);
+  });
+
   it('attack 28: a new timestamp that names an older snapshot', async () => {
     const site = await readSite();
     await publishMore(site.publication, LATER);

@@ -62,6 +62,18 @@ describe('hosts that give too much, or nothing', () => {
     }
   });
 
+  it('attack 82: a snapshot of megabytes that a stolen timestamp key names is not put into another form', async () => {
+    const site = await readSite();
+    const { publication } = site;
+    const signature = `{"keyid":"${'a'.repeat(64)}","sig":"${'b'.repeat(128)}"}`;
+    const huge = utf8(`{"signatures":[${signature}],"signed":{"meta":[${'[],'.repeat(1_000_000)}[]]}}`);
+    await publishMore(publication, LATER);
+    publication.files.set(`${METADATA_PATH}2.snapshot.json`, huge);
+    await publication.publishTimestamp(LATER + 1);
+    const refused = () => expectRefused(site, 'metadata-malformed', LATER + 1);
+    expect(await parsedCharacters(refused)).toBeLessThan(100_000);
+  });
+
   it('attack 40: a 404 or an error at any request of an update', async () => {
     const requests = await updateRequests();
     expect(requests.length).toBeGreaterThanOrEqual(5);

@@ -80,6 +80,29 @@ describe('a publication', () => {
 });
 
 describe('a withdrawn publication', () => {
+  it('is remembered by each of two readers that share a store', async () => {
+    const { publication, site, store } = await readSite();
+    await publishMore(publication, LATER);
+    const other = readerOf(publication, store).site;
+    await other.refresh(LATER);
+    await publication.publishTimestamp(LATER + 1, { withdrawn: [1] });
+    await site.refresh(LATER + 1);
+    await publication.publishTimestamp(LATER + 2, { withdrawn: [2] });
+    await other.refresh(LATER + 2);
+    for (const [name, kept] of store.kept)
+      if (name.endsWith('withdrawn')) expect(Buffer.from(kept).toString()).toBe('1 2');
+  });
+
+  it('is one that there is: nobody withdraws what is still to come', async () => {
+    const { publication, site } = await readSite();
+    const toCome = Array.from({ length: 64 }, (_, index) => publication.version + 1 + index);
+    await publication.publishTimestamp(LATER, { withdrawn: toCome });
+    await site.refresh(LATER);
+    await publishMore(publication, LATER + 1);
+    await site.refresh(LATER + 1);
+    expect(site.freshness(LATER + 1).version).toBe(2);
+  });
+
   it('is refused from the next check on, for good, until there is a newer one', async () => {
     const { publication, site, store } = await readSite();
     await publication.publishTimestamp(LATER, { withdrawn: [1] });

@@ -73,6 +73,9 @@ describe('a previous object', () => {
     for (const change of changes) {
       expect((await writeTwice(task, { ...task, ...change })).second.reused, JSON.stringify(change)).toBe(false);
     }
+    const [german, english] = ['de', 'en'].map((language) => ({ ...task, headers: { 'content-language': language } }));
+    if (!german || !english) throw new Error('two tasks'); // as long as each other, and encrypted: only the old object's inside tells
+    expect((await writeTwice(german, english)).second.reused).toBe(false);
     const other = await publisherIdentity(ed25519KeyPair(randomBytes(32)));
     const { first } = await writeTwice(task);
     const written = await rig.start({ publisher: other }).write({ ...task, previous: first.head });

@@ -102,6 +102,25 @@ describe('gathering signatures', () => {
     await expect(sign('root.2.json', 'stranger.key')).rejects.toMatchObject({ code: 'signer-unknown' });
   });
 
+  it('attack 36: refuses a draft that says something else than what a signer is shown', async () => {
+    await newSigner('ada.key');
+    await addSigner(options(), 'root', await readSigner(at('ada.key.pub')), 2);
+    const draft = JSON.parse(await readFile(at('root.2.json'), 'utf8'));
+    const [targets] = draft.signed.roles.targets.keyids;
+    const [ada] = draft.signed.roles.root.keyids.slice(-1);
+    const stolen = { keytype: 'ed25519', scheme: 'ed25519', keyval: { public: 'ab'.repeat(32) } };
+    for (const altered of [
+      { keys: { ...draft.signed.keys, [targets]: stolen } }, // the key id stays, and the key is another
+      { keys: { ...draft.signed.keys, [ada]: stolen } },
+      { consistent_snapshot: false },
+      { more: 'that nobody is shown' },
+    ]) {
+      await writeFile(at('altered.json'), JSON.stringify({ ...draft, signed: { ...draft.signed, ...altered } }));
+      await expect(sign('altered.json', 'ada.key')).rejects.toMatchObject({ code: 'draft-malformed' });
+    }
+    await sign('root.2.json', 'ada.key');
+  });
+
   it('refuses drafts that were altered, or overtaken', async () => {
     await newSigner('ada.key');
     await addSigner(options(), 'root', await readSigner(at('ada.key.pub')), 2);

@@ -30,6 +30,24 @@ async function times(): Promise<Map<string, number>> {
 
 const PAGE = '<title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest';
 
+describe('an index that another program has written to', () => {
+  it.each([
+    `page_set = 'public'`,
+    `page_set = 'public', set_name = NULL, set_id = NULL, head = ''`,
+    `page_set = NULL, set_name = NULL, set_id = NULL, form = 'copy', content = ''`,
+  ])('makes nothing public: %s', async (change) => {
+    await createCheap({ 'a.html': '<meta name="wispr-set" content="few"><p>secret', 'b.txt': 'b' }, { public: ['**'] });
+    await workspace.protect({ now: NOW });
+    const index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+    index.exec(`UPDATE document SET ${change} WHERE path = '/a.html'`);
+    index.close();
+    await workspace.protect({ now: NOW + 10 });
+    for (const [path, bytes] of await snapshot(workspace.out))
+      expect(Buffer.from(bytes, 'base64').includes('secret'), path).toBe(false);
+    expect((await workspace.published({ now: NOW + 10 })).paths).toEqual(['/a.html', '/b.txt']);
+  });
+});
+
 describe('a second run', () => {
   it('over the same site signs nothing but the timestamp', async () => {
     await createCheap({ 'a.html': PAGE, 'b.txt': 'b', 'c.css': 'c', 'd/e.txt': 'e' }, { public: ['*.css'] });

@@ -6,6 +6,7 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { adoptTimestamp } from '../../publisher/publish/bring-timestamp.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { resolveTarget } from '../../publisher/publish/resolve-target.ts';
@@ -62,7 +63,8 @@ function recording(inner: Target): { target: Target; puts: string[] } {
 }
 
 function kindOf(path: string): number {
-  if (path === TIMESTAMP) return 5;
+  if (path === TIMESTAMP) return 6;
+  if (path.endsWith('.root.json')) return 5;
   if (path.startsWith(METADATA_PATH)) return path.endsWith('.snapshot.json') ? 4 : 3;
   return /\/[0-9a-f]{64}\./.test(path) ? 1 : 2;
 }
@@ -166,6 +168,21 @@ describe('publishing to a directory', () => {
     expect(await publish(two.second, { renewTimestamp })).toMatchObject({ publication: 2 });
     expect(await found()).toEqual([]);
     await writeFile(join(two.second, TIMESTAMP), ours);
+  });
+
+  it('attack 69: takes no timestamp of the future over, whoever signed it, and puts its own in place of it', async () => {
+    const stolen = join(directory, 'stolen');
+    await cp(two.first, stolen, { recursive: true });
+    const version = nowInSeconds() + 1000;
+    const snapshot = { version: 1, length: 0, sha256: '' };
+    await renewerOf(workspace(), stolen, PASSPHRASE, version)({ version, expires: 0, snapshot, withdrawn: [] });
+    await publish(two.first);
+    const own = await readFile(join(two.first, TIMESTAMP));
+    await writeFile(join(place, TIMESTAMP), await readFile(join(stolen, TIMESTAMP)));
+    await adoptTimestamp({ out: two.first, target, now: nowInSeconds() });
+    expect(await readFile(join(two.first, TIMESTAMP))).toEqual(own);
+    await publish(two.first);
+    expect(await readFile(join(place, TIMESTAMP))).toEqual(own);
   });
 
   it('lets one run at a time work on a site', async () => {

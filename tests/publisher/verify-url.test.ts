@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { VerifyReport } from '../../publisher/verify/report.ts';
 import { type VerifyUrlOptions, verifyUrl } from '../../publisher/verify/url.ts';
+import { WebPlace } from '../../publisher/verify/web.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -111,6 +112,16 @@ describe('a published site', () => {
       setImmediate(() => response.destroy());
     });
     expect(findings(await verify())).toEqual([`${await named('/large.bin')} unreadable`]);
+  });
+
+  it('attack 65: does not wait for ever where the host gives a byte now and then', async () => {
+    host.handlers.set('/slow', (_request, response) => {
+      const timer = setInterval(() => response.write('x'), 5);
+      response.once('close', () => clearInterval(timer));
+    });
+    const place = new WebPlace(host.origin, 50);
+    await expect(place.read('/slow', 65_536)).rejects.toThrow('the host is too slow');
+    host.handlers.delete('/slow');
   });
 
   it('is an error if its host does not answer', async () => {

@@ -22,6 +22,9 @@ import { OBJECT_SUFFIX } from '../../../core/site/path.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import { toOutputNow } from '../to-output.ts';
 
+/** For web servers to read, and nobody else to write, whatever the umask. */
+export const OUTPUT_MODE = 0o644;
+
 /** Where the object of a document lies. @param head - SHA-256 of its head, hexadecimal */
 export function objectFile(out: string, path: string, head: string): string {
   return join(out, targetFile(headTargetOf(path), head));
@@ -91,7 +94,7 @@ export function moveFile(from: string, to: string): void {
 }
 
 function writeNew(file: string, bytes: Uint8Array, lastModified?: number): void {
-  const descriptor = withDirectory(file, () => openSync(file, 'wx'));
+  const descriptor = withDirectory(file, () => openSync(file, 'wx', OUTPUT_MODE));
   try {
     writeFully(descriptor, bytes, 0);
     // Hosts and caches make their validators from it.

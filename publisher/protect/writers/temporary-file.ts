@@ -1,6 +1,6 @@
 import { closeSync, futimesSync, openSync, renameSync, rmSync } from 'node:fs';
 import { toOutputNow } from '../to-output.ts';
-import { temporaryBeside, withDirectory, writeFully } from './files.ts';
+import { OUTPUT_MODE, temporaryBeside, withDirectory, writeFully } from './files.ts';
 
 /** A file that takes more than one step to write, or whose name is known only in the end. Removed, if it is not kept. */
 export class TemporaryFile implements Disposable {
@@ -17,7 +17,7 @@ export class TemporaryFile implements Disposable {
   constructor(shown: string) {
     this.#shown = shown;
     this.name = temporaryBeside(shown);
-    this.#descriptor = toOutputNow(shown, () => withDirectory(shown, () => openSync(this.name, 'wx')));
+    this.#descriptor = toOutputNow(shown, () => withDirectory(shown, () => openSync(this.name, 'wx', OUTPUT_MODE)));
   }
 
   /** @throws PublishError `output-failed` */

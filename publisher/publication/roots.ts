@@ -1,0 +1,24 @@
+/** The chain of roots of a publication. */
+import { PublicationError } from '../../core/publication/errors.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata } from '../../core/publication/metadata.ts';
+import { verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
+import type { OpenedPublication } from './open.ts';
+import { fileOfRole } from './roles.ts';
+
+/**
+ * Every root up to the one in force, each verified by the one before; the newest first.
+ *
+ * @throws PublicationError
+ */
+export async function rootsOf({ state, place }: OpenedPublication): Promise<RootMetadata[]> {
+  const roots: RootMetadata[] = [];
+  for (let version = 1; version <= state.root.version; version++) {
+    const bytes = await place.read(fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
+    if (bytes === undefined) throw new PublicationError('metadata-missing', `there is no ${version}.root.json`);
+    const [before] = roots;
+    roots.unshift(before ? verifyNextRoot(bytes, before, READER_OPTIONS) : verifyFirstRoot(bytes, READER_OPTIONS));
+  }
+  return roots;
+}

@@ -1,0 +1,62 @@
+/** What site settings may hold, and where their redirects lead. */
+import { describe, expect, it } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { documentEntryOf } from '../../core/publication/document-entry.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { encodeSettings, isRedirectDestination, parseSettings } from '../../core/publication/settings.ts';
+import { localRedirect } from '../../core/reading/local-redirect.ts';
+
+const SETTINGS = { cleanUrls: false, grace: 0, redirects: [] };
+const malformed = expect.objectContaining({ code: 'settings-malformed' });
+const redirects = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ from: `/${index}`, status: 301 as const, to: '/' }));
+
+describe('site settings', () => {
+  it('attack 15: are bounded', () => {
+    expect(() => encodeSettings({ ...SETTINGS, redirects: redirects(10_000) })).not.toThrow();
+    expect(() => encodeSettings({ ...SETTINGS, redirects: redirects(10_001) })).toThrow(malformed);
+    expect(() => encodeSettings({ ...SETTINGS, grace: PUBLICATION_LIMITS.grace + 1 })).toThrow(malformed);
+    const padded = utf8(new TextDecoder().decode(encodeSettings(SETTINGS)) + ' '.repeat(1_048_576));
+    expect(() => parseSettings(padded)).toThrow(malformed);
+  });
+
+  it.each([
+    '//evil.example',
+    '/\\evil.example',
+    'javascript:alert(1)',
+    'http://evil.example/',
+    'https://name:word@evil.example/',
+    'https://name@evil.example/',
+    'https://',
+    '/a\r\nSet-Cookie: a=b',
+    '/a b',
+    '/ä',
+    '',
+    42,
+  ])('attack 76: redirect nowhere as %j', (to) => expect(isRedirectDestination(to)).toBe(false));
+
+  it.each([
+    ['/b?c#d', '/b?c#d'],
+    ['https://news.example/b?c#d', '/b?c#d'],
+    ['https://NEWS.example:443/b', '/b'],
+    ['https://news.example./b', '/b'],
+    ['https://news.example//evil.example/b', '/evil.example/b'],
+    ['https://news.example/\\evil.example', '/evil.example'],
+    ['https://news.example:8443/b', 'https://news.example:8443/b'],
+    ['https://other.example/b', 'https://other.example/b'],
+  ])('attack 76: a redirect to %s leads to %s', (to, location) => {
+    expect(localRedirect(to, 'news.example')).toBe(location);
+  });
+});
+
+it.each([
+  { set: 'A'.repeat(43), content: 'a'.repeat(64) },
+  {},
+  { set: 'A' },
+  { content: 'a'.repeat(63) },
+  { content: `../${'a'.repeat(61)}` },
+  { set: 'A'.repeat(43), carrier: 'other' },
+])('attack 39: what a publication says of a document is refused: %j', (wispr) => {
+  const target = { length: 1, sha256: 'a'.repeat(64), custom: { wispr } };
+  expect(() => documentEntryOf(target, '/a')).toThrow(expect.objectContaining({ code: 'metadata-malformed' }));
+});

@@ -1,0 +1,92 @@
+/** What publishing removes at the target when keys have changed since. */
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
+import { verifyTree } from '../../publisher/verify/tree.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
+import { cheapenKeys } from '../support/cheap-keys.ts';
+import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
+
+const PAGE = '<!doctype html><title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest.</p>';
+let workspace: TestWorkspace;
+let place: string;
+
+beforeEach(async () => {
+  place = await mkdtemp(join(tmpdir(), 'wispr-prune-'));
+  const files = { 'stays.html': PAGE, 'gone.html': PAGE, 'gone.css': 'p { color: red }' };
+  workspace = await createWorkspace(files, { public: ['gone.css'] });
+  await cheapenKeys(workspace.directory, PASSPHRASE);
+});
+afterEach(async () => {
+  await workspace.remove();
+  await rm(place, { recursive: true });
+});
+
+async function publish(): Promise<PublishSummary> {
+  await workspace.protect();
+  const target = await openTarget(place);
+  const { configurationFile, out } = workspace;
+  return publishSite({ workspace: workspaceOf(configurationFile), out, target, keysAreThere: true });
+}
+
+async function removeDocuments(): Promise<void> {
+  for (const name of ['gone.html', 'gone.css']) await rm(join(workspace.source, name));
+}
+
+const gone = async () => [...(await snapshot(place)).keys()].filter((path) => path.includes('gone')).sort();
+
+/** As if everything at the target that matches had come there 30 days ago. */
+async function age(which: RegExp): Promise<void> {
+  const then = nowInSeconds() - 30 * 86_400;
+  const entries = await readdir(place, { recursive: true, withFileTypes: true });
+  const old = entries.filter((entry) => entry.isFile() && which.test(entry.name));
+  for (const { parentPath, name } of old) await utimes(join(parentPath, name), then, then);
+}
+
+it.each(['snapshot', 'targets'] as const)('removes what is gone although the key of %s has changed', async (role) => {
+  await publish();
+  await rotateRole({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE }, role);
+  await removeDocuments();
+  expect((await publish()).removed).toBe(2);
+  // Readers may still ask for the objects and the content, and nobody for page and copy.
+  expect(await gone()).toEqual([
+    expect.stringMatching(/^[0-9a-f]{64}\.gone\.(css|html)/),
+    expect.stringMatching(/^[0-9a-f]{64}\.gone\.(css|html)/),
+    expect.stringMatching(/^[0-9a-f]{64}\.gone\.(css|html)/),
+  ]);
+  await age(/./);
+  await publish();
+  expect(await gone()).toEqual([]);
+  expect(await verifyTree(place)).toMatchObject({ findings: [], encrypted: 1 });
+});
+
+it('removes pages that only a publication of long ago had', async () => {
+  await publish();
+  const pages = new Map(['gone.html', 'gone.css'].map((name) => [name, join(place, name)]));
+  const copies = await snapshot(place);
+  await removeDocuments();
+  await publish();
+  await age(/\.snapshot\.json$/);
+  // As a run leaves them that was stopped before it removed anything.
+  for (const [name, file] of pages) await writeFile(file, Buffer.from(copies.get(name) ?? '', 'base64'));
+  await publish();
+  for (const name of pages.keys()) expect(await gone()).not.toContain(name);
+});
+
+it('removes nothing immutable while a publication that readers may hold cannot be read', async () => {
+  await publish();
+  await age(/./);
+  const metadata = join(place, METADATA_PATH);
+  const bins = (await readdir(metadata)).filter((name) => /documents-/.test(name));
+  for (const name of bins) await rm(join(metadata, name));
+  await removeDocuments();
+  expect((await publish()).removed).toBe(0);
+  await age(/./);
+  expect((await publish()).removed).toBeGreaterThan(2);
+});
