@@ -6,6 +6,7 @@ import {
   failureOf,
   type Job,
   type JobResults,
+  NOTHING_MORE,
   type ThreadContext,
   type ThreadData,
   threadContext,
@@ -14,10 +15,12 @@ import { place } from './place.ts';
 import { reuseDocument } from './reuse.ts';
 import { beginWriting, writeDocument } from './write-document.ts';
 
-parentPort?.once('message', (data: ThreadData) => {
+parentPort?.once('message', (data: ThreadData | typeof NOTHING_MORE) => {
+  if (data === NOTHING_MORE) return parentPort?.close();
   const context = threadContext(data);
   let turn = Promise.resolve();
-  parentPort?.on('message', (jobs: readonly Job[]) => {
+  parentPort?.on('message', (jobs: readonly Job[] | typeof NOTHING_MORE) => {
+    if (jobs === NOTHING_MORE) return parentPort?.close();
     turn = turn.then(async () => {
       const answers: Answer[] = [];
       for (const job of jobs) answers.push(await answer(job, context));

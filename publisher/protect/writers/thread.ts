@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Answer, Job, ThreadData } from './jobs.ts';
+import { type Answer, type Job, NOTHING_MORE, type ThreadData } from './jobs.ts';
 
 /** What runs on a thread. */
 const THREAD_FILE = new URL('./thread-main.ts', import.meta.url);
@@ -18,6 +18,8 @@ export class Thread {
   /** One for each batch under way, in their order. */
   readonly #settle: Settle[] = [];
 
+  readonly #ended: Promise<unknown>;
+
   #onDeath: (reason: unknown) => void = () => undefined;
 
   /** Starts the thread, which loads its program, and waits for {@link begin}. */
@@ -32,6 +34,7 @@ export class Thread {
     };
     this.#worker.on('error', die).on('messageerror', die);
     this.#worker.on('exit', (code) => die(new Error(`it ended with ${code}`)));
+    this.#ended = new Promise((resolve) => this.#worker.once('exit', resolve));
   }
 
   /** @param onDeath - called when the thread ends, before what it had under way is answered */
@@ -54,7 +57,12 @@ export class Thread {
     return promise;
   }
 
+  /**
+   * Resolves when the thread has ended, by itself once it has done what it was given. Not by `terminate`, which can crash the whole process
+   * while a thread is still loading its program (Node.js 26.10: "Check failed: !is_null()").
+   */
   async end(): Promise<void> {
-    await this.#worker.terminate();
+    this.#worker.postMessage(NOTHING_MORE);
+    await this.#ended;
   }
 }
