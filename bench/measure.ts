@@ -65,7 +65,7 @@ export async function runCommand(command: string, args: readonly string[], cwd?:
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
   child.on('error', reject).on('close', resolve);
   const code = await promise;
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${output.err}`);
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${output.err.slice(0, 2000)}`);
   return output.out;
 }
 

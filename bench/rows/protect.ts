@@ -105,7 +105,7 @@ async function ageRun(workspace: Workspace): Promise<Contestant> {
   const recipient = (await runCommand('age-keygen', ['-y', identity])).trim();
   const nextTarget = freshDirectories(workspace, 'age');
   // A process a file, two at once: age has no mode for directories, and each document must stay a file of its own.
-  const script = `cd "$1" && find . -type d -exec mkdir -p "$2/{}" \\; && find . -type f -print0 | xargs -0 -P 2 -I F age -r "$3" -o "$2/F.age" F`;
+  const script = `cd "$1" && find . -type d -exec mkdir -p "$2/{}" \\; && find . -type f -print0 | xargs -0 -P 2 -I @FILE@ age -r "$3" -o "$2/@FILE@.age" @FILE@`;
   return {
     name: 'age, two at once',
     run: async () => timeCommand('sh', ['-c', script, 'sh', workspace.source, nextTarget(), recipient]),
