@@ -4,6 +4,7 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
 import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
@@ -81,16 +82,30 @@ export async function withdrawVersion(version: number, options: TimestampOptions
       typed: true,
     });
   }
-  const all = new Set([...withdrawnIn(published, options), version]);
-  return sign(published, [...all].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn), options);
+  return sign(published, union(withdrawnIn(published, options), [version]), options);
+}
+
+/**
+ * Signs once more what was just signed here, because somebody else has signed in the meantime: newer than theirs, and with what they withdrew.
+ *
+ * @throws as {@link withdrawVersion}
+ */
+export async function signNewerThan(
+  other: Pick<TimestampMetadata, 'version' | 'withdrawn'>,
+  options: TimestampOptions,
+): Promise<SignedTimestamp> {
+  const published = await readPublished(options.directory, options.rootId);
+  checkMayContinue(published, options);
+  return sign(published, union(withdrawnIn(published, options), other.withdrawn), options, other.version);
 }
 
 async function sign(
   published: Published,
   withdrawn: readonly number[],
   { directory, signer, now, freshFor = freshnessOf(published) }: TimestampOptions,
+  atLeastAfter = 0,
 ): Promise<SignedTimestamp> {
-  const version = timestampVersion(now, published.timestamp.version);
+  const version = timestampVersion(now, Math.max(published.timestamp.version, atLeastAfter));
   const expires = now + freshFor;
   const { snapshot } = published.timestamp;
   const bytes = signMetadata(timestampMetadata({ version, expires }, snapshot as FileFacts, withdrawn), [signer]);
@@ -111,8 +126,12 @@ function lasting({ expiries }: Published): RoleExpiry[] {
 
 /** What was ever withdrawn stays so, also where somebody put an older file into the directory. */
 function withdrawnIn({ timestamp }: Published, { last }: TimestampOptions): number[] {
-  const all = new Set([...timestamp.withdrawn, ...(last?.withdrawn ?? [])]);
-  return [...all].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn); // readers take no more
+  return union(timestamp.withdrawn, last?.withdrawn ?? []);
+}
+
+/** Versions in ascending order: the highest, where there are more than readers take. */
+function union(one: readonly number[], other: readonly number[]): number[] {
+  return [...new Set([...one, ...other])].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn);
 }
 
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {

@@ -1,4 +1,5 @@
 /** `wispr verify URL`: the same checks on what a web host answers. What lies there besides cannot be seen from outside. */
+import { randomInt } from 'node:crypto';
 import { HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -89,7 +90,7 @@ class Sample implements DocumentChoice {
     this.#seen++;
     if (this.#kept.length < this.#size) this.#kept.push(document);
     else {
-      const place = Math.floor(Math.random() * this.#seen);
+      const place = randomInt(this.#seen); // a host shall not know which ones it has to keep right
       if (place < this.#size) this.#kept[place] = document;
     }
   }
