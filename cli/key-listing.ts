@@ -2,7 +2,7 @@
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { KeyListing, ListedKey, ListedRole } from '../publisher/keys/list-keys.ts';
 import { shortId } from '../publisher/keys/roots.ts';
-import type { RoleExpiry } from '../publisher/timestamp/published.ts';
+import type { RoleState } from '../publisher/timestamp/published.ts';
 import { EXPIRY_WARNING } from '../publisher/timestamp/sign-timestamp.ts';
 import { isoDay, utcMinute } from './commands/describe.ts';
 import { say } from './voice.ts';
@@ -69,12 +69,12 @@ function placeOf({ place, atKeyServer }: ListedKey): string {
   return atKeyServer ? `${place}, key server` : place;
 }
 
-function versionOf(expiry: RoleExpiry | undefined): string {
+function versionOf(expiry: RoleState | undefined): string {
   if (expiry === undefined) return '-';
   return expiry.role === 'timestamp' ? '' : String(expiry.version);
 }
 
-function untilOf(expiry: RoleExpiry | undefined): string {
+function untilOf(expiry: RoleState | undefined): string {
   if (expiry === undefined) return '-';
   const { role, expires } = expiry;
   const left = expires - nowInSeconds();

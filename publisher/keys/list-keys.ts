@@ -4,7 +4,7 @@ import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import { PublishError } from '../errors.ts';
-import { type Published, type RoleExpiry, readPublished } from '../timestamp/published.ts';
+import { type Published, type RoleState, readPublished } from '../timestamp/published.ts';
 import { metadataDirectory } from '../timestamp/run.ts';
 import { readKeyStore, workspaceOf } from '../workspace.ts';
 import { readIfThere } from './file-update.ts';
@@ -37,7 +37,7 @@ export interface KeyListing {
   readonly publishedRoot: number | undefined;
   readonly roles: readonly ListedRole[];
   /** Of the last root, and of what is published. */
-  readonly expiries: readonly RoleExpiry[];
+  readonly expiries: readonly RoleState[];
   /** Of the publication; `undefined` before the first. */
   readonly publication: number | undefined;
   readonly withdrawn: readonly number[];

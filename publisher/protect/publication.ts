@@ -8,6 +8,7 @@ import { toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
+import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import {
   contentTargetOf,
@@ -58,12 +59,6 @@ export interface PublicationContext {
   readonly lastVersion: number;
   /** Puts the version of the next publication onto the disk, before anything with it is signed. */
   readonly raiseVersion: (version: number) => Promise<void>;
-}
-
-/** A role and when it expires, in seconds since 1970. */
-export interface RoleExpiry {
-  readonly role: string;
-  readonly expires: number;
 }
 
 export interface PublicationSummary {

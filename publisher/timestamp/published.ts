@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
+import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type {
   MetaFile,
@@ -21,11 +22,9 @@ import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
 
-/** A role, and when it expires, in seconds since 1970. */
-export interface RoleExpiry {
-  readonly role: string;
+/** A role as it stands in a publication. */
+export interface RoleState extends RoleExpiry {
   readonly version: number;
-  readonly expires: number;
 }
 
 /** A publication whose signatures are good. Whether it has expired is for the caller to ask. */
@@ -35,7 +34,7 @@ export interface Published {
   readonly timestamp: TimestampMetadata;
   readonly snapshot: SnapshotMetadata;
   /** Root, targets, documents, snapshot, timestamp, and of all bins and sections the one that expires first. */
-  readonly expiries: readonly RoleExpiry[];
+  readonly expiries: readonly RoleState[];
 }
 
 /** Bytes in which a delegated role says when it expires: its members are sorted, and its targets come last. */
@@ -73,7 +72,7 @@ async function expiriesOf(
   root: RootMetadata,
   timestamp: TimestampMetadata,
   snapshot: SnapshotMetadata,
-): Promise<RoleExpiry[]> {
+): Promise<RoleState[]> {
   const verified = async (role: string, by: Parameters<typeof verifyTargets>[2]) => {
     const expected = namedBy(snapshot, role);
     const bytes = await read(directory, metadataFile(role, expected.version));
@@ -84,7 +83,7 @@ async function expiriesOf(
   if (delegation === undefined) throw new PublicationError('metadata-missing', 'targets delegate no documents');
   const documents = await verified(DOCUMENTS_ROLE, { roleKeys: delegation, keys: targets.keys });
   const below = await firstToExpire(directory, snapshot, delegatedRoles(targets, documents));
-  const expiryOf = (role: string, { version, expires }: RoleExpiry | Omit<RoleExpiry, 'role'>) => {
+  const expiryOf = (role: string, { version, expires }: RoleState | Omit<RoleState, 'role'>) => {
     return { role, version, expires };
   };
   return [
@@ -110,8 +109,8 @@ async function firstToExpire(
   directory: string,
   snapshot: SnapshotMetadata,
   roles: readonly string[],
-): Promise<RoleExpiry | undefined> {
-  let first: RoleExpiry | undefined;
+): Promise<RoleState | undefined> {
+  let first: RoleState | undefined;
   await forEachInFlight(roles, FILES_AT_A_TIME, async (role) => {
     const { version } = namedBy(snapshot, role);
     const bytes = await read(directory, metadataFile(role, version));

@@ -12,7 +12,7 @@ import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { shortId } from '../keys/roots.ts';
 import type { LastSeen } from './last-seen.ts';
-import { type Published, type RoleExpiry, readPublished } from './published.ts';
+import { type Published, type RoleState, readPublished } from './published.ts';
 
 /** Seconds before the end of a role's validity from which on people are warned. */
 export const EXPIRY_WARNING = 30 * 86_400;
@@ -43,7 +43,7 @@ export interface SignedTimestamp {
   readonly publication: number;
   readonly withdrawn: readonly number[];
   /** Roles that expire within {@link EXPIRY_WARNING}. */
-  readonly expiring: readonly RoleExpiry[];
+  readonly expiring: readonly RoleState[];
 }
 
 /**
@@ -120,7 +120,7 @@ function freshnessOf({ timestamp: { expires, version } }: Published): number {
 }
 
 /** Everything but the timestamp, which is replaced. */
-function lasting({ expiries }: Published): RoleExpiry[] {
+function lasting({ expiries }: Published): RoleState[] {
   return expiries.filter(({ role }) => role !== 'timestamp');
 }
 
