@@ -42,6 +42,11 @@ export type ReaderErrorCode =
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
+  // forms of the Reader's own pages
+  | 'form-foreign'
+  | 'form-malformed'
+  | 'form-outdated'
+  | 'page-unknown'
   // starting
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'

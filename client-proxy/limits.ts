@@ -46,6 +46,10 @@ export const LIMITS = {
   publicationBytes: 67_108_864,
   /** Between two pages that say of a site that it has not been confirmed for long. */
   noticeInterval: 43_200_000,
+  /** A form of the Reader's own pages: its bytes, its fields, and the time it may take to arrive. */
+  formLength: 16_384,
+  formFields: 64,
+  formTimeout: 10_000,
   /** How long requests under way may take to end when the proxy stops. */
   stopTimeout: 1_000,
 } as const;

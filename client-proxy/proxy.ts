@@ -7,6 +7,9 @@ import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { Upstream } from './content/upstream.ts';
+import { ControlPages } from './control/control-pages.ts';
+import { Guard } from './control/guard.ts';
+import { controlRoutes } from './control/routes.ts';
 import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
@@ -81,7 +84,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const sites = new BoundSites(store, upstream, now);
     await sites.refresh();
     const refused = options.onRefusal ?? (() => undefined);
-    const close = attach(server, { sites, upstream, ownPort, now, refused });
+    const guard = new Guard(ownPort);
+    const urlOf = (label: string) => gatewayUrl(label, port);
+    const control = new ControlPages(guard, controlRoutes({ sites, urlOf, now }));
+    const close = attach(server, { sites, upstream, guard, control, ownPort, now, refused });
     await listen(server, options.port ?? DEFAULT_PORT);
     return describe(server, sites, async () => {
       await close();
@@ -133,7 +139,7 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
-    return sites.all().map(({ site, label }) => ({ site, gateway: `http://${label}.localhost:${port}/` }));
+    return sites.all().map(({ site, label }) => ({ site, gateway: gatewayUrl(label, port) }));
   };
   let closing: Promise<void> | undefined;
   return {
@@ -151,6 +157,11 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
       return closing;
     },
   };
+}
+
+/** Where a browser without any settings opens a site. */
+function gatewayUrl(label: string, port: number | undefined): string {
+  return `http://${label}.localhost:${port}/`;
 }
 
 function stop(server: Server, tunnels: ReadonlySet<Duplex>): Promise<void> {

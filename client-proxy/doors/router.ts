@@ -8,11 +8,12 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
+import type { ControlPages } from '../control/control-pages.ts';
+import type { Guard } from '../control/guard.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { labelOf } from '../gateway-label.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
-import { serveHome } from './home.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
 import { isWelcome } from './same-origin.ts';
@@ -21,6 +22,8 @@ import { serveSite } from './site.ts';
 export interface RouterOptions {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
+  readonly guard: Guard;
+  readonly control: ControlPages;
   readonly ownPort: () => number | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -33,6 +36,7 @@ interface Call extends RefusedRequest {
   address?: string;
   readingUrl?: () => string;
   confirmed?: string;
+  own?: boolean;
 }
 
 interface CurrentSite {
@@ -40,8 +44,6 @@ interface CurrentSite {
   readonly description: SiteDescription;
   readonly freshness: Freshness;
 }
-
-const OWN_HOSTS = ['localhost', '127.0.0.1'];
 
 export class Router {
   readonly #options: RouterOptions;
@@ -97,14 +99,12 @@ export class Router {
       throw new ReaderError('host-unknown', 'the address is not one of this program');
     call.address = `${host.host}${path.split('?', 1)[0]}`;
     welcome(call, `http://${host.host}:${host.port}`);
-    const label = labelOf(host.host);
-    if (label === undefined)
-      return serveHome(
-        { sites: this.#options.sites.all(), urlOf: (site) => this.gatewayUrl(site.label), now: this.#options.now() },
-        path,
-        call.request,
-        call.response,
-      );
+    const { control, guard } = this.#options;
+    if (guard.isOwn(host)) {
+      call.own = true;
+      return control.serve({ ...call, asked: host, target: path });
+    }
+    const label = labelOf(host.host) ?? '';
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
     return this.#serve(call, bound, path, 'gateway');
@@ -152,13 +152,9 @@ export class Router {
     return { bound, description: bound.description };
   }
 
-  /** Where a browser without any settings opens a site. */
-  gatewayUrl(label: string): string {
-    return `http://${label}.localhost:${this.#options.ownPort()}/`;
-  }
-
-  #isOwn({ host, port }: { host: string; port: number }): boolean {
-    return port === this.#options.ownPort() && (OWN_HOSTS.includes(host) || labelOf(host) !== undefined);
+  #isOwn(host: { host: string; port: number }): boolean {
+    const { guard, ownPort } = this.#options;
+    return guard.isOwn(host) || (host.port === ownPort() && labelOf(host.host) !== undefined);
   }
 }
 

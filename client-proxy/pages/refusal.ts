@@ -5,8 +5,9 @@ import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
-import { PAGE_HEADERS, type Page, renderPage } from './template.ts';
+import { CONTROL_HEADERS, PAGE_HEADERS, type Page, renderPage } from './template.ts';
 import { refusalText } from './texts.ts';
+import { OWN_PAGE_TEXT } from './texts-control.ts';
 
 export interface RefusedRequest {
   readonly request: IncomingMessage;
@@ -17,12 +18,14 @@ export interface RefusedRequest {
   readonly readingUrl?: (() => string) | undefined;
   /** When its publication was last confirmed, for the header field. */
   readonly confirmed?: string | undefined;
+  /** It was for one of the Reader's own pages, and is answered as one of them. */
+  readonly own?: boolean | undefined;
 }
 
 /** Answers with a page; where bytes are out already, ends the transfer visibly incomplete. */
 export function refuse(
   error: unknown,
-  { request, response, address, readingUrl, confirmed }: RefusedRequest,
+  { request, response, address, readingUrl, confirmed, own }: RefusedRequest,
 ): CodedError {
   const known = error instanceof CodedError ? error : unforeseen(error);
   if (response.headersSent || response.destroyed) {
@@ -30,9 +33,9 @@ export function refuse(
     return known;
   }
   const { status, page } = refusalPage(known, address, readingUrl?.());
-  const html = renderPage(page);
+  const html = renderPage(own ? { ...page, place: 'other', action: OWN_PAGE_TEXT.back } : page);
   response.writeHead(status, {
-    ...PAGE_HEADERS,
+    ...(own ? CONTROL_HEADERS : PAGE_HEADERS),
     'content-length': String(Buffer.byteLength(html)),
     'wispr-refusal': known.code,
     via: VIA,

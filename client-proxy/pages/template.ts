@@ -1,76 +1,90 @@
-/** The one template of the Reader's pages. Eta escapes every value; nothing is ever put in unescaped. */
-import { createHash } from 'node:crypto';
+/** The one template of the Reader's pages. Eta escapes every value; nothing but the style sheet and finished parts is put in unescaped. */
 import { Eta } from 'eta';
+import { ATTRIBUTES_TEMPLATE, FORM_TEMPLATE, type PageForm } from './form.ts';
+import { STYLE, STYLE_SOURCE } from './style.ts';
+import { FRAME_TEXT } from './texts-control.ts';
 
 /** Everything a page can show; what is left out is not there. */
 export interface Page {
   readonly title: string;
-  readonly lead: string;
+  readonly lead?: string;
+  /** What just went wrong, on a page that can be used all the same; takes the focus. */
+  readonly alert?: PageAlert | undefined;
+  /** What was just done; takes the focus. */
+  readonly status?: string | undefined;
   /** What to do about it. */
   readonly advice?: readonly string[];
+  readonly form?: PageForm | undefined;
   /** The one way on. */
   readonly action?: { readonly text: string; readonly url: string } | undefined;
-  readonly sites?: readonly ListedSite[];
+  /** The address that this document has for everybody: to be copied. */
+  readonly publicLink?: string | undefined;
   /** Small print: name and value. */
-  readonly facts?: readonly (readonly [name: string, value: string])[];
+  readonly facts?: readonly Fact[];
+  /** On the Reader's own pages: which of them this is. Elsewhere there is no way from a page to them. */
+  readonly place?: Place | undefined;
 }
 
-export interface ListedSite {
-  readonly site: string;
-  readonly publisher: string;
-  readonly url: string;
-  /** How its publication is, in a few words. */
-  readonly state: string;
+export interface PageAlert {
+  readonly text: string;
+  /** What to do about it. */
+  readonly hint?: string | undefined;
+  readonly code?: string | undefined;
 }
 
-const STYLE = `
-:root { color-scheme: light dark; --ink: #1d2733; --soft: #5b6875; --paper: #fbfaf7; --card: #fff; --line: #dfe3e7; --accent: #0b5d66; --on-accent: #fff }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6eaee; --soft: #9aa7b3; --paper: #12171c; --card: #1a2128; --line: #2d3741; --accent: #6fc3cc; --on-accent: #0c1216 }
-}
-* { box-sizing: border-box }
-body { margin: 0; padding: clamp(1rem, 6vh, 5rem) 1rem; background: var(--paper); color: var(--ink); font: 1.0625rem/1.6 system-ui, sans-serif }
-main { max-width: 38rem; margin: 0 auto; padding: clamp(1.25rem, 5vw, 2.75rem); background: var(--card); border: 1px solid var(--line); border-radius: 12px; overflow-wrap: anywhere }
-.brand { margin: 0 0 1.5rem; color: var(--soft); font-size: .8125rem; font-weight: 600; letter-spacing: .08em; text-transform: uppercase }
-h1 { margin: 0 0 .75rem; font: 600 1.625rem/1.25 Georgia, 'Times New Roman', serif }
-h2 { margin: 1.75rem 0 .5rem; font-size: .9375rem }
-p { margin: 0 0 1rem }
-ul { margin: 0; padding-left: 1.25rem }
-.action { margin: 1.75rem 0 0 }
-.action a { display: inline-block; padding: .6rem 1.1rem; border-radius: 8px; background: var(--accent); color: var(--on-accent); font-weight: 600; text-decoration: none }
-.action a:focus-visible, .sites a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
-.sites { list-style: none; padding: 0; border-top: 1px solid var(--line) }
-.sites a { display: block; padding: .8rem 0; border-bottom: 1px solid var(--line); color: var(--accent); font-weight: 600; text-decoration: none }
-.sites a:hover { text-decoration: underline }
-.sites span { display: block; color: var(--soft); font-size: .875rem; font-weight: 400 }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: 2rem 0 0; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .875rem }
-dt { font-weight: 600 }
-dd { margin: 0 }
-code { font: .9375em/1.5 ui-monospace, 'DejaVu Sans Mono', monospace }
-`;
+export type Fact = readonly [name: string, value: string];
 
-const TEMPLATE = `<!doctype html>
+/** An entry of the Reader's own navigation, or a page below none of them. */
+export type Place = 'home' | 'connect' | 'settings' | 'other';
+
+const LAYOUT = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title><%= it.page.title %></title>
+<title><%= it.page.title %><% if (it.page.place) { %> · <%= it.text.brand %><% } %></title>
 <style><%~ it.style %></style>
 </head>
 <body>
-<main>
-<p class="brand">wispr Reader</p>
-<h1><%= it.page.title %></h1>
-<p><%= it.page.lead %></p>
-<% if (it.page.sites) { %>
-<ul class="sites">
-<% for (const site of it.page.sites) { %>
-<li><a href="<%= site.url %>"><%= site.site %><span><%= site.publisher %></span><span><%= site.state %></span></a></li>
+<% if (it.page.place) { %>
+<a class="skip" href="#main"><%= it.text.skip %></a>
+<% } %>
+<header>
+<p class="brand"><%= it.text.brand %></p>
+<% if (it.page.place) { %>
+<nav aria-label="<%= it.text.brand %>">
+<ul>
+<% for (const [place, url, name] of it.text.places) { %>
+<li><a href="<%= url %>"<% if (place === it.page.place) { %> aria-current="page"<% } %>><%= name %></a></li>
 <% } %>
 </ul>
+</nav>
 <% } %>
+</header>
+<main id="main" tabindex="-1">
+<h1><%= it.page.title %></h1>
+<% if (it.page.alert) { const { text, hint, code } = it.page.alert; %>
+<div class="box alarm" role="alert" tabindex="-1" autofocus>
+<p><strong><%= text %></strong></p>
+<% if (hint) { %><p><%= hint %></p><% } %>
+<% if (code) { %><p class="soft"><%= it.text.code %> <code><%= code %></code></p><% } %>
+</div>
+<% } else if (it.page.status) { %>
+<div class="box" role="status" tabindex="-1" autofocus><p><%= it.page.status %></p></div>
+<% } %>
+<% if (it.page.lead) { %>
+<p><%= it.page.lead %></p>
+<% } %>
+<%~ it.body %>
+</main>
+</body>
+</html>
+`;
+
+const MESSAGE = `<% layout('@layout', it) %>
+<% if (it.page.form) { %><%~ include('@form', { form: it.page.form, text: it.text }) %><% } %>
 <% if (it.page.advice) { %>
-<h2>What you can do</h2>
+<h2><%= it.text.advice %></h2>
 <ul>
 <% for (const advice of it.page.advice) { %>
 <li><%= advice %></li>
@@ -78,35 +92,79 @@ const TEMPLATE = `<!doctype html>
 </ul>
 <% } %>
 <% if (it.page.action) { %>
-<p class="action"><a href="<%= it.page.action.url %>" rel="noreferrer"><%= it.page.action.text %></a></p>
+<p class="action"><a class="button" href="<%= it.page.action.url %>" rel="noreferrer"><%= it.page.action.text %></a></p>
 <% } %>
-<% if (it.page.facts) { %>
-<dl>
-<% for (const [name, value] of it.page.facts) { %>
+<% if (it.page.publicLink || it.page.facts) { %>
+<div class="print">
+<% if (it.page.publicLink) { %>
+<%~ include('@link', { id: 'public-link', label: it.text.publicLink, hint: it.text.publicLinkHint, url: it.page.publicLink }) %>
+<% } %>
+<% if (it.page.facts) { %><%~ include('@facts', { facts: it.page.facts }) %><% } %>
+</div>
+<% } %>
+`;
+
+/** An address to be copied: without scripts, a field that can be selected with one key. */
+const LINK = `<div class="field">
+<label for="<%= it.id %>"><%= it.label %></label>
+<p class="hint" id="<%= it.id %>-hint"><%= it.hint %></p>
+<input id="<%= it.id %>" value="<%= it.url %>" readonly spellcheck="false" aria-describedby="<%= it.id %>-hint">
+</div>
+`;
+
+const FACTS = `<dl>
+<% for (const [name, value] of it.facts) { %>
 <dt><%= name %></dt><dd><code><%= value %></code></dd>
 <% } %>
 </dl>
-<% } %>
-</main>
-</body>
-</html>
 `;
 
 const eta = new Eta({ autoEscape: true });
-eta.loadTemplate('@page', TEMPLATE);
+const PARTS = {
+  layout: LAYOUT,
+  message: MESSAGE,
+  link: LINK,
+  facts: FACTS,
+  form: FORM_TEMPLATE,
+  attributes: ATTRIBUTES_TEMPLATE,
+};
+for (const [name, text] of Object.entries(PARTS)) eta.loadTemplate(`@${name}`, text);
 
-/** HTML of a page. */
+/** HTML of a page of the usual form. */
 export function renderPage(page: Page): string {
-  return eta.render('@page', { page, style: STYLE });
+  return render('@message', page);
 }
+
+/** Adds a template of another form, which begins with `layout('@layout', it)`, and returns what renders it. */
+export function defineTemplate<Data extends Page>(name: string, text: string): (page: Data) => string {
+  eta.loadTemplate(`@${name}`, `<% layout('@layout', it) %>\n${text}`);
+  return (page) => render(`@${name}`, page);
+}
+
+function render(template: string, page: Page): string {
+  return eta.render(template, { page, style: STYLE, text: FRAME_TEXT });
+}
+
+const POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'`;
 
 /** The headers of every page: nothing runs, nothing loads, nothing is kept. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`,
+  'content-security-policy': `${POLICY}; form-action 'none'; frame-ancestors 'self'`,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
+} as const;
+
+/**
+ * The headers of the Reader's own pages, which have forms. `same-origin` and not `no-referrer`, because under the latter browsers send
+ * `Origin: null` with forms; other origins are told nothing either way.
+ */
+export const CONTROL_HEADERS = {
+  ...PAGE_HEADERS,
+  'content-security-policy': `${POLICY}; form-action 'self'; frame-ancestors 'none'`,
+  'referrer-policy': 'same-origin',
+  'x-frame-options': 'DENY',
 } as const;

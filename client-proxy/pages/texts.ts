@@ -297,6 +297,31 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The Reader does not know this address',
     lead: 'There is no site by this name here. It may have been disconnected.',
   },
+  'form-foreign': {
+    ...REFUSED,
+    title: 'This did not come from the Reader',
+    lead: 'Something asked the Reader to change its settings or connections. Only forms on its own pages may do that, so nothing was changed.',
+    advice: ['If you did mean to change something, do it on the Reader’s own page.'],
+  },
+  'form-malformed': {
+    ...REFUSED,
+    status: 400,
+    title: 'The form did not arrive as it should',
+    lead: 'Nothing was changed.',
+    advice: ['Open the page again, and fill in the form once more.'],
+  },
+  'form-outdated': {
+    ...REFUSED,
+    title: 'The Reader was restarted in the meantime',
+    lead: 'The form on your screen belongs to its last run, so nothing was changed.',
+    advice: ['Open the page again, and fill in the form once more.'],
+  },
+  'page-unknown': {
+    ...REFUSED,
+    status: 404,
+    title: 'The Reader has no such page',
+    lead: 'There is nothing at this address.',
+  },
   'tunnel-refused': {
     ...REFUSED,
     lead: 'A tunnel to this port was refused: it is not for reading, or would go around the checks of a connected site.',

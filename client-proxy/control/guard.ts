@@ -1,0 +1,97 @@
+/**
+ * Who may change something on the Reader's own pages: whoever was shown the form by this very program. Every changing request has to pass all of
+ * these, in this order: method, host, Fetch Metadata, `Origin`, media type, length, token.
+ */
+import type { IncomingMessage } from 'node:http';
+import { equalSecrets, randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { concatAll, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+
+/** The names under which these pages are asked for. Another one is DNS rebinding. */
+const OWN_HOSTS: readonly string[] = ['localhost', '127.0.0.1'];
+const MEDIA_TYPE = 'application/x-www-form-urlencoded';
+
+/** What a request is addressed to: its URL in absolute form, otherwise its `Host`. */
+export interface AskedHost {
+  readonly host: string;
+  readonly port: number;
+}
+
+export class Guard {
+  /** For the hidden field `token` of every form: random, of this run. A page of another origin cannot read it. */
+  readonly token = toBase64url(randomBytes(32));
+  readonly #ownPort: () => number | undefined;
+
+  constructor(ownPort: () => number | undefined) {
+    this.#ownPort = ownPort;
+  }
+
+  /** Whether a request is addressed to these pages, and not to a gateway or a foreign name. */
+  isOwn({ host, port }: AskedHost): boolean {
+    return port === this.#ownPort() && OWN_HOSTS.includes(host);
+  }
+
+  /**
+   * The fields of a form that changes something.
+   *
+   * @throws ReaderError `method-refused`, `host-unknown`, `form-foreign`, `form-malformed`, `form-outdated`
+   */
+  async readForm(request: IncomingMessage, asked: AskedHost): Promise<URLSearchParams> {
+    if (request.method !== 'POST') throw new ReaderError('method-refused', 'forms are posted');
+    if (!this.isOwn(asked)) throw new ReaderError('host-unknown', 'the address is not one of this program');
+    checkSender(request, `http://${asked.host}:${asked.port}`);
+    checkForm(request);
+    const fields = parse(await readBody(request));
+    if (!equalSecrets(utf8(fields.get('token') ?? ''), utf8(this.token)))
+      throw new ReaderError('form-outdated', 'the form does not carry the token of this run of the Reader');
+    return fields;
+  }
+}
+
+/** Browsers say with every form from which origin it comes; a program that does not say so has no business here. */
+function checkSender({ headers }: IncomingMessage, ownOrigin: string): void {
+  const site = headers['sec-fetch-site'];
+  if (headers.origin !== ownOrigin || (site !== undefined && site !== 'same-origin'))
+    throw new ReaderError('form-foreign', "the form was not sent by one of the Reader's own pages");
+}
+
+function checkForm({ headers }: IncomingMessage): void {
+  const [type = '', parameter = 'charset=utf-8'] = (headers['content-type'] ?? '').toLowerCase().split(/\s*;\s*/);
+  if (type !== MEDIA_TYPE || parameter !== 'charset=utf-8' || headers['content-encoding'] !== undefined)
+    throw new ReaderError('form-malformed', `a form is sent as ${MEDIA_TYPE}`);
+  if (Number(headers['content-length'] ?? 0) > LIMITS.formLength) throw tooLong();
+}
+
+/** Bounded in size and time, also where no length was announced. */
+async function readBody(request: IncomingMessage): Promise<string> {
+  const tooSlow = () => request.destroy(new ReaderError('form-malformed', 'the form did not arrive in time'));
+  const timer = setTimeout(tooSlow, LIMITS.formTimeout);
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const part of request) {
+      length += part.length;
+      if (length > LIMITS.formLength) throw tooLong();
+      parts.push(part);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  const text = fromUtf8(concatAll(parts));
+  if (text === undefined) throw new ReaderError('form-malformed', 'the form is not UTF-8');
+  return text;
+}
+
+/** A field that stands twice, where one is meant, has no right value: sites to be connected are the only ones that may. */
+function parse(text: string): URLSearchParams {
+  const fields = new URLSearchParams(text);
+  if (fields.size > LIMITS.formFields) throw new ReaderError('form-malformed', 'the form has too many fields');
+  if (fields.getAll('token').length > 1) throw new ReaderError('form-malformed', 'the form has two tokens');
+  return fields;
+}
+
+function tooLong(): ReaderError {
+  return new ReaderError('form-malformed', `a form has at most ${LIMITS.formLength} bytes`);
+}
