@@ -15,6 +15,7 @@ export type ReaderErrorCode =
   // connecting to a publisher
   | 'link-malformed'
   | 'code-needed'
+  | 'code-alone'
   | 'code-refused'
   | 'clock-off'
   | 'descriptor-foreign'
@@ -51,6 +52,7 @@ export type ReaderErrorCode =
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'
   | 'port-taken'
+  | 'already-running'
   | 'internal';
 
 /** The reader's side could not do what it was asked; nothing was released, and nothing half changed. */

@@ -50,6 +50,16 @@ export const LIMITS = {
   formLength: 16_384,
   formFields: 64,
   formTimeout: 10_000,
+  /** Connections that were shown and not decided yet, and for how long they can be accepted. */
+  proposals: 16,
+  proposalTime: 1_800_000,
+  /** Documents on the first page's list of what was verified lately. */
+  activity: 200,
+  /** Hosts and browsers that the Reader noticed on the side; characters of each. */
+  observed: 16,
+  observedName: 300,
+  /** Until a program at the usual port has said whether it is the same reader's Reader. */
+  instanceTimeout: 2_000,
   /** How long requests under way may take to end when the proxy stops. */
   stopTimeout: 1_000,
 } as const;

@@ -7,22 +7,19 @@ import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { Upstream } from './content/upstream.ts';
-import { ControlPages } from './control/control-pages.ts';
-import { Guard } from './control/guard.ts';
-import { controlRoutes } from './control/routes.ts';
+import { openControl } from './control/open-control.ts';
+import { parseAuthority } from './doors/request-target.ts';
 import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
-import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { HOST, Instance, listen } from './listen.ts';
+import { type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
 import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
 
-export const DEFAULT_PORT = 8001;
-const HOST = '127.0.0.1';
-
 export interface ProxyOptions {
-  /** 0: any free one. 8001 if left out. */
+  /** 0: any free one. If left out: that of the reader's settings or 8001, and, where another program has it, a free one from now on. */
   readonly port?: number;
   readonly dataDirectory?: string;
   readonly keyFile?: string;
@@ -31,8 +28,12 @@ export interface ProxyOptions {
   /** Asks for the passphrase of a protected database, where none was given. */
   readonly askPassphrase?: Passphrase;
   readonly connectTo?: readonly ConnectTo[];
-  /** URL of an HTTP proxy through which all plain HTTP goes. */
+  /** URL of an HTTP proxy through which all plain HTTP goes; that of the reader's settings if left out. */
   readonly parentProxy?: string;
+  /** Hosts that need not show to whom they belong when they are connected on the Reader's page: for development. */
+  readonly trustSites?: readonly string[];
+  /** DNS servers that are asked for proofs; the system's if left out. */
+  readonly dnsServers?: readonly string[];
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
@@ -45,6 +46,10 @@ export interface RunningProxy {
   /** For programs: `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly port: number;
+  /** The reader's own page, for a browser. */
+  readonly page: string;
+  /** The usual port, where another program has it, and {@link port} was chosen and remembered in its place. */
+  readonly takenPort: number | undefined;
   /** The connected sites, and where a browser opens them. */
   sites(): Promise<{ site: string; gateway: string }[]>;
   /** `undefined` for a site that is not connected. */
@@ -77,28 +82,42 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     port = (server.address() as AddressInfo).port;
   });
   const ownPort = () => port;
-  const upstream = new Upstream({ ...options, ownPort });
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+  const settings = new SettingsKeeper(store.preferences);
+  let upstream: Upstream | undefined;
+  const closeAll = async () => {
+    await upstream?.close();
+    store.close();
+  };
   try {
-    const { now = nowInSeconds } = options;
+    const { now = nowInSeconds, onRefusal: refused = () => undefined } = options;
+    upstream = new Upstream({ ...options, parentProxy: options.parentProxy ?? settings.current.parentProxy, ownPort });
     const sites = new BoundSites(store, upstream, now);
     await sites.refresh();
-    const refused = options.onRefusal ?? (() => undefined);
-    const guard = new Guard(ownPort);
-    const urlOf = (label: string) => gatewayUrl(label, port);
-    const control = new ControlPages(guard, controlRoutes({ sites, urlOf, now }));
-    const close = attach(server, { sites, upstream, guard, control, ownPort, now, refused });
-    await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(server, sites, async () => {
-      await close();
-      await upstream.close();
-      store.close();
-    });
+    const instance = new Instance();
+    const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
+    const common = { store, sites, upstream, settings, now };
+    const control = openControl({ ...common, proofs: options, instance, port: ownPort, fixed, urlOf });
+    const stopServing = attach(server, { ...common, ...control, ownPort, refused });
+    const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
+    instance.remember(store.preferences);
+    return describe(server, sites, takenPort, () => stopServing().then(closeAll));
   } catch (error) {
-    await upstream.close();
-    store.close();
+    await closeAll();
     throw error;
   }
+}
+
+/** What was said for this run only, and counts more than what is stored. */
+function fixedSettings({ port, parentProxy }: ProxyOptions): Map<SettingName, string> {
+  const fixed = new Map<SettingName, string>();
+  if (port !== undefined) fixed.set('port', settingText('port', port));
+  if (parentProxy !== undefined) fixed.set('parentProxy', withoutPassword(parentProxy));
+  return fixed;
+}
+
+function withoutPassword(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : '';
 }
 
 /** Puts the doors on the server; returns what closes them. */
@@ -111,6 +130,7 @@ function attach(server: Server, options: RouterOptions): () => Promise<void> {
   };
   server.on('request', router.handle);
   server.on('connect', (request, socket, head) => {
+    noteTunnel(request.url ?? '', options);
     openTunnel({ ...options, opened }, request, socket, head);
   });
   server.on('clientError', (_error, socket) => {
@@ -120,22 +140,18 @@ function attach(server: Server, options: RouterOptions): () => Promise<void> {
   return () => stop(server, tunnels);
 }
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, port)));
-    server.listen(port, HOST, resolve);
-  });
+/** The page of the reader explains what a connected site looks like that was asked for past its checks. */
+function noteTunnel(authority: string, { sites, noticed, now }: RouterOptions): void {
+  const host = parseAuthority(authority, undefined)?.host;
+  if (host !== undefined && sites.find(host)) noticed.tunnels.note(host, now());
 }
 
-function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
-  const why = cause.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be listened on: ${cause.message}`;
-  return new ReaderError('port-taken', `port ${port} ${why}`, {
-    cause,
-    hint: 'is another wispr proxy running? stop it, or choose another port with --port',
-  });
-}
-
-function describe(server: Server, sites: BoundSites, close: () => Promise<void>): RunningProxy {
+function describe(
+  server: Server,
+  sites: BoundSites,
+  takenPort: number | undefined,
+  close: () => Promise<void>,
+): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -145,6 +161,8 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
   return {
     url: `http://${HOST}:${port}`,
     port,
+    page: `http://localhost:${port}/`,
+    takenPort,
     sites: list,
     gatewayUrl: async (wanted) => (await list()).find(({ site }) => site === wanted)?.gateway,
     check: async () => {

@@ -1,8 +1,7 @@
 /** `wispr bind URL#CODE`: connects this device with a publisher. */
-import { Resolver } from 'node:dns';
-import { type Command, InvalidArgumentError } from 'commander';
-import { type BoundResult, bindSite, type ConnectionRequest, DEFAULT_PORT } from '../../client-proxy/index.ts';
-import { isSite } from '../../core/site/site.ts';
+import type { Command } from 'commander';
+import { type BoundSites, bindSite, type ConnectionRequest } from '../../client-proxy/index.ts';
+import { addProofOptions } from '../proof-options.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk, printable } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
@@ -25,16 +24,10 @@ export function addBindCommand(program: Command): void {
       '<link>',
       "the invitation, URL#CODE, between quotes; '-' reads it from standard input; without #CODE: look for new sites",
     )
-    .option(
-      '--trust-site <host>',
-      'believe that HOST belongs to the publisher without a proof, for development; may be repeated',
-      collectSite,
-    )
-    .option('--dns-server <address>', 'ask this DNS server for proofs; may be repeated', collectDnsServer)
     .option('-y, --yes', 'connect all sites that the publisher asks for, without questions')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print the result as one line of JSON');
-  addReaderOptions(command).action(runBind);
+  addReaderOptions(addProofOptions(command)).action(runBind);
 }
 
 async function runBind(argument: string, flags: BindFlags): Promise<void> {
@@ -75,18 +68,17 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
   say(`its fingerprint: ${publisher}`);
 }
 
-function tell({ sites }: BoundResult): void {
-  for (const { site, label } of sites)
-    say(`connected: ${site}, to be opened at http://${label}.localhost:${DEFAULT_PORT}/`);
+function tell({ sites, port }: BoundSites): void {
+  for (const { site, label } of sites) say(`connected: ${site}, to be opened at http://${label}.localhost:${port}/`);
   say('hint: "wispr proxy" has to run while you read');
 }
 
-function describe({ name, publisher, keyServer, sites }: BoundResult) {
+function describe({ name, publisher, keyServer, sites, port }: BoundSites) {
   return {
     name,
     publisher,
     keyServer,
-    sites: sites.map(({ site, label }) => ({ site, gateway: `http://${label}.localhost:${DEFAULT_PORT}/` })),
+    sites: sites.map(({ site, label }) => ({ site, gateway: `http://${label}.localhost:${port}/` })),
   };
 }
 
@@ -97,19 +89,4 @@ async function readLink(): Promise<string> {
     if (text.length > MAXIMUM_INPUT) throw new UsageError('standard input is too long to be the link of an invitation');
   }
   return text;
-}
-
-function collectSite(text: string, previous: readonly string[] = []): readonly string[] {
-  const site = text.toLowerCase();
-  if (!isSite(site)) throw new InvalidArgumentError('a site is a host name, like news.example');
-  return [...previous, site];
-}
-
-function collectDnsServer(text: string, previous: readonly string[] = []): readonly string[] {
-  try {
-    new Resolver().setServers([text]);
-  } catch {
-    throw new InvalidArgumentError('a DNS server is an IP address, perhaps with a port, like 192.0.2.1:53');
-  }
-  return [...previous, text];
 }

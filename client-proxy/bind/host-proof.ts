@@ -7,7 +7,7 @@ import { Resolver } from 'node:dns/promises';
 import type { Dispatcher } from 'undici';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
-import { HOST_PROOF_PATH, hostProofLine, isHostProof } from '../../core/keys/descriptor.ts';
+import { HOST_PROOF_PATH, hostProofIn, hostProofLine, isHostProof } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
@@ -27,26 +27,49 @@ export interface ProofOptions {
  */
 export async function checkHostProof(site: string, publisher: KeyId, options: ProofOptions): Promise<void> {
   try {
-    await Promise.any([checkFile(site, publisher, options), checkRecord(site, publisher, options)]);
+    await bothWays(site, options, (text) => (isHostProof(text, publisher) ? true : undefined));
   } catch (error) {
-    const reasons = (error as AggregateError).errors.map(reasonOf).join('; ');
-    throw new KeyError('host-proof', `${site} does not name this publisher: ${reasons}`, {
+    throw new KeyError('host-proof', `${site} does not name this publisher: ${reasonsOf(error)}`, {
       cause: error,
       hint: `whoever runs ${site} puts "${hostProofLine(publisher)}" at https://${site}${HOST_PROOF_PATH} ("wispr protect" writes that file) or into a TXT record of _wispr.${site}; for development: --trust-site ${site}`,
     });
   }
 }
 
-async function checkFile(site: string, publisher: KeyId, { dispatcher }: ProofOptions): Promise<void> {
+/**
+ * The publisher that a host names; the first one, where it names several.
+ *
+ * @throws KeyError `host-proof`
+ */
+export async function publisherOfHost(site: string, options: ProofOptions): Promise<KeyId> {
+  try {
+    return await bothWays(site, options, hostProofIn);
+  } catch (error) {
+    throw new KeyError('host-proof', `${site} names no publisher: ${reasonsOf(error)}`, { cause: error });
+  }
+}
+
+type Reading<Found> = (text: string) => Found | undefined;
+
+function bothWays<Found>(site: string, options: ProofOptions, read: Reading<Found>): Promise<Found> {
+  return Promise.any([readFile(site, options, read), readRecord(site, options, read)]);
+}
+
+function reasonsOf(error: unknown): string {
+  return (error as AggregateError).errors.map(reasonOf).join('; ');
+}
+
+async function readFile<Found>(site: string, { dispatcher }: ProofOptions, read: Reading<Found>): Promise<Found> {
   const answer = await exchange(dispatcher, `https://${site}`, HOST_PROOF_PATH, {
     maximumLength: MESSAGE_LIMITS.hostProof,
   });
   if (answer.status !== 200) throw new Error(`https://${site}${HOST_PROOF_PATH} answered ${answer.status}`);
-  if (!isHostProof(fromUtf8(answer.body) ?? '', publisher))
-    throw new Error(`https://${site}${HOST_PROOF_PATH} names another publisher, or none`);
+  const found = read(fromUtf8(answer.body) ?? '');
+  if (found === undefined) throw new Error(`https://${site}${HOST_PROOF_PATH} names another publisher, or none`);
+  return found;
 }
 
-async function checkRecord(site: string, publisher: KeyId, { dnsServers }: ProofOptions): Promise<void> {
+async function readRecord<Found>(site: string, { dnsServers }: ProofOptions, read: Reading<Found>): Promise<Found> {
   const name = `_wispr.${site}`;
   const resolver = new Resolver({ timeout: 3000, tries: 2 });
   if (dnsServers && dnsServers.length > 0) resolver.setServers(dnsServers);
@@ -54,8 +77,9 @@ async function checkRecord(site: string, publisher: KeyId, { dnsServers }: Proof
   try {
     const records = await resolver.resolveTxt(name);
     const texts = records.map((pieces) => pieces.join('')).filter((text) => text.length <= MESSAGE_LIMITS.hostProof);
-    if (!texts.some((text) => isHostProof(text, publisher)))
-      throw new Error(`the TXT records of ${name} name another publisher, or none`);
+    const found = texts.map(read).find((one) => one !== undefined);
+    if (found === undefined) throw new Error(`the TXT records of ${name} name another publisher, or none`);
+    return found;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     throw code === 'ENOTFOUND' || code === 'ENODATA' ? new Error(`there is no TXT record ${name}`) : error;

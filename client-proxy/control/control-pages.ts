@@ -11,6 +11,8 @@ export interface ControlCall {
   readonly asked: AskedHost;
   /** Path and query. */
   readonly target: string;
+  /** In absolute form: a browser that uses the Reader as its proxy for everything. */
+  readonly throughProxy: boolean;
 }
 
 /** What a handler is told of a request. */

@@ -71,7 +71,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Uint8Array[] = [];
   let length = 0;
   try {
-    for await (const part of request) {
+    for await (const part of request.iterator({ destroyOnReturn: false })) {
       length += part.length;
       if (length > LIMITS.formLength) throw tooLong();
       parts.push(part);

@@ -1,39 +1,84 @@
-/** The Reader's first page: the connected sites, and how their publications are. */
+/** The Reader's first page: publishers and their sites, how this browser comes here, what was verified lately. */
 import { ago } from '../../core/reading/confirmation.ts';
-import type { PublicationStatus } from '../../node-support/publication/publication-keeper.ts';
-import type { BoundSite, BoundSites } from '../bound-sites.ts';
-import { type ListedSite, renderHome } from '../pages/home-page.ts';
-import { refusalText } from '../pages/texts.ts';
+import { urlPathOf } from '../../core/site/path.ts';
+import { type HomePage, type LatelyView, renderHome, type VerifiedView } from '../pages/home-page.ts';
+import { DONE_TEXT, HOME_TEXT } from '../pages/texts-control.ts';
+import { clockOf, isoOf } from '../pages/times.ts';
+import type { Verified } from './activity.ts';
 import type { ControlAnswer } from './answer.ts';
+import { connectForm } from './connect.ts';
+import type { ControlContext } from './context.ts';
+import type { Asked } from './control-pages.ts';
+import { describePublishers } from './publisher-views.ts';
 
-export interface HomeOptions {
-  readonly sites: BoundSites;
-  /** Where a browser opens a site. */
-  readonly urlOf: (label: string) => string;
-  /** Seconds since 1970. */
-  readonly now: () => number;
+const SHOWN_AT_ONCE = 8;
+
+export async function showHome(context: ControlContext, asked: Asked): Promise<ControlAnswer> {
+  const publishers = await describePublishers(context);
+  const isEmpty = publishers.length === 0;
+  const page: HomePage = {
+    title: isEmpty ? HOME_TEXT.emptyTitle : HOME_TEXT.title,
+    lead: isEmpty ? HOME_TEXT.emptyLead : HOME_TEXT.lead,
+    place: 'home',
+    status: DONE_TEXT[asked.query.get('done') ?? ''],
+    form: isEmpty ? connectForm(context.token) : undefined,
+    publishers,
+    seen: seenSites(context),
+    browser: isEmpty ? undefined : browserInWords(context, asked),
+    pac: undefined,
+    tunnels: tunnelsInWords(context),
+    lately: isEmpty ? undefined : describeLately(context),
+  };
+  return { html: renderHome(page) };
 }
 
-export async function showHome(options: HomeOptions): Promise<ControlAnswer> {
-  const sites = await Promise.all(options.sites.all().map((site) => listed(site, options)));
-  return { html: renderHome(sites) };
+function seenSites({ seen, sites }: ControlContext): HomePage['seen'] {
+  const open = seen.list().filter(({ name }) => sites.find(name) === undefined);
+  return open.map(({ name }) => ({ site: name, url: `/connect?site=${encodeURIComponent(name)}` }));
 }
 
-async function listed(bound: BoundSite, { urlOf, now }: HomeOptions): Promise<ListedSite> {
-  const state = inWords(await bound.publication.status(), now());
-  return { site: bound.site, publisher: bound.publisherName, url: urlOf(bound.label), state };
+/** Browsers leave the proxy out for this machine's own addresses; so what they did elsewhere has to tell. */
+function browserInWords({ browsers, now }: ControlContext, { request, throughProxy }: Asked): string {
+  if (throughProxy) return HOME_TEXT.browser.proxy;
+  const last = browsers.when(request.headers['user-agent'] ?? '');
+  return last === undefined ? HOME_TEXT.browser.gateway : HOME_TEXT.browser.proxyLately(ago(last, now()));
 }
 
-function inWords(status: PublicationStatus, now: number): string {
-  switch (status.kind) {
-    case 'unread':
-      return 'not read yet';
-    case 'refused':
-      return `not shown: ${refusalText(status.code).title}`;
-    case 'current':
-    case 'stale': {
-      const word = status.kind === 'stale' ? ', not confirmed in time' : '';
-      return `publication ${status.version}, last checked ${ago(status.confirmed, now)}${word}`;
-    }
-  }
+function tunnelsInWords({ tunnels, sites, now }: ControlContext): string[] {
+  const bound = tunnels.list().filter(({ name }) => sites.find(name) !== undefined);
+  return bound.map(({ name, time }) => HOME_TEXT.tunnels(name, ago(time, now())));
+}
+
+function describeLately(context: ControlContext): LatelyView {
+  const { activity, settings, token } = context;
+  const entries = activity.list().flatMap((verified) => describeVerified(verified, context));
+  const none = settings.current.activity ? HOME_TEXT.latelyNone : HOME_TEXT.latelyOff;
+  return {
+    none: entries.length === 0 ? none : undefined,
+    entries: entries.slice(0, SHOWN_AT_ONCE),
+    earlier: entries.slice(SHOWN_AT_ONCE),
+    forget: { action: '/activity/forget', token, fields: [], submit: HOME_TEXT.forget },
+  };
+}
+
+function describeVerified(verified: Verified, { sites, urlOf, now }: ControlContext): VerifiedView[] {
+  const { site, path, set, from, time } = verified;
+  const bound = sites.find(site);
+  if (bound === undefined) return [];
+  const kind = set === undefined ? HOME_TEXT.public : HOME_TEXT.set(set.slice(0, 8));
+  return [
+    {
+      url: urlOf(bound.label) + urlPathOf(path).slice(1),
+      text: site + path,
+      how: `${kind}, ${HOME_TEXT.from[from]}`,
+      time: clockOf(time, now()),
+      iso: isoOf(time),
+    },
+  ];
+}
+
+export async function forgetActivity({ activity, seen }: ControlContext): Promise<ControlAnswer> {
+  activity.forget();
+  seen.forget();
+  return { goTo: '/?done=forgotten' };
 }

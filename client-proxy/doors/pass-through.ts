@@ -1,6 +1,6 @@
 /** Requests for sites that this reader is not connected with: passed on and back untouched, streaming, whatever the method. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
 import type { Upstream } from '../content/upstream.ts';
@@ -13,8 +13,10 @@ import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 const REFUSED_PORTS = new Set([25]);
 
 const NOTHING = Buffer.alloc(0);
+const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
 
 /**
+ * @param seenProtected - told where the answer is a protected object, of a site that could be connected; it passes all the same
  * @throws ReaderError `port-refused`, `host-unreachable`, `host-answer`, `loop`; if `response.headersSent`, the caller must end the transfer
  * visibly incomplete
  */
@@ -23,6 +25,7 @@ export function passThrough(
   target: AbsoluteTarget,
   request: IncomingMessage,
   response: ServerResponse,
+  seenProtected: () => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (REFUSED_PORTS.has(target.port))
@@ -39,7 +42,7 @@ export function passThrough(
         `http://${authority}`,
         authority,
         wanted,
-        new PassThroughHandler(response, authority, resolve, reject),
+        new PassThroughHandler(response, authority, seenProtected, resolve, reject),
       );
     } catch (error) {
       reject(new ReaderError('bad-request', `the request cannot be passed on: ${reasonOf(error)}`, { cause: error }));
@@ -54,13 +57,21 @@ function hasBody({ headers }: IncomingMessage): boolean {
 class PassThroughHandler implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   readonly #host: string;
+  readonly #seenProtected: () => void;
   readonly #resolve: () => void;
   readonly #reject: (error: Error) => void;
   #interim = 0;
 
-  constructor(response: ServerResponse, host: string, resolve: () => void, reject: (error: Error) => void) {
+  constructor(
+    response: ServerResponse,
+    host: string,
+    seenProtected: () => void,
+    resolve: () => void,
+    reject: (error: Error) => void,
+  ) {
     this.#response = response;
     this.#host = host;
+    this.#seenProtected = seenProtected;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -71,13 +82,19 @@ class PassThroughHandler implements Dispatcher.DispatchHandler {
     this.#response.on('drain', () => controller.resume());
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    statusMessage = '',
+  ): void {
     // Interim answers are for this hop, and each gives the host new time.
     if (status < 200) {
       if (++this.#interim > LIMITS.interimAnswers)
         controller.abort(new ReaderError('host-answer', `${this.#host} gave nothing but interim answers`));
       return;
     }
+    if (status === 200 && String(headers['content-type']).startsWith(PROTECTED_MEDIA_TYPE)) this.#seenProtected();
     // A field with a character that HTTP has no place for throws here, and becomes an error of the host.
     this.#response.writeHead(status, statusMessage, forwardedFields(rawFields(controller)));
     // Sends the head now, as Latin-1; `flushHeaders` would write it in UTF-8, and a packet of its own.

@@ -8,22 +8,21 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
-import type { ControlPages } from '../control/control-pages.ts';
-import type { Guard } from '../control/guard.ts';
+import type { Control } from '../control/open-control.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { labelOf } from '../gateway-label.ts';
-import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
+import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
+import type { SettingsKeeper } from '../settings/settings.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
 import { isWelcome } from './same-origin.ts';
 import { serveSite } from './site.ts';
 
-export interface RouterOptions {
+export interface RouterOptions extends Control {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
-  readonly guard: Guard;
-  readonly control: ControlPages;
+  readonly settings: SettingsKeeper;
   readonly ownPort: () => number | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -35,6 +34,7 @@ export interface RouterOptions {
 interface Call extends RefusedRequest {
   address?: string;
   readingUrl?: () => string;
+  publicLink?: () => string;
   confirmed?: string;
   own?: boolean;
 }
@@ -79,10 +79,15 @@ export class Router {
 
   /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
   #forward(call: Call, target: AbsoluteTarget): Promise<void> | void {
-    if (this.#isOwn(target)) return this.#own(call, target, target.path);
-    const bound = this.#options.sites.find(target.host);
+    if (this.#isOwn(target)) return this.#own(call, target, target.path, true);
+    const { sites, upstream, noticed, now } = this.#options;
+    noticed.browsers.note(call.request.headers['user-agent'] ?? '', now());
+    const bound = sites.find(target.host);
     call.address = `${target.host}${target.path.split('?', 1)[0]}`;
-    if (bound === undefined) return passThrough(this.#options.upstream, target, call.request, call.response);
+    if (bound === undefined) {
+      const seen = () => noticed.seen.note(target.host, now());
+      return passThrough(upstream, target, call.request, call.response, seen);
+    }
     // Cookies do not tell ports apart: an answer from another port could set them for the site.
     if (target.port !== 80)
       throw new ReaderError(
@@ -94,7 +99,12 @@ export class Router {
   }
 
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
-  #own(call: Call, host: { host: string; port: number } | undefined, path: string): Promise<void> | void {
+  #own(
+    call: Call,
+    host: { host: string; port: number } | undefined,
+    path: string,
+    throughProxy = false,
+  ): Promise<void> | void {
     if (host === undefined || !this.#isOwn(host))
       throw new ReaderError('host-unknown', 'the address is not one of this program');
     call.address = `${host.host}${path.split('?', 1)[0]}`;
@@ -102,7 +112,7 @@ export class Router {
     const { control, guard } = this.#options;
     if (guard.isOwn(host)) {
       call.own = true;
-      return control.serve({ ...call, asked: host, target: path });
+      return control.serve({ ...call, asked: host, target: path, throughProxy });
     }
     const label = labelOf(host.host) ?? '';
     const bound = this.#options.sites.findLabel(label);
@@ -116,6 +126,7 @@ export class Router {
       throw new ReaderError('site-withdrawn', `the descriptor does not name ${bound.site} any more`);
     call.address = `${bound.site}${target.split('?', 1)[0]}`; // by whichever door: the address that the reader knows
     call.readingUrl = () => readingUrlOf(description.reading, target);
+    call.publicLink = () => publicLinkOf(bound.site, description.content, target);
     const { request, response } = call;
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
@@ -129,8 +140,20 @@ export class Router {
     const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
-    const { upstream, now } = this.#options;
-    await serveSite(upstream, { ...current, freshness, door, target, now, request, response });
+    const { upstream, now, settings, noticed } = this.#options;
+    const { notices, activity } = settings.current;
+    const verified = activity ? noticed.activity : undefined;
+    await serveSite(upstream, {
+      ...current,
+      freshness,
+      door,
+      target,
+      now,
+      notices,
+      verified,
+      request,
+      response,
+    });
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */

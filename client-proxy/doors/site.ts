@@ -13,6 +13,7 @@ import { localRedirect } from '../../core/reading/local-redirect.ts';
 import { VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
+import type { Activity } from '../control/activity.ts';
 import { serveDocument } from '../documents/document-door.ts';
 import { type Door, documentHeaders } from '../documents/document-headers.ts';
 import { sendNotice } from '../pages/notice.ts';
@@ -26,6 +27,10 @@ export interface SiteRequest {
   readonly freshness: Freshness;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /** Whether the reader wants to be told first of a publication that was not confirmed for long. */
+  readonly notices: boolean;
+  /** What was verified is written down here. */
+  readonly verified: Activity | undefined;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -33,7 +38,7 @@ export interface SiteRequest {
 /** @throws whatever kept the answer from being given; if `response.headersSent`, the caller must end it visibly incomplete */
 export async function serveSite(upstream: Upstream, wanted: SiteRequest): Promise<void> {
   const { bound, freshness, request, response } = wanted;
-  if (freshness.stale && isNavigation(request) && bound.notice.isDue())
+  if (freshness.stale && wanted.notices && isNavigation(request) && bound.notice.isDue())
     return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
   try {
     await serveResolved(upstream, wanted);
@@ -60,9 +65,13 @@ async function serveResolved(upstream: Upstream, wanted: SiteRequest): Promise<v
 
 type Found = Pick<Extract<Resolution, { kind: 'document' }>, 'path' | 'entry'>;
 
-function serve(upstream: Upstream, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
+async function serve(upstream: Upstream, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
   const { path, entry } = found;
-  return serveDocument(upstream, { ...wanted, path, entry, status, confirmed: confirmedAt(wanted.freshness) });
+  await serveDocument(upstream, { ...wanted, path, entry, status, confirmed: confirmedAt(wanted.freshness) });
+  const { bound, verified, response, request, now } = wanted;
+  if (request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
+  const from = response.statusCode === 304 ? 'browser' : 'host';
+  verified?.record({ site: bound.site, path, set: entry.set, from, time: now() });
 }
 
 /** The publisher's own page for it, if there is one that everybody may read. */

@@ -1,30 +1,148 @@
 /** The Reader's first page, as HTML. */
-import { defineTemplate, type Page, renderPage } from './template.ts';
-import { EMPTY_HOME_TEXT, HOME_TEXT } from './texts.ts';
+import type { PageForm } from './form.ts';
+import { defineTemplate, type Fact, type Page } from './template.ts';
+import { HOME_TEXT } from './texts-control.ts';
 
-export interface ListedSite {
+export interface HomePage extends Page {
+  readonly publishers: readonly PublisherView[];
+  /** Sites with protected content that the reader is not connected with. */
+  readonly seen: readonly { readonly site: string; readonly url: string }[];
+  /** How this browser comes here, in one sentence; left out where there is nothing to come to. */
+  readonly browser: string | undefined;
+  /** Address of the proxy configuration file. */
+  readonly pac: string | undefined;
+  /** Sites that were asked for past the Reader, in one sentence each. */
+  readonly tunnels: readonly string[];
+  /** Left out where there is nothing that could have been read. */
+  readonly lately: LatelyView | undefined;
+}
+
+export interface PublisherView {
+  readonly name: string;
+  readonly sites: readonly SiteView[];
+  /** What may be read until when, in a few words each. */
+  readonly readable: readonly string[];
+  readonly asks: readonly AskView[];
+  readonly disconnect: string;
+  readonly facts: readonly Fact[];
+  /** Sites that were declined, with what connects them after all. */
+  readonly declined: readonly DeclinedView[];
+}
+
+export interface SiteView {
   readonly site: string;
-  readonly publisher: string;
-  readonly url: string;
-  /** How its publication is, in a few words. */
+  /** Where a browser opens it; left out where nothing of it can be shown for good. */
+  readonly url: string | undefined;
+  /** How its publication is, in a sentence or two. */
   readonly state: string;
 }
 
-interface HomePage extends Page {
-  readonly sites: readonly ListedSite[];
+export interface AskView {
+  readonly title: string;
+  readonly look: PageForm;
+  readonly decline: PageForm;
 }
 
-const render = defineTemplate<HomePage>(
-  'home',
-  `<ul class="sites">
-<% for (const site of it.page.sites) { %>
-<li><a href="<%= site.url %>"><strong><%= site.site %></strong><span><%= site.publisher %></span><span><%= site.state %></span></a></li>
+export interface DeclinedView {
+  readonly look: PageForm;
+}
+
+export interface LatelyView {
+  /** In place of the list. */
+  readonly none: string | undefined;
+  readonly entries: readonly VerifiedView[];
+  /** More of them, folded. */
+  readonly earlier: readonly VerifiedView[];
+  readonly forget: PageForm;
+}
+
+export interface VerifiedView {
+  readonly url: string;
+  readonly text: string;
+  /** Set, where from. */
+  readonly how: string;
+  readonly time: string;
+  readonly iso: string;
+}
+
+/** A form that is only a button. */
+const BUTTON = `<form method="post" action="<%= it.form.action %>">
+<input type="hidden" name="token" value="<%= it.form.token %>">
+<% for (const field of it.form.fields) { %><input type="hidden" name="<%= field.name %>" value="<%= field.value %>"><% } %>
+<button class="quiet"><%= it.form.submit %></button>
+</form>
+`;
+
+const VERIFIED = `<ul class="log">
+<% for (const { url, text, how, time, iso } of it.entries) { %>
+<li><a href="<%= url %>"><%= text %></a><span><%= how %>, <time datetime="<%= iso %>"><%= time %></time></span></li>
 <% } %>
-</ul>`,
-);
+</ul>
+`;
 
-export function renderHome(sites: readonly ListedSite[]): string {
-  return sites.length === 0
-    ? renderPage({ ...EMPTY_HOME_TEXT, place: 'home' })
-    : render({ ...HOME_TEXT, sites, place: 'home' });
-}
+const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, form } = it.page; const text = it.words; %>
+<% if (form) { %><%~ include('@form', { form, text: it.text }) %><% } %>
+<% publishers.forEach((publisher, index) => { %>
+<section aria-labelledby="publisher-<%= index %>">
+<h2 id="publisher-<%= index %>"><bdi><%= publisher.name %></bdi></h2>
+<% for (const ask of publisher.asks) { %>
+<div class="box">
+<h3><%= ask.title %></h3>
+<p><%= text.asks %></p>
+<div class="inline"><%~ include('@button', { form: ask.look }) %><%~ include('@button', { form: ask.decline }) %></div>
+</div>
+<% } %>
+<ul class="sites">
+<% for (const { site, url, state } of publisher.sites) { %>
+<li><% if (url) { %><a href="<%= url %>" rel="noreferrer"><strong><%= site %></strong><span><%= state %></span></a><% } else { %><p><strong><%= site %></strong><span><%= state %></span></p><% } %></li>
+<% } %>
+</ul>
+<h3><%= text.readable %></h3>
+<ul>
+<% for (const line of publisher.readable) { %><li><%= line %></li><% } %>
+</ul>
+<details>
+<summary><%= text.details %><span class="unseen"> · <bdi><%= publisher.name %></bdi></span></summary>
+<%~ include('@facts', { facts: publisher.facts }) %>
+<div class="inline">
+<% for (const { look } of publisher.declined) { %><%~ include('@button', { form: look }) %><% } %>
+<a class="button quiet" href="<%= publisher.disconnect %>"><%= text.disconnect %></a>
+</div>
+</details>
+</section>
+<% }) %>
+<% if (seen.length > 0) { %>
+<section aria-labelledby="seen">
+<h2 id="seen"><%= text.seenTitle %></h2>
+<p><%= text.seen %></p>
+<ul>
+<% for (const { site, url } of seen) { %><li><a href="<%= url %>"><%= text.connect(site) %></a></li><% } %>
+</ul>
+</section>
+<% } %>
+<% if (browser) { %>
+<section aria-labelledby="browser">
+<h2 id="browser"><%= text.browserTitle %></h2>
+<p><%= browser %></p>
+<% for (const line of tunnels) { %><div class="box"><p><%= line %></p></div><% } %>
+<% if (pac) { %><%~ include('@link', { id: 'pac', label: text.pac, hint: text.pacHint, url: pac }) %><% } %>
+</section>
+<% } %>
+<% if (lately) { %>
+<section aria-labelledby="lately">
+<h2 id="lately"><%= text.lately %></h2>
+<% if (lately.none) { %>
+<p class="soft"><%= lately.none %></p>
+<% } else { %>
+<p class="soft"><%= text.latelyHint %></p>
+<%~ include('@verified', { entries: lately.entries }) %>
+<% if (lately.earlier.length > 0) { %>
+<details><summary><%= text.earlier(lately.earlier.length) %></summary><%~ include('@verified', { entries: lately.earlier }) %></details>
+<% } %>
+<div class="inline"><%~ include('@button', { form: lately.forget }) %></div>
+<% } %>
+</section>
+<% } %>
+`;
+
+export const renderHome = defineTemplate<HomePage>('home', HOME, HOME_TEXT, { button: BUTTON, verified: VERIFIED });

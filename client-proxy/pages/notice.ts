@@ -4,7 +4,7 @@ import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { VIA } from '../answer-fields.ts';
 import { PAGE_HEADERS, renderPage } from './template.ts';
-import { noticeText } from './texts.ts';
+import { NOTICE_FACT_TEXT, noticeText } from './texts.ts';
 
 export interface Notice {
   readonly site: string;
@@ -20,12 +20,12 @@ export function sendNotice(response: ServerResponse, { site, target, freshness, 
   const { version, confirmed, freshUntil, shownUntil } = freshness;
   const html = renderPage({
     ...noticeText(site, ago(confirmed, now)),
-    action: { text: 'Read on', url: target },
+    action: { text: NOTICE_FACT_TEXT.action, url: target },
     facts: [
-      ['Publication', String(version)],
-      ['Last confirmed', isoTime(confirmed)],
-      ['To be confirmed by', isoTime(freshUntil)],
-      ['Shown until', isoTime(shownUntil)],
+      [NOTICE_FACT_TEXT.publication, String(version)],
+      [NOTICE_FACT_TEXT.confirmed, isoTime(confirmed)],
+      [NOTICE_FACT_TEXT.freshUntil, isoTime(freshUntil)],
+      [NOTICE_FACT_TEXT.shownUntil, isoTime(shownUntil)],
     ],
   });
   response.writeHead(503, {

@@ -6,7 +6,7 @@ import { documentPathOf } from '../../core/site/path.ts';
 import { VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
 import { CONTROL_HEADERS, PAGE_HEADERS, type Page, renderPage } from './template.ts';
-import { refusalText } from './texts.ts';
+import { FACT_TEXT, READING_SITE_TEXT, refusalText } from './texts.ts';
 import { OWN_PAGE_TEXT } from './texts-control.ts';
 
 export interface RefusedRequest {
@@ -16,6 +16,8 @@ export interface RefusedRequest {
   readonly address?: string | undefined;
   /** The signed reading site, for documents of a connected site. */
   readonly readingUrl?: (() => string) | undefined;
+  /** The address of the document for everybody, whoever can show it. */
+  readonly publicLink?: (() => string) | undefined;
   /** When its publication was last confirmed, for the header field. */
   readonly confirmed?: string | undefined;
   /** It was for one of the Reader's own pages, and is answered as one of them. */
@@ -25,14 +27,14 @@ export interface RefusedRequest {
 /** Answers with a page; where bytes are out already, ends the transfer visibly incomplete. */
 export function refuse(
   error: unknown,
-  { request, response, address, readingUrl, confirmed, own }: RefusedRequest,
+  { request, response, address, readingUrl, publicLink, confirmed, own }: RefusedRequest,
 ): CodedError {
   const known = error instanceof CodedError ? error : unforeseen(error);
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return known;
   }
-  const { status, page } = refusalPage(known, address, readingUrl?.());
+  const { status, page } = refusalPage(known, { address, readingUrl: readingUrl?.(), publicLink: publicLink?.() });
   const html = renderPage(own ? { ...page, place: 'other', action: OWN_PAGE_TEXT.back } : page);
   response.writeHead(status, {
     ...(own ? CONTROL_HEADERS : PAGE_HEADERS),
@@ -41,23 +43,38 @@ export function refuse(
     via: VIA,
     ...(confirmed !== undefined && { [CONFIRMED_HEADER]: confirmed }),
     ...(status === 405 && { allow: 'GET, HEAD' }),
+    ...(isStillComing(request) && { connection: 'close' }),
   });
   response.end(request.method === 'HEAD' ? undefined : html);
   return known;
 }
 
-export function refusalPage(error: CodedError, address?: string, readingUrl?: string): { status: number; page: Page } {
+/** The rest of a body that nobody wants is not taken. */
+function isStillComing({ complete, headers }: IncomingMessage): boolean {
+  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
+}
+
+export interface RefusedAddresses {
+  readonly address?: string | undefined;
+  readonly readingUrl?: string | undefined;
+  readonly publicLink?: string | undefined;
+}
+
+export function refusalPage(
+  error: CodedError,
+  { address, readingUrl, publicLink }: RefusedAddresses = {},
+): { status: number; page: Page } {
   const { status, title, lead, advice, sameOnReadingSite = false } = refusalText(error.code);
   const page: Page = {
     title,
     lead,
     ...(advice.length > 0 && { advice }),
-    ...(readingUrl !== undefined &&
-      !sameOnReadingSite && { action: { text: 'Read it on the reading site', url: readingUrl } }),
+    ...(readingUrl !== undefined && !sameOnReadingSite && { action: { text: READING_SITE_TEXT, url: readingUrl } }),
+    ...(status !== 404 && { publicLink }),
     facts: [
-      ['Code', error.code],
-      ...(address === undefined ? [] : [['Address', address] as const]),
-      ['Detail', error.message],
+      [FACT_TEXT.code, error.code],
+      ...(address === undefined ? [] : [[FACT_TEXT.address, address] as const]),
+      [FACT_TEXT.detail, error.message],
     ],
   };
   return { status, page };
@@ -66,6 +83,11 @@ export function refusalPage(error: CodedError, address?: string, readingUrl?: st
 /** The same document on the reading site; a path that no document has leads to its first page. The query goes along. */
 export function readingUrlOf(readingSite: string, target: string): string {
   return documentPathOf(target) === undefined ? `${readingSite}/` : new URL(target, readingSite).href;
+}
+
+/** Where the document's fallback page is, for everybody: on the site's own host. */
+export function publicLinkOf(site: string, content: readonly string[], target: string): string {
+  return `${content.includes(`https://${site}`) ? 'https' : 'http'}://${site}${target}`;
 }
 
 /** A fault of this program: the page does not show more of it than its message. */

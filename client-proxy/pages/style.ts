@@ -30,11 +30,18 @@ footer { padding: 1rem .25rem; color: var(--soft); font-size: .8125rem }
 h1 { margin: 0 0 .75rem; font: 600 1.625rem/1.25 Georgia, 'Times New Roman', serif }
 h2 { margin: 2.25rem 0 .5rem; font: 600 1.1875rem/1.3 Georgia, 'Times New Roman', serif }
 h3 { margin: 1.25rem 0 .25rem; font-size: 1rem }
+.box h3 { margin: 0 0 .25rem }
+section:not(:last-child) { margin-bottom: 2rem }
+section > :last-child { margin-bottom: 0 }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 p { margin: 0 0 1rem }
 p:last-child { margin-bottom: 0 }
 ul { margin: 0 0 1rem; padding-left: 1.25rem }
 a { color: var(--accent) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 3px }
+input:focus-visible, textarea:focus-visible { outline-offset: -1px; border-radius: 8px }
+.button:focus-visible, button:focus-visible { border-radius: 8px }
+.box:focus { outline: none }
 .soft { color: var(--soft); font-size: .9375rem }
 .box { margin: 0 0 1.5rem; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: 8px; background: var(--tint) }
 .box p { margin: 0 0 .4rem }
@@ -61,8 +68,9 @@ input[disabled], textarea[disabled] { opacity: .75; background: var(--paper) }
 .check input { width: 1.1rem; height: 1.1rem; margin: .3rem 0 0; accent-color: var(--accent) }
 .check .hint, .check .wrong { grid-column: 2 }
 .sites { list-style: none; margin: 0; padding: 0 }
-.sites a { display: block; padding: .8rem 0; border-bottom: 1px solid var(--line); font-weight: 600; text-decoration: none }
-.sites li:first-child a { border-top: 1px solid var(--line) }
+.sites li { border-bottom: 1px solid var(--line) }
+.sites li:first-child { border-top: 1px solid var(--line) }
+.sites a, .sites p { display: block; margin: 0; padding: .8rem 0; text-decoration: none }
 .sites a:hover strong { text-decoration: underline }
 .sites span { display: block; color: var(--soft); font-size: .875rem; font-weight: 400 }
 .log { list-style: none; margin: 0; padding: 0; font-size: .9375rem }
@@ -71,6 +79,9 @@ input[disabled], textarea[disabled] { opacity: .75; background: var(--paper) }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: 0; color: var(--soft); font-size: .875rem }
 dt { font-weight: 600 }
 dd { margin: 0 }
+.print .field { margin-bottom: 1.25rem }
+.print label { font-size: .9375rem }
+.sites + p { margin-top: .75rem }
 .print { margin: 2rem 0 0; padding-top: 1rem; border-top: 1px solid var(--line) }
 details { margin: 1.25rem 0 0; color: var(--soft); font-size: .9375rem }
 summary { width: max-content; max-width: 100%; cursor: pointer; color: var(--accent) }

@@ -12,8 +12,11 @@ export interface Page {
   readonly alert?: PageAlert | undefined;
   /** What was just done; takes the focus. */
   readonly status?: string | undefined;
-  /** What to do about it. */
+  /** Below the lead, in small letters. */
+  readonly note?: string;
+  /** What to do about it, and another heading for that than the usual. */
   readonly advice?: readonly string[];
+  readonly adviceTitle?: string;
   readonly form?: PageForm | undefined;
   /** The one way on. */
   readonly action?: { readonly text: string; readonly url: string } | undefined;
@@ -30,6 +33,8 @@ export interface PageAlert {
   /** What to do about it. */
   readonly hint?: string | undefined;
   readonly code?: string | undefined;
+  /** The message of the error, folded away. */
+  readonly detail?: string | undefined;
 }
 
 export type Fact = readonly [name: string, value: string];
@@ -63,11 +68,12 @@ const LAYOUT = `<!doctype html>
 </header>
 <main id="main" tabindex="-1">
 <h1><%= it.page.title %></h1>
-<% if (it.page.alert) { const { text, hint, code } = it.page.alert; %>
+<% if (it.page.alert) { const { text, hint, code, detail } = it.page.alert; %>
 <div class="box alarm" role="alert" tabindex="-1" autofocus>
 <p><strong><%= text %></strong></p>
 <% if (hint) { %><p><%= hint %></p><% } %>
-<% if (code) { %><p class="soft"><%= it.text.code %> <code><%= code %></code></p><% } %>
+<% if (code) { %><p class="soft"><%= it.text.code %>: <code><%= code %></code></p><% } %>
+<% if (detail) { %><details><summary><%= it.text.details %></summary><p><%= detail %></p></details><% } %>
 </div>
 <% } else if (it.page.status) { %>
 <div class="box" role="status" tabindex="-1" autofocus><p><%= it.page.status %></p></div>
@@ -82,9 +88,10 @@ const LAYOUT = `<!doctype html>
 `;
 
 const MESSAGE = `<% layout('@layout', it) %>
+<% if (it.page.note) { %><p class="soft"><%= it.page.note %></p><% } %>
 <% if (it.page.form) { %><%~ include('@form', { form: it.page.form, text: it.text }) %><% } %>
-<% if (it.page.advice) { %>
-<h2><%= it.text.advice %></h2>
+<% if (it.page.advice?.length > 0) { %>
+<h2><%= it.page.adviceTitle ?? it.text.advice %></h2>
 <ul>
 <% for (const advice of it.page.advice) { %>
 <li><%= advice %></li>
@@ -135,14 +142,25 @@ export function renderPage(page: Page): string {
   return render('@message', page);
 }
 
-/** Adds a template of another form, which begins with `layout('@layout', it)`, and returns what renders it. */
-export function defineTemplate<Data extends Page>(name: string, text: string): (page: Data) => string {
+/**
+ * Adds a template of another form.
+ *
+ * @param words - its texts, `it.words` in the template
+ * @param parts - further templates, to be included
+ */
+export function defineTemplate<Data extends Page>(
+  name: string,
+  text: string,
+  words: object,
+  parts: Readonly<Record<string, string>> = {},
+): (page: Data) => string {
+  for (const [part, partText] of Object.entries(parts)) eta.loadTemplate(`@${part}`, partText);
   eta.loadTemplate(`@${name}`, `<% layout('@layout', it) %>\n${text}`);
-  return (page) => render(`@${name}`, page);
+  return (page) => render(`@${name}`, page, words);
 }
 
-function render(template: string, page: Page): string {
-  return eta.render(template, { page, style: STYLE, text: FRAME_TEXT });
+function render(template: string, page: Page, words: object = {}): string {
+  return eta.render(template, { page, style: STYLE, text: FRAME_TEXT, words });
 }
 
 const POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'`;

@@ -357,19 +357,10 @@ export function refusalText(code: string): RefusalText {
   return (TEXTS as Record<string, RefusalText | undefined>)[code] ?? OWN_FAULT;
 }
 
-export const HOME_TEXT = {
-  title: 'Your sites',
-  lead: 'These sites are connected with this computer. What you open here is fetched from wherever it is carried, checked, and decrypted on this computer.',
-} as const;
+/** The way on, to the same document on the signed reading site. */
+export const READING_SITE_TEXT = 'Read it on the reading site';
 
-export const EMPTY_HOME_TEXT = {
-  title: 'No site is connected yet',
-  lead: 'A publisher’s invitation connects one.',
-  advice: [
-    'Type wispr bind, and the link of your invitation between quotes.',
-    'This page shows the site as soon as that is done.',
-  ],
-} as const;
+export const FACT_TEXT = { code: 'Code', address: 'Address', detail: 'Detail' } as const;
 
 /** For a site whose publication is no longer fresh. @param checked - how long ago it was confirmed */
 export function noticeText(site: string, checked: string) {
@@ -379,3 +370,11 @@ export function noticeText(site: string, checked: string) {
     advice: ['Check your connection, and the clock of this computer.'],
   };
 }
+
+export const NOTICE_FACT_TEXT = {
+  action: 'Read on',
+  publication: 'Publication',
+  confirmed: 'Last confirmed',
+  freshUntil: 'To be confirmed by',
+  shownUntil: 'Shown until',
+} as const;

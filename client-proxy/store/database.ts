@@ -7,7 +7,7 @@ import { reasonOf } from '../../core/errors.ts';
 import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 const FILE_NAME = 'reader.db';
@@ -62,11 +62,21 @@ CREATE TABLE publications (
 ) STRICT;
 `;
 
+/** What the reader chose (preferences.ts). */
+const PREFERENCES = `
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE declined (
+  binding INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
+  site TEXT NOT NULL,
+  PRIMARY KEY (binding, site)
+) STRICT, WITHOUT ROWID;
+`;
+
 /**
  * From each version to the next. Bindings of version 1 name publishers by a key, from before there were publications: nothing could be read
  * with them any more, and their sites have to be free for a new invitation. The device's seed stays.
  */
-const MIGRATIONS = [SCHEMA, `DELETE FROM bindings; ${PUBLICATIONS}`] as const;
+const MIGRATIONS = [SCHEMA, `DELETE FROM bindings; ${PUBLICATIONS}`, PREFERENCES] as const;
 
 /**
  * Opens the database in `directory`, and makes both where they are missing (0700 and 0600).

@@ -10,6 +10,7 @@ import type { SetKey } from '../../core/object/document-reader.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { damaged, openDatabase, unwritable } from './database.ts';
+import { Preferences } from './preferences.ts';
 import { PublicationStore, saveFirstRoot } from './publication-store.ts';
 import type { Sealing } from './sealing.ts';
 import { openSealing, type StorageKeyOptions } from './storage-key.ts';
@@ -47,9 +48,17 @@ export interface NewBinding {
   readonly firstRoot: Uint8Array;
 }
 
+/** A key that this device has, and when it is good: seconds since 1970. */
+export interface KeyTime {
+  readonly id: KeyId;
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
 type Row = Record<string, unknown>;
 
 export class ReaderStore {
+  readonly preferences: Preferences;
   readonly #database: DatabaseSync;
   readonly #sealing: Sealing;
   readonly #dataVersion;
@@ -57,6 +66,7 @@ export class ReaderStore {
   #ownChanges = 0;
 
   private constructor(database: DatabaseSync, sealing: Sealing) {
+    this.preferences = new Preferences(database);
     this.#database = database;
     this.#sealing = sealing;
     this.#dataVersion = database.prepare('PRAGMA data_version');
@@ -124,6 +134,8 @@ export class ReaderStore {
         );
         for (const { site, label } of sites) insert.run(site, label, id, now);
         this.#checkOwner(id, sites);
+        const wanted = this.#database.prepare('DELETE FROM declined WHERE site = ?');
+        for (const { site } of sites) wanted.run(site);
         for (const { site } of sites) saveFirstRoot(this.#database, site, firstRoot);
       }),
     );
@@ -137,6 +149,19 @@ export class ReaderStore {
   /** What is kept of a site's publication. */
   publicationOf(site: string): PublicationStore {
     return new PublicationStore(this.#database, site);
+  }
+
+  /** Takes a publisher away, with its sites, their publications, and all its keys. What it knows of this device stays with it. */
+  removeBinding(id: number): void {
+    this.#write(() => this.#database.prepare('DELETE FROM bindings WHERE id = ?').run(id));
+  }
+
+  /** When the keys of a binding are good; those that end last, first. */
+  keyTimes(binding: number): KeyTime[] {
+    return this.#database
+      .prepare('SELECT id, not_before, not_after FROM set_keys WHERE binding = ? ORDER BY not_after DESC, id')
+      .all(binding)
+      .map((row) => ({ id: row.id as KeyId, notBefore: Number(row.not_before), notAfter: Number(row.not_after) }));
   }
 
   async setKey(binding: number, id: KeyId): Promise<SetKey | undefined> {

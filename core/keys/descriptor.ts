@@ -126,6 +126,12 @@ export function isHostProof(text: string, publisher: KeyId): boolean {
   return text.split(/\r?\n/).includes(hostProofLine(publisher));
 }
 
+/** The publisher that a host's proof names; the first one, where it names several. */
+export function hostProofIn(text: string): KeyId | undefined {
+  const ids = text.split(/\r?\n/).map((line) => /^wispr\/1 root=(.*)$/.exec(line)?.[1]);
+  return ids.find(isKeyId);
+}
+
 /** Where a host names its publisher. */
 export const HOST_PROOF_PATH = '/.well-known/wispr-site';
 

@@ -195,11 +195,11 @@ describe('attack 80: a daemon that runs past the expiry of its timestamp', () =>
   it('says on its own page how every publication is', async () => {
     const home = async () =>
       (await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } })).text;
-    expect(await home()).toMatch(/publication \d+, last checked (?:1 hour|59 minutes) ago/);
+    expect(await home()).toMatch(/Last checked (?:1 hour|59 minutes) ago\. Publication \d+\./);
     rig.passTime(3 * DAY);
-    expect(await home()).toMatch(/last checked 3 days ago, not confirmed in time/);
+    expect(await home()).toMatch(/Last checked 3 days ago\. The publisher has not confirmed it in time/);
     rig.passTime(30 * DAY);
-    expect(await home()).toContain('not shown: This site has not been confirmed for too long');
+    expect(await home()).toContain('Not shown at the moment: This site has not been confirmed for too long.');
   });
 });
 

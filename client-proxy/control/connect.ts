@@ -1,0 +1,234 @@
+/** Connecting with a publisher in the browser, by the same engine as `wispr bind`: the link, who is behind it, the yes. */
+import { CodedError } from '../../core/errors.ts';
+import { normaliseCode } from '../../core/keys/binding.ts';
+import { documentPathOf } from '../../core/site/path.ts';
+import { isSite } from '../../core/site/site.ts';
+import { type ConnectionRequest, connect, type Proposal, propose } from '../bind/connection.ts';
+import { findKeyServer } from '../bind/find-key-server.ts';
+import { type InvitationLink, parseInvitationLink } from '../bind/link.ts';
+import { ReaderError } from '../errors.ts';
+import { renderConfirm } from '../pages/confirm-page.ts';
+import type { FormField, PageForm } from '../pages/form.ts';
+import { type Fact, type PageAlert, renderPage } from '../pages/template.ts';
+import { CONFIRM_TEXT, CONNECT_TEXT, HOME_TEXT, problemText } from '../pages/texts-control.ts';
+import type { ControlAnswer } from './answer.ts';
+import type { ControlContext } from './context.ts';
+import type { Asked } from './control-pages.ts';
+import { newSites } from './publisher-views.ts';
+import { shownName } from './shown-name.ts';
+
+const LINK_LENGTH = 500;
+const SITE_LENGTH = 253;
+
+interface FormValues {
+  readonly site?: string | undefined;
+  readonly link?: string;
+  /** The site is asked for: a code alone does not say whose it is. */
+  readonly asksSite?: boolean;
+}
+
+/** The form that takes an invitation. */
+export function connectForm(token: string, { site, link, asksSite }: FormValues = {}): PageForm {
+  const fields: FormField[] = [
+    {
+      kind: 'text',
+      name: 'link',
+      label: CONNECT_TEXT.link,
+      hint: CONNECT_TEXT.linkHint,
+      value: link ?? '',
+      required: true,
+      focus: link === undefined,
+      maximumLength: LINK_LENGTH,
+    },
+    ...(site === undefined && !asksSite ? [] : [siteField(site, asksSite === true)]),
+  ];
+  return { action: '/connect', token, fields, submit: CONNECT_TEXT.look };
+}
+
+function siteField(site = '', visible: boolean): FormField {
+  const { siteLabel: label, siteHint: hint } = CONNECT_TEXT;
+  return visible
+    ? { kind: 'text', name: 'site', label, hint, value: site, maximumLength: SITE_LENGTH }
+    : { kind: 'hidden', name: 'site', value: site };
+}
+
+/** `?site=` comes from links on fallback pages, or from whoever else: it only words the page, and opens what is connected already. */
+export async function showConnect(context: ControlContext, { query }: Asked): Promise<ControlAnswer> {
+  const site = siteIn(query.get('site'));
+  const bound = site === undefined ? undefined : context.sites.find(site);
+  if (site === undefined || bound === undefined) return connectPage(context, { site });
+  const path = query.get('path') ?? '/';
+  const target = path.startsWith('/') && documentPathOf(path) !== undefined ? path : '/';
+  const html = renderPage({
+    title: CONNECT_TEXT.known(site),
+    lead: CONNECT_TEXT.knownLead,
+    place: 'connect',
+    action: { text: HOME_TEXT.open(site), url: context.urlOf(bound.label) + target.slice(1) },
+  });
+  return { html };
+}
+
+interface Attempt extends FormValues {
+  readonly alert?: PageAlert;
+}
+
+function connectPage({ token }: ControlContext, { alert, ...values }: Attempt): ControlAnswer {
+  const { site } = values;
+  const html = renderPage({
+    title: CONNECT_TEXT.title,
+    lead: site === undefined ? CONNECT_TEXT.lead : CONNECT_TEXT.leadSite(site),
+    place: 'connect',
+    alert,
+    form: connectForm(token, values),
+    advice: alert ? [] : [CONNECT_TEXT.noneHint(site)],
+    adviceTitle: CONNECT_TEXT.none,
+  });
+  return alert ? { html, status: 422 } : { html };
+}
+
+/** Looks at an invitation. Nothing is changed, and the code is not sent. */
+export async function lookAtLink(context: ControlContext, form: URLSearchParams): Promise<ControlAnswer> {
+  const link = (form.get('link') ?? '').slice(0, LINK_LENGTH);
+  const site = siteIn(form.get('site'));
+  try {
+    return await proposeAndShow(context, await invitationIn(context, link, site));
+  } catch (error) {
+    const asksSite = normaliseCode(link) !== undefined;
+    return connectPage(context, { site, link, asksSite, alert: alertOf(error) });
+  }
+}
+
+/** A link; or a code alone, with the site that it is for. */
+async function invitationIn(context: ControlContext, text: string, site?: string): Promise<InvitationLink> {
+  const code = normaliseCode(text);
+  if (code === undefined) return parseInvitationLink(text);
+  if (site === undefined) throw new ReaderError('code-alone', 'a code alone does not say which key server it is for');
+  const { upstream, proofs, now } = context;
+  return { keyServer: await findKeyServer(upstream, site, proofs.dnsServers, now()), code };
+}
+
+/** Looks at a site that a publisher has added: row 71 of docs/attacks.md. */
+export async function lookAtSite(context: ControlContext, form: URLSearchParams): Promise<ControlAnswer> {
+  const { binding } = await newSiteIn(context, form);
+  try {
+    return await proposeAndShow(context, { keyServer: binding.descriptor.keyServer, code: undefined });
+  } catch (error) {
+    return connectPage(context, { link: '', alert: alertOf(error) });
+  }
+}
+
+export async function declineSite(context: ControlContext, form: URLSearchParams): Promise<ControlAnswer> {
+  const { binding, site } = await newSiteIn(context, form);
+  context.store.preferences.decline(binding.id, site);
+  return { goTo: '/?done=declined' };
+}
+
+async function newSiteIn({ store }: ControlContext, form: URLSearchParams) {
+  const bindings = await store.bindings();
+  const binding = bindings.find(({ id }) => String(id) === form.get('publisher'));
+  const site = form.get('site') ?? '';
+  if (binding === undefined || !newSites(binding).includes(site))
+    throw new ReaderError('page-unknown', 'no publisher asks for this site, or not any more');
+  return { binding, site };
+}
+
+async function proposeAndShow(context: ControlContext, link: InvitationLink): Promise<ControlAnswer> {
+  const proposal = await propose(context, link, context.proofs);
+  return { goTo: `/connect/${context.proposals.add(proposal)}` };
+}
+
+export async function showProposal(context: ControlContext, { parts }: Asked): Promise<ControlAnswer> {
+  const [name = ''] = parts;
+  const proposal = context.proposals.get(name);
+  if (proposal === undefined) return connectPage(context, { link: '', alert: CONFIRM_TEXT.gone });
+  return { html: renderProposal(context, name, proposal) };
+}
+
+/** The yes: connects exactly what was shown. */
+export async function acceptProposal(
+  context: ControlContext,
+  form: URLSearchParams,
+  { parts }: Asked,
+): Promise<ControlAnswer> {
+  const [name = ''] = parts;
+  const proposal = context.proposals.get(name);
+  if (proposal === undefined) return connectPage(context, { link: '', alert: CONFIRM_TEXT.gone });
+  try {
+    await connect(context, proposal, form.getAll('site'));
+  } catch (error) {
+    return { html: renderProposal(context, name, proposal, alertOf(error)), status: 422 };
+  }
+  context.proposals.delete(name);
+  return { goTo: '/?done=connected' };
+}
+
+function renderProposal(
+  context: ControlContext,
+  name: string,
+  { request, fetched }: Proposal,
+  alert?: PageAlert,
+): string {
+  const publisher = shownName(request.name);
+  const also = request.sites.filter(({ confirmed }) => confirmed).map(({ site }) => site);
+  const open = request.sites.filter(({ confirmed }) => !confirmed);
+  return renderConfirm({
+    title: (also.length > 0 ? CONFIRM_TEXT.titleMore : CONFIRM_TEXT.title)(publisher),
+    lead: open.length > 0 || also.length === 0 ? CONFIRM_TEXT.lead : CONFIRM_TEXT.nothingNew,
+    place: 'connect',
+    alert,
+    sites: open.map(({ site, proof }) => ({ site, proof: CONFIRM_TEXT.proof[proof] })),
+    also,
+    meaning: meaningOf(request),
+    facts: factsOf(request, fetched.descriptor.sites),
+    form: {
+      action: `/connect/${name}`,
+      token: context.token,
+      fields: open.map(({ site }) => fieldOf(site, open.length > 1)),
+      submit: CONFIRM_TEXT.submit,
+      cancel: { text: CONFIRM_TEXT.cancel, url: '/' },
+    },
+  });
+}
+
+/** One site needs no choice: the button is the yes. */
+function fieldOf(site: string, choice: boolean): FormField {
+  return choice
+    ? { kind: 'check', name: 'site', value: site, label: site, checked: true }
+    : { kind: 'hidden', name: 'site', value: site };
+}
+
+function meaningOf({ sites, keyServer }: ConnectionRequest): string[] {
+  return [
+    CONFIRM_TEXT.shows(sites.map(({ site }) => site)),
+    CONFIRM_TEXT.nothingElse,
+    CONFIRM_TEXT.keyServer(new URL(keyServer).host),
+    CONFIRM_TEXT.carriers,
+    CONFIRM_TEXT.back,
+  ];
+}
+
+function factsOf(
+  { publisher, keyServer }: ConnectionRequest,
+  sites: Proposal['fetched']['descriptor']['sites'],
+): Fact[] {
+  const { facts } = CONFIRM_TEXT;
+  return [
+    [facts.fingerprint, publisher],
+    [facts.keyServer, keyServer],
+    ...sites.flatMap(({ site, reading, content }): Fact[] => [
+      [facts.reading(site), reading],
+      [facts.content(site), content.join(', ')],
+    ]),
+  ];
+}
+
+function siteIn(text: string | null): string | undefined {
+  const site = (text ?? '').toLowerCase();
+  return isSite(site) ? site : undefined;
+}
+
+/** @throws what nobody foresaw */
+function alertOf(error: unknown): PageAlert {
+  if (!(error instanceof CodedError)) throw error;
+  return { ...problemText(error.code), code: error.code, detail: error.message };
+}

@@ -1,0 +1,91 @@
+/** The page on which the reader sets what settings.ts knows. */
+
+import { DEFAULT_PORT } from '../listen.ts';
+import type { FormField } from '../pages/form.ts';
+import { renderPage } from '../pages/template.ts';
+import { DONE_TEXT, SETTINGS_TEXT } from '../pages/texts-control.ts';
+import {
+  isSettingText,
+  PARENT_PROXY_LENGTH,
+  PORTS,
+  SETTING_NAMES,
+  type SettingName,
+  settingText,
+} from '../settings/settings.ts';
+import type { ControlAnswer } from './answer.ts';
+import type { ControlContext } from './context.ts';
+import type { Asked } from './control-pages.ts';
+
+type Texts = ReadonlyMap<SettingName, string>;
+
+export async function showSettings(context: ControlContext, { query }: Asked): Promise<ControlAnswer> {
+  const { current } = context.settings;
+  const texts = new Map(SETTING_NAMES.map((name) => [name, settingText(name, current[name])]));
+  return { html: renderSettings(context, texts, [], DONE_TEXT[query.get('done') ?? '']) };
+}
+
+/** All or nothing; what the command line has the last word on is not in the form, and stays as it is. */
+export async function saveSettings(context: ControlContext, form: URLSearchParams): Promise<ControlAnswer> {
+  const texts: Texts = new Map(
+    SETTING_NAMES.filter((name) => !context.fixed.has(name)).map((name) => [name, textIn(form, name)]),
+  );
+  const wrong = Array.from(texts)
+    .filter(([name, text]) => !isSettingText(name, text))
+    .map(([name]) => name);
+  if (wrong.length > 0) return { html: renderSettings(context, texts, wrong), status: 422 };
+  context.settings.save(texts);
+  if (!context.settings.current.activity) context.activity.forget();
+  return { goTo: '/settings?done=saved' };
+}
+
+/** A box that is not checked is not sent. */
+function textIn(form: URLSearchParams, name: SettingName): string {
+  const text = (form.get(name) ?? '').trim();
+  return name === 'notices' || name === 'activity' ? text || 'off' : text;
+}
+
+function renderSettings(context: ControlContext, texts: Texts, wrong: readonly SettingName[], status?: string): string {
+  return renderPage({
+    title: SETTINGS_TEXT.title,
+    place: 'settings',
+    status,
+    alert: wrong.length > 0 ? { text: SETTINGS_TEXT.wrongTitle } : undefined,
+    form: {
+      action: '/settings',
+      token: context.token,
+      fields: SETTING_NAMES.map((name) => fieldOf(name, texts, wrong, context)),
+      submit: SETTINGS_TEXT.submit,
+    },
+  });
+}
+
+function fieldOf(name: SettingName, texts: Texts, wrong: readonly SettingName[], context: ControlContext): FormField {
+  const given = context.fixed.get(name);
+  const { label, hint, complaint } = wordsOf(name, context);
+  const common = {
+    name,
+    label,
+    hint: given === undefined ? hint : SETTINGS_TEXT.fixed,
+    wrong: wrong.includes(name) ? complaint : undefined,
+    fixed: given !== undefined,
+  };
+  const value = given ?? texts.get(name) ?? '';
+  switch (name) {
+    case 'port':
+      return { ...common, kind: 'number', value, minimum: PORTS.least, maximum: PORTS.most };
+    case 'parentProxy':
+      return { ...common, kind: 'text', value, maximumLength: PARENT_PROXY_LENGTH };
+    case 'notices':
+    case 'activity':
+      return { ...common, kind: 'check', value: 'on', checked: value === 'on' };
+  }
+}
+
+function wordsOf(name: SettingName, { port }: ControlContext): { label: string; hint: string; complaint?: string } {
+  if (name === 'port') {
+    const { label, hint, wrong } = SETTINGS_TEXT.port;
+    return { label, hint: hint(port() ?? DEFAULT_PORT, DEFAULT_PORT), complaint: wrong };
+  }
+  const { wrong: complaint, ...words } = { wrong: '', ...SETTINGS_TEXT[name] };
+  return { ...words, complaint };
+}

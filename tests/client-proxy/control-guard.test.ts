@@ -1,0 +1,299 @@
+/** Who may change something on the Reader's own pages. Rows 61 and 62 of the attack list; row 95 in a browser. */
+
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { launchChromium } from '../support/chromium.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+import { type Received, refusalCode, type Sent, send, sendRaw } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+let rig: ReaderRig;
+let token: string;
+beforeAll(async () => {
+  rig = await startReaderRig();
+  token = await readToken('/settings');
+});
+afterAll(() => rig.close());
+
+const own = (host = 'localhost') => `${host}:${rig.proxy.port}`;
+const get = (path: string, headers: Record<string, string> = {}) =>
+  send(rig.proxy.port, path, { headers: { host: own(), ...headers } });
+async function readToken(path: string): Promise<string> {
+  const { text } = await get(path);
+  return /name="token" value="([^"]+)"/.exec(text)?.[1] ?? '';
+}
+
+/** Everything that can be posted, as the Reader's own forms would send it. */
+const forms = (): [string, string][] => [
+  ['/settings', 'notices=off'],
+  ['/connect', `link=${encodeURIComponent(rig.keyServer.invite())}`],
+  ['/connect/AAAAAAAAAAAAAAAAAAAAAA', 'site=news.example'],
+  ['/sites/look', 'publisher=1&site=second.example'],
+  ['/sites/decline', 'publisher=1&site=second.example'],
+  ['/publishers/1/disconnect', ''],
+  ['/activity/forget', ''],
+];
+
+function post(path: string, fields: string, changes: Record<string, string | undefined> = {}, sent: Sent = {}) {
+  const headers = {
+    host: own(),
+    origin: `http://${own()}`,
+    'sec-fetch-site': 'same-origin',
+    'sec-fetch-mode': 'navigate',
+    'sec-fetch-dest': 'document',
+    'content-type': 'application/x-www-form-urlencoded',
+    ...changes,
+  };
+  const given = Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string] => !!entry[1]));
+  return send(rig.proxy.port, path, { method: 'POST', headers: given, body: `token=${token}&${fields}`, ...sent });
+}
+
+async function expectUnchanged(): Promise<void> {
+  expect((await rig.proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
+  expect((await get('/settings')).text).toMatch(/name="notices" value="on" checked/);
+}
+
+const outcome = (answer: Received) => [answer.status, refusalCode(answer)];
+
+describe('a form of the Reader itself', () => {
+  it('is obeyed: by both names, and in absolute form', async () => {
+    for (const host of ['localhost', '127.0.0.1']) {
+      const names = { host: own(host), origin: `http://${own(host)}` };
+      expect((await post('/settings', 'notices=on&activity=on', names)).headers.location).toBe('/settings?done=saved');
+      expect((await post(`http://${own(host)}/activity/forget`, '', names)).status).toBe(303);
+    }
+    expect((await post('/activity/forget', '', { 'sec-fetch-site': undefined })).status).toBe(303);
+    await expectUnchanged();
+  });
+
+  it('and its pages come with headers that let nothing run, load, frame or be kept', async () => {
+    for (const path of ['/', '/connect', '/settings', '/publishers/1/disconnect', '/nothing']) {
+      const { headers, text } = await get(path);
+      expect(headers['content-security-policy']).toMatch(
+        /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/,
+      );
+      expect(headers).toMatchObject({
+        'cache-control': 'no-store',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+        'referrer-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+      });
+      expect(text).not.toContain('<script');
+    }
+  });
+});
+
+describe('attack 61: DNS rebinding', () => {
+  it.each(['/', '/connect', '/settings', '/publishers/1/disconnect', '/instance'])(
+    'a foreign name in Host is refused at %s, whatever the origin says',
+    async (path) => {
+      for (const host of [
+        `evil.example:${rig.proxy.port}`,
+        'evil.example',
+        `localhost.evil.example:${rig.proxy.port}`,
+      ]) {
+        expect(outcome(await get(path, { host }))).toEqual([403, 'host-unknown']);
+        const answer = await post(path, 'notices=off', { host, origin: `http://${host}` });
+        expect(outcome(answer)).toEqual([403, 'host-unknown']);
+        expect(answer.text).not.toContain(token);
+      }
+      await expectUnchanged();
+    },
+  );
+
+  it('another port, no port, or a gateway is not these pages', async () => {
+    const gateway = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').host;
+    for (const host of ['localhost', 'localhost:1', gateway]) {
+      const answer = await post('/settings', 'notices=off', { host, origin: `http://${host}` });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.text).not.toContain(token);
+    }
+    await expectUnchanged();
+  });
+
+  it('the name in an absolute form counts, not the Host beside it', async () => {
+    const answer = await post(`http://evil.example:${rig.proxy.port}/settings`, 'notices=off', { host: own() });
+    expect(answer.headers.location).toBeUndefined();
+    await expectUnchanged();
+  });
+});
+
+describe('attack 62: a web page posts to the control pages', () => {
+  it('is refused at every form: from another origin, from none, with Fetch Metadata of another site', async () => {
+    const gateway = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').origin;
+    const senders = [
+      { origin: 'http://evil.example' },
+      { origin: 'null' },
+      { origin: undefined },
+      { origin: gateway },
+      { origin: `http://127.0.0.1:${rig.proxy.port}` },
+      { origin: `https://${own()}` },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+    ];
+    for (const [path, fields] of forms())
+      for (const sender of senders)
+        expect([path, sender, ...outcome(await post(path, fields, sender))]).toEqual([
+          path,
+          sender,
+          403,
+          'form-foreign',
+        ]);
+    await expectUnchanged();
+  });
+
+  it('is refused without the token of this run, also of the run before', async () => {
+    for (const [path, fields] of forms())
+      for (const wrong of ['', `token=`, `token=${token}x`, `token=${'A'.repeat(token.length)}`])
+        expect(outcome(await post(path, fields, {}, { body: `${wrong}&${fields}` }))).toEqual([403, 'form-outdated']);
+    expect(outcome(await post('/settings', `notices=off&token=${token}`))).toEqual([400, 'form-malformed']);
+    await expectUnchanged();
+    await rig.restart();
+    expect(outcome(await post('/settings', 'notices=off'))).toEqual([403, 'form-outdated']);
+    await expectUnchanged();
+    token = await readToken('/settings');
+  });
+
+  it('is refused in any form that needs no question to be asked first, and in any that is not one', async () => {
+    const json = `{"token":"${token}","notices":"off"}`;
+    for (const type of [undefined, 'text/plain', 'application/json', 'multipart/form-data; boundary=x'])
+      expect(outcome(await post('/settings', '', { 'content-type': type }, { body: json }))).toEqual([
+        400,
+        'form-malformed',
+      ]);
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+      expect(outcome(await post('/settings', '', {}, { method, body: '' }))).toEqual([405, 'method-refused']);
+    expect((await get(`/settings?token=${token}&notices=off`)).status).toBe(200);
+    expect(outcome(await get('/activity/forget'))).toEqual([404, 'page-unknown']);
+    expect(outcome(await post('/', ''))).toEqual([405, 'method-refused']);
+    await expectUnchanged();
+  });
+
+  it('is bounded, with its length said beforehand or not, and in its fields', async () => {
+    const long = 'a'.repeat(LIMITS.formLength);
+    expect(outcome(await post('/settings', long))).toEqual([400, 'form-malformed']);
+    expect(outcome(await post('/settings', 'a=1&'.repeat(LIMITS.formFields)))).toEqual([400, 'form-malformed']);
+    expect(outcome(await post('/settings', '', {}, { body: Buffer.from([0xff, 0xfe]) }))).toEqual([
+      400,
+      'form-malformed',
+    ]);
+    const head = `POST /settings HTTP/1.1\r\nHost: ${own()}\r\nOrigin: http://${own()}\r\nContent-Type: application/x-www-form-urlencoded\r\n`;
+    const chunks = `${'4000\r\n'}${'a'.repeat(0x4000)}\r\n`.repeat(3);
+    const answer = await sendRaw(rig.proxy.port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`);
+    expect(answer).not.toMatch(/^HTTP\/1.1 [23]/);
+    await expectUnchanged();
+  });
+});
+
+describe('in a real browser', () => {
+  let browser: Browser;
+  let evil: { origin: string; page: string };
+  const closing: (() => Promise<unknown>)[] = [];
+  beforeAll(async () => {
+    const server = createServer((_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end(evil.page),
+    );
+    evil = { origin: `http://127.0.0.1:${await listenOnLoopback(server)}`, page: '' };
+    browser = await launchChromium();
+    closing.push(
+      () => browser.close(),
+      () => closeServer(server),
+    );
+  });
+  afterAll(async () => {
+    for (const close of closing) await close();
+  });
+  afterEach(expectUnchanged);
+
+  it('attack 62: a form on a foreign page, even with the token, is refused', async () => {
+    evil.page = `<form method="post" action="${rig.proxy.page}settings"><input name="token" value="${token}"><input name="notices" value="off"></form>`;
+    const page = await browser.newPage();
+    await page.goto(evil.origin);
+    await page.evaluate(() => document.forms[0]?.submit());
+    await page.waitForURL(`${rig.proxy.page}settings`);
+    expect(await page.textContent('h1')).toBe('This did not come from the Reader');
+    await page.close();
+  });
+
+  it('attack 62: fetch from a foreign page, and from a connected site, changes and learns nothing', async () => {
+    await rig.publisher.publish(rig.host.files, '/page.html', { content: '<title>p</title>' });
+    evil.page = '<title>e</title>';
+    for (const address of [evil.origin, `${await rig.proxy.gatewayUrl('news.example')}page.html`]) {
+      const page = await browser.newPage();
+      await page.goto(address);
+      const tried = await page.evaluate(
+        async ([url, body]) => {
+          const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+          const read = (init: RequestInit) =>
+            fetch(url ?? '', init).then(
+              async (answer) => `${answer.type} ${await answer.text()}`,
+              ({ name }) => String(name),
+            );
+          return [
+            await read({ credentials: 'include' }),
+            await read({ mode: 'no-cors' }),
+            await read({ method: 'POST', headers, body: body ?? '' }),
+            await read({ method: 'POST', mode: 'no-cors', headers, body: body ?? '' }),
+          ];
+        },
+        [`${rig.proxy.page}settings`, `token=${token}&notices=off`],
+      );
+      for (const result of tried) expect(result).toMatch(/^TypeError$|^opaque $/);
+      await page.close();
+    }
+  });
+
+  it('attack 95: a page of a connected site opens no frame, socket or worker to the control pages, and gets no hold of their window', async () => {
+    await rig.publisher.publish(rig.host.files, '/frame.html', {
+      content: `<title>f</title><iframe src="${rig.proxy.page}"></iframe>`,
+    });
+    const page = await browser.newPage();
+    await page.goto(`${await rig.proxy.gatewayUrl('news.example')}frame.html`);
+    const tried = await page.evaluate(async (url) => {
+      const socket = new WebSocket(url.replace('http', 'ws'));
+      const opened = await new Promise((resolve) => {
+        socket.onopen = () => resolve(true);
+        socket.onerror = () => resolve(false);
+      });
+      const worker = await new Promise((resolve) => {
+        try {
+          new Worker(url).onerror = () => resolve('error');
+        } catch {
+          resolve('refused');
+        }
+      });
+      return { opened, worker };
+    }, rig.proxy.page);
+    expect(tried).toEqual({ opened: false, worker: 'refused' });
+    expect(await page.frames()[1]?.content()).not.toContain('Your sites');
+    const popup = page.waitForEvent('popup');
+    const held = page.evaluate(async (url) => {
+      const opened = window.open(url);
+      for (let turn = 0; turn < 200 && opened && !opened.closed; turn++)
+        await new Promise((next) => setTimeout(next, 50));
+      return opened?.closed;
+    }, rig.proxy.page);
+    expect(await (await popup).textContent('h1')).toBe('Your sites');
+    expect(await held).toBe(true); // to the opener it looks closed
+    await page.close();
+  });
+});
+
+describe('a client that begins a form and does not go on', () => {
+  it('does not keep others waiting', async () => {
+    const slow = connect(rig.proxy.port, '127.0.0.1');
+    await new Promise<void>((resolve) => slow.once('connect', resolve));
+    slow.write(
+      `POST /settings HTTP/1.1\r\nHost: ${own()}\r\nOrigin: http://${own()}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ntok`,
+    );
+    expect((await get('/')).status).toBe(200);
+    expect((await post('/activity/forget', '')).status).toBe(303);
+    slow.destroy();
+  });
+});

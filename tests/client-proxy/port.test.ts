@@ -1,0 +1,128 @@
+/** Which port the Reader gets: the usual one, another that it remembers, or none, with a reason. */
+import { createServer, type Server } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ProxyOptions, startProxy } from '../../client-proxy/index.ts';
+import { SettingsKeeper } from '../../client-proxy/settings/settings.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { send } from '../support/http-client.ts';
+import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
+
+const cleanUp = new CleanUp();
+let storage: ReturnType<typeof storageIn>;
+beforeEach(async () => {
+  storage = storageIn(await temporaryFolder(cleanUp));
+});
+afterEach(() => cleanUp.run());
+
+async function start(options: Partial<ProxyOptions> = {}) {
+  const proxy = await startProxy({ ...storage, ...options });
+  cleanUp.add(() => proxy.close());
+  return proxy;
+}
+
+/** Another program on loopback. @param answer - what it says to whoever connects */
+async function occupy(answer?: string): Promise<number> {
+  const server: Server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    if (answer === undefined) socket.destroy();
+    else socket.end(answer);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanUp.add(() => new Promise((resolve) => server.close(resolve)));
+  return (server.address() as { port: number }).port;
+}
+
+/** The reader's own choice of a port, as the settings page stores it. */
+async function choose(port: number): Promise<void> {
+  await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['port', String(port)]])));
+}
+
+async function withStore<Result>(work: (store: ReaderStore) => Result): Promise<Result> {
+  const store = await ReaderStore.open({ directory: storage.dataDirectory, keyFile: storage.keyFile });
+  try {
+    return work(store);
+  } finally {
+    store.close();
+  }
+}
+
+describe('a port that another program has', () => {
+  it.each([
+    ['says nothing', undefined],
+    ['says something else', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'],
+    ['never comes to an end', `HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(100_000)}`],
+  ])('which %s: another is chosen once, remembered, and told', async (_, answer) => {
+    const taken = await occupy(answer);
+    await choose(taken);
+    const first = await start();
+    expect([first.takenPort, first.port === taken]).toEqual([taken, false]);
+    expect(first.page).toBe(`http://localhost:${first.port}/`);
+    await first.close();
+    const second = await start();
+    expect([second.takenPort, second.port]).toEqual([undefined, first.port]);
+  });
+
+  it('is an error where it was asked for by name, and nothing else is chosen', async () => {
+    const taken = await occupy();
+    await expect(start({ port: taken })).rejects.toMatchObject({ code: 'port-taken' });
+    expect(await withStore((store) => new SettingsKeeper(store.preferences).current.port)).toBeUndefined();
+  });
+});
+
+describe("the same reader's Reader", () => {
+  it('that runs already is recognised, with the port named or not; a second one can have another port', async () => {
+    const first = await start({ port: 0 });
+    await choose(first.port);
+    await expect(start()).rejects.toMatchObject({ code: 'already-running' });
+    await expect(start({ port: first.port })).rejects.toMatchObject({ code: 'already-running' });
+    const second = await start({ port: 0 });
+    expect(second.port).not.toBe(first.port);
+    expect((await send(first.port, '/', { headers: { host: `localhost:${first.port}` } })).status).toBe(200);
+  });
+
+  it("is not taken for another reader's", async () => {
+    const first = await start({ port: 0 });
+    storage = storageIn(await temporaryFolder(cleanUp));
+    await choose(first.port);
+    expect((await start()).takenPort).toBe(first.port);
+  });
+
+  it('tells nothing of itself that helps somebody who cannot read the database', async () => {
+    const proxy = await start({ port: 0 });
+    const { text } = await send(proxy.port, '/instance', { headers: { host: `localhost:${proxy.port}` } });
+    const name = await withStore((store) => store.preferences.settings().get('running'));
+    expect(name).toMatch(/^[\w-]{22}$/);
+    expect(text).not.toContain(name);
+  });
+});
+
+describe('settings', () => {
+  it('that are no good any more count as not chosen', async () => {
+    await withStore((store) => {
+      const bad = { port: '80', parentProxy: 'https://proxy.example', notices: 'perhaps', activity: '' };
+      store.preferences.saveSettings(new Map(Object.entries(bad)));
+      expect(new SettingsKeeper(store.preferences).current).toEqual({
+        port: undefined,
+        parentProxy: undefined,
+        notices: true,
+        activity: true,
+      });
+    });
+  });
+
+  it('that are as usual are not stored, so that a better usual value counts later', async () => {
+    await withStore((store) => {
+      const settings = new SettingsKeeper(store.preferences);
+      settings.save(
+        new Map([
+          ['notices', 'off'],
+          ['activity', 'on'],
+        ]),
+      );
+      expect(store.preferences.settings()).toEqual(new Map([['notices', 'off']]));
+      settings.save(new Map([['notices', 'on']]));
+      expect(store.preferences.settings()).toEqual(new Map());
+      expect(() => settings.save(new Map([['port', '70000']]))).toThrow(TypeError);
+    });
+  });
+});

@@ -1,0 +1,94 @@
+/** A reader who has an invitation and nothing else: publishers, their hosts with real proofs over HTTPS, a running proxy without connections. */
+import { createServer } from 'node:https';
+import { type ProxyOptions, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { HOST_PROOF_PATH, hostProofLine, type SiteDescription } from '../../core/keys/descriptor.ts';
+import { makeCertificate } from './certificates.ts';
+import { type ContentHost, closeServer, listenOnLoopback, startContentHost } from './content-host.ts';
+import { HostileKeyServer } from './hostile-key-server.ts';
+import { CleanUp, storageIn, temporaryFolder } from './reader-rig.ts';
+import { TestPublisher } from './test-publisher.ts';
+
+export interface InvitedReader {
+  readonly publisher: TestPublisher;
+  readonly host: ContentHost;
+  /** Honest, but for what a test makes it do. */
+  readonly keyServer: HostileKeyServer;
+  readonly storage: ReturnType<typeof storageIn>;
+  proxy: RunningProxy;
+  /** Every refusal: code and address. */
+  readonly refusals: { code: string; address: string }[];
+  /** By host: what it says of its publisher. Hosts that are not here say nothing. */
+  readonly proofs: Map<string, string>;
+  /** Moves the reader's clock. */
+  passTime(seconds: number): void;
+  /** Stops the proxy, and starts it anew on the same data. */
+  restart(settings?: Partial<ProxyOptions>): Promise<void>;
+  close(): Promise<void>;
+}
+
+const HOSTS = ['news.example', 'second.example'];
+
+export async function startInvitedReader(): Promise<InvitedReader> {
+  const cleanUp = new CleanUp();
+  const directory = await temporaryFolder(cleanUp);
+  const storage = storageIn(directory);
+  const publisher = await TestPublisher.create();
+  const host = await startContentHost();
+  cleanUp.add(host.close);
+  const keyServer = await HostileKeyServer.start(publisher);
+  cleanUp.add(() => keyServer.close());
+  const certificate = await makeCertificate(
+    directory,
+    HOSTS.map((name) => `DNS:${name}`),
+  );
+  const proofs = new Map([[publisher.site, hostProofLine(publisher.root.id)]]);
+  const proofServer = createServer(certificate, ({ url, headers }, response) => {
+    const proof = url === HOST_PROOF_PATH ? proofs.get(headers.host ?? '') : undefined;
+    response.writeHead(proof === undefined ? 404 : 200).end(proof);
+  });
+  const proofPort = await listenOnLoopback(proofServer);
+  cleanUp.add(() => closeServer(proofServer));
+  const connectTo = [`:80:127.0.0.1:${host.port}`, `:443:127.0.0.1:${proofPort}`].map(parseConnectTo);
+  const refusals: InvitedReader['refusals'] = [];
+  let shift = 0;
+  const start = (changes: Partial<ProxyOptions> = {}) =>
+    startProxy({
+      ...storage,
+      port: 0,
+      connectTo,
+      ca: certificate.ca,
+      dnsServers: ['127.0.0.1:9'],
+      now: () => Math.floor(Date.now() / 1000) + shift,
+      onRefusal: ({ code }, address) => refusals.push({ code, address }),
+      ...changes,
+    });
+  const reader: InvitedReader = {
+    publisher,
+    host,
+    keyServer,
+    storage,
+    proxy: await start(),
+    refusals,
+    proofs,
+    passTime: (seconds) => {
+      shift += seconds;
+    },
+    restart: async (changes) => {
+      await reader.proxy.close();
+      reader.proxy = await start(changes);
+    },
+    close: () => cleanUp.run(),
+  };
+  cleanUp.add(() => reader.proxy.close());
+  publisher.afterPublishing = () => reader.proxy.check().catch(() => undefined);
+  return reader;
+}
+
+/** The sites of a descriptor in which the publisher claims a second host. */
+export function twoSites(publisher: TestPublisher): SiteDescription[] {
+  return [publisher.site, 'second.example'].map((site) => ({
+    site,
+    content: [`http://${site}`],
+    reading: publisher.reading,
+  }));
+}
