@@ -152,14 +152,13 @@ export async function acceptProposal(
 ): Promise<ControlAnswer> {
   const [name = ''] = parts;
   const proposal = context.proposals.get(name);
-  if (proposal === undefined) return connectPage(context, { link: '', alert: CONFIRM_TEXT.gone });
   try {
-    await connect(context, proposal, form.getAll('site'));
+    const accepted = await context.proposals.accept(name, (shown) => connect(context, shown, form.getAll('site')));
+    return accepted ? { goTo: '/?done=connected' } : connectPage(context, { link: '', alert: CONFIRM_TEXT.gone });
   } catch (error) {
+    if (proposal === undefined) throw error;
     return { html: renderProposal(context, name, proposal, alertOf(error)), status: 422 };
   }
-  context.proposals.delete(name);
-  return { goTo: '/?done=connected' };
 }
 
 function renderProposal(

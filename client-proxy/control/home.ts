@@ -1,6 +1,7 @@
 /** The Reader's first page: publishers and their sites, how this browser comes here, what was verified lately. */
 import { ago } from '../../core/reading/confirmation.ts';
 import { urlPathOf } from '../../core/site/path.ts';
+import { isSite } from '../../core/site/site.ts';
 import { type HomePage, type LatelyView, renderHome, type VerifiedView } from '../pages/home-page.ts';
 import { DONE_TEXT, HOME_TEXT } from '../pages/texts-control.ts';
 import { clockOf, isoOf } from '../pages/times.ts';
@@ -33,7 +34,7 @@ export async function showHome(context: ControlContext, asked: Asked): Promise<C
 }
 
 function seenSites({ seen, sites }: ControlContext): HomePage['seen'] {
-  const open = seen.list().filter(({ name }) => sites.find(name) === undefined);
+  const open = seen.list().filter(({ name }) => isSite(name) && sites.find(name) === undefined);
   return open.map(({ name }) => ({ site: name, url: `/connect?site=${encodeURIComponent(name)}` }));
 }
 

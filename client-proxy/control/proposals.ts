@@ -8,6 +8,8 @@ interface Waiting {
   readonly proposal: Proposal;
   /** By `performance.now`. */
   readonly until: number;
+  /** Under way: who presses the button twice gets one connection, and one answer. */
+  accepting?: Promise<unknown> | undefined;
 }
 
 export class Proposals {
@@ -23,13 +25,29 @@ export class Proposals {
   }
 
   get(name: string): Proposal | undefined {
-    const waiting = this.#waiting.get(name);
-    if (waiting && waiting.until > performance.now()) return waiting.proposal;
-    this.#waiting.delete(name);
-    return undefined;
+    return this.#find(name)?.proposal;
   }
 
-  delete(name: string): void {
+  /**
+   * Does with a proposal what accepting it takes. Where that goes well, the proposal is gone; otherwise it can be accepted again.
+   *
+   * @returns `false` if there is no such proposal, or not any more
+   */
+  async accept(name: string, work: (proposal: Proposal) => Promise<unknown>): Promise<boolean> {
+    const waiting = this.#find(name);
+    if (waiting === undefined) return false;
+    waiting.accepting ??= work(waiting.proposal).finally(() => {
+      waiting.accepting = undefined;
+    });
+    await waiting.accepting;
     this.#waiting.delete(name);
+    return true;
+  }
+
+  #find(name: string): Waiting | undefined {
+    const waiting = this.#waiting.get(name);
+    if (waiting && waiting.until > performance.now()) return waiting;
+    this.#waiting.delete(name);
+    return undefined;
   }
 }

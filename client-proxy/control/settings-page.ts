@@ -60,7 +60,7 @@ function renderSettings(context: ControlContext, texts: Texts, wrong: readonly S
 }
 
 function fieldOf(name: SettingName, texts: Texts, wrong: readonly SettingName[], context: ControlContext): FormField {
-  const given = context.fixed.get(name);
+  const given = givenText(name, context);
   const { label, hint, complaint } = wordsOf(name, context);
   const common = {
     name,
@@ -79,6 +79,12 @@ function fieldOf(name: SettingName, texts: Texts, wrong: readonly SettingName[],
     case 'activity':
       return { ...common, kind: 'check', value: 'on', checked: value === 'on' };
   }
+}
+
+/** What the command line says; of a port that it left to the system, the one that came out. */
+function givenText(name: SettingName, { fixed, port }: ControlContext): string | undefined {
+  const given = fixed.get(name);
+  return name === 'port' && given !== undefined ? String(port() ?? given) : given;
 }
 
 function wordsOf(name: SettingName, { port }: ControlContext): { label: string; hint: string; complaint?: string } {

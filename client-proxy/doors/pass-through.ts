@@ -25,7 +25,7 @@ export function passThrough(
   target: AbsoluteTarget,
   request: IncomingMessage,
   response: ServerResponse,
-  seenProtected: () => void,
+  seenProtected: () => unknown,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (REFUSED_PORTS.has(target.port))
@@ -57,7 +57,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 class PassThroughHandler implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   readonly #host: string;
-  readonly #seenProtected: () => void;
+  readonly #seenProtected: () => unknown;
   readonly #resolve: () => void;
   readonly #reject: (error: Error) => void;
   #interim = 0;
@@ -65,7 +65,7 @@ class PassThroughHandler implements Dispatcher.DispatchHandler {
   constructor(
     response: ServerResponse,
     host: string,
-    seenProtected: () => void,
+    seenProtected: () => unknown,
     resolve: () => void,
     reject: (error: Error) => void,
   ) {

@@ -85,7 +85,7 @@ export class Router {
     const bound = sites.find(target.host);
     call.address = `${target.host}${target.path.split('?', 1)[0]}`;
     if (bound === undefined) {
-      const seen = () => noticed.seen.note(target.host, now());
+      const seen = () => target.port === 80 && noticed.seen.note(target.host, now());
       return passThrough(upstream, target, call.request, call.response, seen);
     }
     // Cookies do not tell ports apart: an answer from another port could set them for the site.

@@ -43,7 +43,7 @@ export type Fact = readonly [name: string, value: string];
 export type Place = 'home' | 'connect' | 'settings' | 'other';
 
 const LAYOUT = `<!doctype html>
-<html lang="en">
+<html lang="<%= it.text.language %>">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

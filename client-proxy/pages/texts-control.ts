@@ -1,6 +1,10 @@
 /** What the Reader's own pages say, and what stands around every page. Those about documents that cannot be shown are in texts.ts. */
 
+/** Of all texts here and in texts.ts, and of the way dates are written. */
+export const LANGUAGE = { tag: 'en', dates: 'en-GB' } as const;
+
 export const FRAME_TEXT = {
+  language: LANGUAGE.tag,
   brand: 'wispr Reader',
   skip: 'Skip to the content',
   advice: 'What you can do',

@@ -1,8 +1,9 @@
 /** Times as the Reader's pages write them: in the reader's own time zone. */
+import { LANGUAGE } from './texts-control.ts';
 
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long' });
-const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
-const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
+const DAY = new Intl.DateTimeFormat(LANGUAGE.dates, { dateStyle: 'long' });
+const MOMENT = new Intl.DateTimeFormat(LANGUAGE.dates, { dateStyle: 'medium', timeStyle: 'short' });
+const CLOCK = new Intl.DateTimeFormat(LANGUAGE.dates, { timeStyle: 'short' });
 
 /** @param seconds - since 1970, like all here */
 export function dayOf(seconds: number): string {

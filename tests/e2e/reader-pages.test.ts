@@ -31,7 +31,10 @@ const press = (name: string) => page.getByRole('button', { name, exact: true }).
 
 /** What every page owes its reader. */
 async function look(name: string): Promise<void> {
-  await takePictures(page, `reader-${name}`);
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await takePictures(page, `reader-${name}-${colorScheme}`);
+  }
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(await page.locator('h1').count()).toBe(1);
   expect(await page.locator('script').count()).toBe(0);
