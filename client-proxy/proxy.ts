@@ -5,13 +5,15 @@ import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
+import { type CacheStatus, ObjectCache } from './cache/object-cache.ts';
 import type { ConnectTo } from './content/connect-to.ts';
+import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
 import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
-import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
+import { cacheDirectoryFor, defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
 
@@ -34,6 +36,12 @@ export interface ProxyOptions {
   readonly ca?: string;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
   readonly now?: () => number;
+  /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
+  readonly cacheDirectory?: string;
+  /** The most that it may hold; 0: nothing is kept. 2 GiB if left out. */
+  readonly cacheBytes?: number;
+  /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
+  readonly onHostFault?: (report: HostReport) => void;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
@@ -52,6 +60,10 @@ export interface RunningProxy {
    * @throws whatever the first one that failed met
    */
   check(): Promise<void>;
+  /** Content hosts that something is wrong with at the moment; others are asked first. */
+  contentHosts(): HostReport[];
+  /** How much of what was read is kept. */
+  cacheStatus(): CacheStatus;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -78,14 +90,17 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
   try {
     const { now = nowInSeconds } = options;
+    const health = new HostHealth(options.onHostFault);
+    const cache = openCache(options);
     const sites = new BoundSites(store, upstream, now);
     await sites.refresh();
     const refused = options.onRefusal ?? (() => undefined);
-    const close = attach(server, { sites, upstream, ownPort, now, refused });
+    const close = attach(server, { sites, upstream, access: { upstream, health, cache }, ownPort, now, refused });
     await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(server, sites, async () => {
+    return describe(server, { sites, health, cache }, async () => {
       await close();
       await upstream.close();
+      await cache.close();
       store.close();
     });
   } catch (error) {
@@ -93,6 +108,12 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     store.close();
     throw error;
   }
+}
+
+/** Also for programs that fill it. */
+export function openCache(options: Pick<ProxyOptions, 'cacheBytes' | 'cacheDirectory' | 'dataDirectory'>): ObjectCache {
+  const { cacheBytes = LIMITS.cacheBytes, cacheDirectory = cacheDirectoryFor(options.dataDirectory) } = options;
+  return new ObjectCache({ directory: cacheDirectory, bytes: cacheBytes });
 }
 
 /** Puts the doors on the server; returns what closes them. */
@@ -129,7 +150,13 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe(server: Server, sites: BoundSites, close: () => Promise<void>): RunningProxy {
+interface Running {
+  readonly sites: BoundSites;
+  readonly health: HostHealth;
+  readonly cache: ObjectCache;
+}
+
+function describe(server: Server, { sites, health, cache }: Running, close: () => Promise<void>): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -146,6 +173,8 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
       await sites.refresh();
     },
+    contentHosts: () => health.reports(),
+    cacheStatus: () => cache.status(),
     close: () => {
       closing ??= close();
       return closing;
