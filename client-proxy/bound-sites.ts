@@ -9,7 +9,7 @@ import { RememberedDocuments } from './documents/remembered-documents.ts';
 import { DescriptorKeeper } from './keys/descriptor-keeper.ts';
 import { KeyFinder } from './keys/key-finder.ts';
 import { LIMITS } from './limits.ts';
-import { fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
+import { ChangingFile, fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
 import { StaleNotice } from './publication/stale-notice.ts';
 import type { ReaderStore, StoredBinding } from './store/store.ts';
 
@@ -117,9 +117,13 @@ export class BoundSites {
     const upstream = this.#upstream;
     const store = this.#store.publicationOf(site);
     const path = METADATA_PATH + TIMESTAMP_FILE;
+    const timestamp = new ChangingFile();
     const source = new HostedSource({
       hosts: () => kept.content,
-      fetch: (origin, ...file) => fetchFile(upstream, origin, ...file),
+      fetch: (origin, urlPath, maximumLength, milliseconds, newest) => {
+        const wanted = { origin, path: urlPath, maximumLength, milliseconds };
+        return urlPath === path ? timestamp.fetch(upstream, wanted, newest) : fetchFile(upstream, wanted);
+      },
       own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
       ownTimestamp: (...bounds) => fetchFromKeyServer(upstream.keyServers, keyServer, path, ...bounds),
       times: LIMITS,

@@ -42,6 +42,10 @@ export type ReaderErrorCode =
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
+  // keeping
+  | 'site-unknown'
+  | 'cache-too-small'
+  | 'cache-unusable'
   // starting
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'

@@ -5,7 +5,8 @@ import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
-import { type CacheStatus, ObjectCache } from './cache/object-cache.ts';
+import type { CacheStatus, ObjectCache } from './cache/object-cache.ts';
+import { openCache } from './cache/open-cache.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
@@ -13,7 +14,7 @@ import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
-import { cacheDirectoryFor, defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
+import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
 
@@ -108,12 +109,6 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     store.close();
     throw error;
   }
-}
-
-/** Also for programs that fill it. */
-export function openCache(options: Pick<ProxyOptions, 'cacheBytes' | 'cacheDirectory' | 'dataDirectory'>): ObjectCache {
-  const { cacheBytes = LIMITS.cacheBytes, cacheDirectory = cacheDirectoryFor(options.dataDirectory) } = options;
-  return new ObjectCache({ directory: cacheDirectory, bytes: cacheBytes });
 }
 
 /** Puts the doors on the server; returns what closes them. */
