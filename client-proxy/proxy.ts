@@ -93,7 +93,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const { now = nowInSeconds } = options;
     const health = new HostHealth(options.onHostFault);
     const cache = openCache(options);
-    const sites = new BoundSites(store, upstream, now);
+    const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
     const refused = options.onRefusal ?? (() => undefined);
     const close = attach(server, { sites, upstream, access: { upstream, health, cache }, ownPort, now, refused });

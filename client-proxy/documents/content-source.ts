@@ -158,10 +158,8 @@ export class ContentSource {
   }
 
   #note(origin: string, error: unknown): void {
-    const fault = faultOf(error);
-    const aged = this.#inPage && fault === 'wrong';
-    if (fault !== undefined && !aged && !this.#ended)
-      this.#health.note(origin, fault, (error as { code: string }).code);
+    const aged = this.#inPage && faultOf(error) === 'wrong';
+    if (!aged && !this.#ended) this.#health.noteFailure(origin, error);
   }
 
   async #race<Result>(waiting: readonly string[], work: (attempt: HostAttempt) => Promise<Result>): Promise<Result> {
@@ -189,7 +187,7 @@ export class ContentSource {
     work: (attempt: HostAttempt) => Promise<Result>,
     running: Map<HostAttempt, Promise<Outcome<Result>>>,
   ): void {
-    const attempt = this.#begin(origin, AMONG_SEVERAL);
+    const attempt = this.#begin(origin, { bodyTimeout: LIMITS.bodyTimeoutAmongSeveral });
     const outcome = work(attempt).then(
       (result) => ({ attempt, result }),
       (error: unknown) => ({ attempt, error }),
@@ -216,7 +214,6 @@ export class ContentSource {
 
 const NOBODY: ReadonlySet<string> = new Set();
 const ALONE = { bodyTimeout: LIMITS.bodyTimeout };
-const AMONG_SEVERAL = { bodyTimeout: LIMITS.bodyTimeoutAmongSeveral };
 const PAST = { bodyTimeout: LIMITS.bodyTimeout, fields: PAST_CACHES };
 
 /** `undefined` when the time is over before any has ended. */

@@ -35,7 +35,7 @@ export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
     store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
     const { now = nowInSeconds } = options;
     const access = { upstream, cache, health: new HostHealth() };
-    const sites = new BoundSites(store, upstream, now);
+    const sites = new BoundSites(store, upstream, access.health, now);
     const { freshness, ...current } = await currentSite(sites, options.site);
     return await new Sync({ access, ...current, now, signal: options.signal }, options, freshness).run();
   } finally {
