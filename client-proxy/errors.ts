@@ -48,6 +48,10 @@ export type ReaderErrorCode =
   | 'form-malformed'
   | 'form-outdated'
   | 'page-unknown'
+  // keeping
+  | 'site-unknown'
+  | 'cache-too-small'
+  | 'cache-unusable'
   // starting
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'

@@ -5,7 +5,10 @@ import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
+import type { CacheStatus, ObjectCache } from './cache/object-cache.ts';
+import { openCache } from './cache/open-cache.ts';
 import type { ConnectTo } from './content/connect-to.ts';
+import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
 import { openControl } from './control/open-control.ts';
 import { parseAuthority } from './doors/request-target.ts';
@@ -38,6 +41,12 @@ export interface ProxyOptions {
   readonly ca?: string;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
   readonly now?: () => number;
+  /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
+  readonly cacheDirectory?: string;
+  /** The most that it may hold; 0: nothing is kept. That of the reader's settings if left out. */
+  readonly cacheBytes?: number;
+  /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
+  readonly onHostFault?: (report: HostReport) => void;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
@@ -60,6 +69,10 @@ export interface RunningProxy {
    * @throws whatever the first one that failed met
    */
   check(): Promise<void>;
+  /** Content hosts that something is wrong with at the moment; others are asked first. */
+  contentHosts(): HostReport[];
+  /** How much of what was read is kept. */
+  cacheStatus(): CacheStatus;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -85,23 +98,27 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
   const settings = new SettingsKeeper(store.preferences);
   let upstream: Upstream | undefined;
+  let cache: ObjectCache | undefined;
   const closeAll = async () => {
     await upstream?.close();
+    await cache?.close();
     store.close();
   };
   try {
     const { now = nowInSeconds, onRefusal: refused = () => undefined } = options;
     upstream = new Upstream({ ...options, parentProxy: options.parentProxy ?? settings.current.parentProxy, ownPort });
-    const sites = new BoundSites(store, upstream, now);
+    const health = new HostHealth(options.onHostFault);
+    cache = openCache({ ...options, cacheBytes: options.cacheBytes ?? settings.current.cacheBytes });
+    const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
     const instance = new Instance();
     const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
-    const common = { store, sites, upstream, settings, now };
-    const control = openControl({ ...common, proofs: options, instance, port: ownPort, fixed, urlOf });
+    const common = { store, sites, upstream, access: { upstream, health, cache }, settings, now };
+    const control = openControl({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
     const stopServing = attach(server, { ...common, ...control, ownPort, refused });
     const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
     instance.remember(store.preferences);
-    return describe(server, sites, takenPort, () => stopServing().then(closeAll));
+    return describe(server, { sites, health, cache, takenPort }, () => stopServing().then(closeAll));
   } catch (error) {
     await closeAll();
     throw error;
@@ -109,9 +126,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
 }
 
 /** What was said for this run only, and counts more than what is stored. */
-function fixedSettings({ port, parentProxy }: ProxyOptions): Map<SettingName, string> {
+function fixedSettings({ port, parentProxy, cacheBytes }: ProxyOptions): Map<SettingName, string> {
   const fixed = new Map<SettingName, string>();
   if (port !== undefined) fixed.set('port', settingText('port', port));
+  if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
   if (parentProxy !== undefined) fixed.set('parentProxy', withoutPassword(parentProxy));
   return fixed;
 }
@@ -146,10 +164,16 @@ function noteTunnel(authority: string, { sites, noticed, now }: RouterOptions): 
   if (host !== undefined && sites.find(host)) noticed.tunnels.note(host, now());
 }
 
+interface Running {
+  readonly sites: BoundSites;
+  readonly health: HostHealth;
+  readonly cache: ObjectCache;
+  readonly takenPort: number | undefined;
+}
+
 function describe(
   server: Server,
-  sites: BoundSites,
-  takenPort: number | undefined,
+  { sites, health, cache, takenPort }: Running,
   close: () => Promise<void>,
 ): RunningProxy {
   const { port } = server.address() as AddressInfo;
@@ -170,6 +194,8 @@ function describe(
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
       await sites.refresh();
     },
+    contentHosts: () => health.reports(),
+    cacheStatus: () => cache.status(),
     close: () => {
       closing ??= close();
       return closing;

@@ -1,12 +1,13 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { addProofOptions } from '../proof-options.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { printable } from '../terminal.ts';
 import { print, say } from '../voice.ts';
 
-interface ProxyFlags extends ReaderFlags {
+interface ProxyFlags extends ReaderFlags, CacheFlags {
   readonly port?: number;
   readonly trustSite?: readonly string[];
   readonly dnsServer?: readonly string[];
@@ -27,7 +28,7 @@ export function addProxyCommand(program: Command): void {
     .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print one line of JSON when the proxy is ready');
-  addReaderOptions(addProofOptions(command)).action(runProxy);
+  addReaderOptions(addCacheOption(addProofOptions(command))).action(runProxy);
 }
 
 async function runProxy(flags: ProxyFlags): Promise<void> {
@@ -35,10 +36,20 @@ async function runProxy(flags: ProxyFlags): Promise<void> {
   const stopped = nextSignal();
   const proxy = await startProxy({
     ...(await readerOptions(flags)),
+    ...cacheOptions(flags),
     trustSites: trustSite,
     dnsServers: dnsServer,
     ...(port !== undefined && { port }),
     ...(parentProxy !== undefined && { parentProxy }),
+    // Worth a word even with --quiet: somebody changes what readers get.
+    onHostFault: ({ origin, fault, code }) => {
+      if (fault === 'wrong')
+        say(
+          `warning: ${printable(origin)} gave bytes that the publisher did not sign (${code}); nothing of them was shown`,
+        );
+      else if (!quiet)
+        say(`${printable(origin)} ${fault === 'slow' ? 'was slower than another content host' : `failed: ${code}`}`);
+    },
     ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
   });
   if (json) print(JSON.stringify({ proxy: proxy.url, page: proxy.page, sites: await proxy.sites() }));

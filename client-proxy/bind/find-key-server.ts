@@ -34,7 +34,8 @@ export async function findKeyServer(
 async function fetchDescriptorOf(upstream: Upstream, site: string, publisher: KeyId, now: number): Promise<Uint8Array> {
   const source = new HostedSource({
     hosts: () => [`https://${site}`, `http://${site}`],
-    fetch: (origin, ...file) => fetchFile(upstream, origin, ...file),
+    fetch: (origin, path, maximumLength, milliseconds) =>
+      fetchFile(upstream, { origin, path, maximumLength, milliseconds }),
     own: () => undefined,
     ownTimestamp: async () => undefined,
     times: LIMITS,

@@ -1,6 +1,7 @@
 /** What the Reader's own pages are made of: the running proxy, as far as they concern it. */
 import type { ProofSettings } from '../bind/connection.ts';
 import type { BoundSites } from '../bound-sites.ts';
+import type { ObjectCache } from '../cache/object-cache.ts';
 import type { Upstream } from '../content/upstream.ts';
 import type { Instance } from '../listen.ts';
 import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
@@ -24,6 +25,7 @@ export interface ControlContext extends Noticed {
   readonly store: ReaderStore;
   readonly sites: BoundSites;
   readonly upstream: Upstream;
+  readonly cache: ObjectCache;
   readonly settings: SettingsKeeper;
   readonly proofs: ProofSettings;
   readonly proposals: Proposals;

@@ -1,6 +1,7 @@
 /** Puts the Reader's own pages together. */
 import type { ProofSettings } from '../bind/connection.ts';
 import type { BoundSites } from '../bound-sites.ts';
+import type { ObjectCache } from '../cache/object-cache.ts';
 import type { Upstream } from '../content/upstream.ts';
 import type { Instance } from '../listen.ts';
 import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
@@ -17,6 +18,7 @@ export interface ControlOptions {
   readonly store: ReaderStore;
   readonly sites: BoundSites;
   readonly upstream: Upstream;
+  readonly cache: ObjectCache;
   readonly settings: SettingsKeeper;
   readonly proofs: ProofSettings;
   readonly instance: Instance;

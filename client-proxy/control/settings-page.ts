@@ -5,7 +5,9 @@ import type { FormField } from '../pages/form.ts';
 import { renderPage } from '../pages/template.ts';
 import { DONE_TEXT, SETTINGS_TEXT } from '../pages/texts-control.ts';
 import {
+  CACHE_MEGABYTES_MOST,
   isSettingText,
+  MEGABYTE,
   PARENT_PROXY_LENGTH,
   PORTS,
   SETTING_NAMES,
@@ -73,6 +75,8 @@ function fieldOf(name: SettingName, texts: Texts, wrong: readonly SettingName[],
   switch (name) {
     case 'port':
       return { ...common, kind: 'number', value, minimum: PORTS.least, maximum: PORTS.most };
+    case 'cacheBytes':
+      return { ...common, kind: 'number', value, minimum: 0, maximum: CACHE_MEGABYTES_MOST };
     case 'parentProxy':
       return { ...common, kind: 'text', value, maximumLength: PARENT_PROXY_LENGTH };
     case 'notices':
@@ -87,10 +91,18 @@ function givenText(name: SettingName, { fixed, port }: ControlContext): string |
   return name === 'port' && given !== undefined ? String(port() ?? given) : given;
 }
 
-function wordsOf(name: SettingName, { port }: ControlContext): { label: string; hint: string; complaint?: string } {
+function wordsOf(
+  name: SettingName,
+  { port, cache }: ControlContext,
+): { label: string; hint: string; complaint?: string } {
   if (name === 'port') {
     const { label, hint, wrong } = SETTINGS_TEXT.port;
     return { label, hint: hint(port() ?? DEFAULT_PORT, DEFAULT_PORT), complaint: wrong };
+  }
+  if (name === 'cacheBytes') {
+    const { label, hint, wrong } = SETTINGS_TEXT.cacheBytes;
+    const { bytes } = cache.status();
+    return { label, hint: hint(bytes === undefined ? undefined : Math.ceil(bytes / MEGABYTE)), complaint: wrong };
   }
   const { wrong: complaint, ...words } = { wrong: '', ...SETTINGS_TEXT[name] };
   return { ...words, complaint };

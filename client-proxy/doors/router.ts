@@ -9,6 +9,7 @@ import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
 import type { Control } from '../control/open-control.ts';
+import type { ContentAccess } from '../documents/content-access.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { labelOf } from '../gateway-label.ts';
@@ -23,6 +24,7 @@ export interface RouterOptions extends Control {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   readonly settings: SettingsKeeper;
+  readonly access: ContentAccess;
   readonly ownPort: () => number | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -140,20 +142,11 @@ export class Router {
     const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
-    const { upstream, now, settings, noticed } = this.#options;
+    const { access, now, settings, noticed } = this.#options;
     const { notices, activity } = settings.current;
     const verified = activity ? noticed.activity : undefined;
-    await serveSite(upstream, {
-      ...current,
-      freshness,
-      door,
-      target,
-      now,
-      notices,
-      verified,
-      request,
-      response,
-    });
+    const site = { ...current, freshness, door, target, now, notices, verified };
+    await serveSite(access, { ...site, request, response });
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */

@@ -257,6 +257,12 @@ export const SETTINGS_TEXT = {
     wrong:
       'Not the address of a proxy: http://, a name, and perhaps a port. One with a password is given on the command line.',
   },
+  cacheBytes: {
+    label: 'How much of what you read is kept on this computer, in megabytes',
+    hint: (now: number | undefined) =>
+      `It is kept encrypted, and can be read again without a network; 0 keeps nothing. ${now === undefined ? '' : `Now ${now} megabytes. `}Another number counts from the next start on.`,
+    wrong: 'Not a number of megabytes.',
+  },
   notices: {
     label: 'Tell me before I read a site that has not been confirmed for long',
     hint: 'A page in front of it, twice a day at most. “Your sites” says it in any case.',

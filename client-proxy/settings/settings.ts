@@ -2,6 +2,7 @@
  * What a reader may set: which settings there are, what each may be, and what it is where nothing was chosen. Every value has one text, which
  * stands in the form and in the database; a stored one that is no good any more counts as not chosen.
  */
+import { LIMITS } from '../limits.ts';
 import type { Preferences } from '../store/preferences.ts';
 
 export interface Settings {
@@ -9,6 +10,8 @@ export interface Settings {
   readonly port: number | undefined;
   /** URL of an HTTP proxy through which all plain HTTP goes. */
   readonly parentProxy: string | undefined;
+  /** The most that is kept, as ciphertext, of what was read; 0: nothing. */
+  readonly cacheBytes: number;
   /** Whether a page stands in front of sites that were not confirmed for long. */
   readonly notices: boolean;
   /** Whether the first page lists what was verified lately. */
@@ -27,6 +30,9 @@ interface Setting<Value> {
 /** Below are ports of system services, which need rights that the Reader shall not have. */
 export const PORTS = { least: 1024, most: 65_535 } as const;
 export const PARENT_PROXY_LENGTH = 300;
+/** Readers think in megabytes; 2^20 bytes, as `--cache-size` counts them. */
+export const MEGABYTE = 1_048_576;
+export const CACHE_MEGABYTES_MOST = 16_777_216;
 
 const PORT: Setting<number | undefined> = {
   parse: (text) => {
@@ -50,6 +56,15 @@ const PARENT_PROXY: Setting<string | undefined> = {
   usual: undefined,
 };
 
+const CACHE: Setting<number> = {
+  parse: (text) => {
+    const megabytes = /^\d{1,8}$/.test(text) ? Number(text) : Number.NaN;
+    return megabytes <= CACHE_MEGABYTES_MOST ? { value: megabytes * MEGABYTE } : undefined;
+  },
+  format: (bytes) => String(Math.floor(bytes / MEGABYTE)),
+  usual: LIMITS.cacheBytes,
+};
+
 const ON: Setting<boolean> = {
   parse: (text) => (text === 'on' || text === 'off' ? { value: text === 'on' } : undefined),
   format: (on) => (on ? 'on' : 'off'),
@@ -59,6 +74,7 @@ const ON: Setting<boolean> = {
 const SETTINGS: { readonly [Name in SettingName]: Setting<Settings[Name]> } = {
   port: PORT,
   parentProxy: PARENT_PROXY,
+  cacheBytes: CACHE,
   notices: ON,
   activity: ON,
 };
@@ -113,6 +129,7 @@ function readSettings(stored: ReadonlyMap<string, string>): Settings {
   return {
     port: read('port'),
     parentProxy: read('parentProxy'),
+    cacheBytes: read('cacheBytes'),
     notices: read('notices'),
     activity: read('activity'),
   };

@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ProxyOptions, startProxy } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
 import { SettingsKeeper } from '../../client-proxy/settings/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { send } from '../support/http-client.ts';
@@ -99,11 +100,18 @@ describe("the same reader's Reader", () => {
 describe('settings', () => {
   it('that are no good any more count as not chosen', async () => {
     await withStore((store) => {
-      const bad = { port: '80', parentProxy: 'https://proxy.example', notices: 'perhaps', activity: '' };
+      const bad = {
+        port: '80',
+        cacheBytes: '-1',
+        parentProxy: 'https://proxy.example',
+        notices: 'perhaps',
+        activity: '',
+      };
       store.preferences.saveSettings(new Map(Object.entries(bad)));
       expect(new SettingsKeeper(store.preferences).current).toEqual({
         port: undefined,
         parentProxy: undefined,
+        cacheBytes: LIMITS.cacheBytes,
         notices: true,
         activity: true,
       });
@@ -124,5 +132,15 @@ describe('settings', () => {
       expect(store.preferences.settings()).toEqual(new Map());
       expect(() => settings.save(new Map([['port', '70000']]))).toThrow(TypeError);
     });
+  });
+});
+
+describe('the size of the cache', () => {
+  it('is that of the settings, and of the command line where it says one', async () => {
+    await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['cacheBytes', '100']])));
+    const first = await start({ port: 0 });
+    expect(first.cacheStatus().limit).toBe(100 * 1_048_576);
+    await first.close();
+    expect((await start({ port: 0, cacheBytes: 0 })).cacheStatus().limit).toBe(0);
   });
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { accessibilityProblems } from '../support/axe.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { send } from '../support/http-client.ts';
 import { type InvitedReader, startInvitedReader, twoSites } from '../support/invited-reader.ts';
 import { takePictures } from './browser.ts';
 
@@ -123,13 +124,21 @@ describe('the first page', () => {
     await look('home');
   });
 
-  it('shows the list folded where it is long, and forgets it on demand', async () => {
-    await page.getByRole('link', { name: 'news.example/fog.html' }).click();
-    expect(await heading()).toBe('Fog');
+  it('says where each document came from, and forgets the list on demand', async () => {
+    const link = page.getByRole('link', { name: 'news.example/fog.html' });
+    const how = () => page.locator('.log li', { has: link }).locator('span').textContent();
+    expect(await how()).toContain('fetched');
+    const { headers } = await send(reader.proxy.port, 'http://news.example/fog.html');
     await open();
+    expect(await how()).toContain('from this computer’s store');
+    const kept = { 'if-none-match': headers.etag ?? '' };
+    expect((await send(reader.proxy.port, 'http://news.example/fog.html', { headers: kept })).status).toBe(304);
+    await open();
+    expect(await how()).toContain('kept by the browser');
     await press('Forget this list');
     expect(await status()).toContain('forgotten');
     expect(await page.textContent('main')).not.toContain('fog.html');
+    await link.waitFor({ state: 'detached' });
   });
 
   it('knows a browser that uses the Reader as its proxy, and explains what it does with https://', async () => {
@@ -246,14 +255,15 @@ describe('the settings', () => {
 describe('an error page', () => {
   it('says what it means and what to do, and has the public link to copy', async () => {
     const gateway = (await reader.proxy.gatewayUrl('news.example')) ?? '';
-    const file = reader.publisher.fileOf('/fog.html');
+    await reader.publisher.publish(reader.host.files, '/rain.html', { content: '<h1>Rain</h1>' });
+    const file = reader.publisher.fileOf('/rain.html');
     const good = reader.host.files.get(file);
     reader.host.files.set(file, Buffer.from('not it'));
-    await page.goto(`${gateway}fog.html?q=1`);
+    await page.goto(`${gateway}rain.html?q=1`);
     expect(await heading()).toBe('The content host sent something else');
-    expect(await page.getByLabel('Public link').inputValue()).toBe('http://news.example/fog.html?q=1');
+    expect(await page.getByLabel('Public link').inputValue()).toBe('http://news.example/rain.html?q=1');
     const links = await page.locator('a').evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
-    expect(links).toEqual(['https://read.news.example/fog.html?q=1']);
+    expect(links).toEqual(['https://read.news.example/rain.html?q=1']);
     await look('refused');
     reader.host.files.set(file, good ?? Buffer.alloc(0));
   });
@@ -262,6 +272,8 @@ describe('an error page', () => {
     const gateway = (await reader.proxy.gatewayUrl('news.example')) ?? '';
     await reader.host.close();
     await page.goto(`${gateway}fog.html`);
+    expect(await heading()).toBe('Fog'); // read before
+    await page.goto(`${gateway}rain.html`);
     expect(await heading()).toBe('The content host does not answer');
     await look('offline');
     await open();
