@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   invite: async () => (await import('./commands/invite.ts')).addInviteCommand,
   proxy: async () => (await import('./commands/proxy.ts')).addProxyCommand,
   bind: async () => (await import('./commands/bind.ts')).addBindCommand,
+  fetch: async () => (await import('./commands/fetch.ts')).addFetchCommand,
   'cache-config': async () => (await import('./commands/cache-config.ts')).addCacheConfigCommand,
 };
 

@@ -42,6 +42,11 @@ export type ReaderErrorCode =
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
+  // for programs
+  | 'address-malformed'
+  | 'site-unknown'
+  | 'range-refused'
+  | 'redirect-refused'
   // starting
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'

@@ -56,12 +56,20 @@ export interface RunningProxy {
   close(): Promise<void>;
 }
 
+/** The proxy without its port: answers whatever connection it is given. */
+export interface OpenReader {
+  readonly server: Server;
+  readonly sites: BoundSites;
+  /** Lets what is under way end for a moment, and closes everything. */
+  close(): Promise<void>;
+}
+
 /**
- * Starts the proxy. A binding that another process makes counts from the next request on.
+ * Opens everything that answering requests needs, and listens nowhere.
  *
- * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ * @throws ReaderError `parent-proxy-malformed`, and those of the store
  */
-export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+export async function openReader(options: ProxyOptions = {}): Promise<OpenReader> {
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   const server = createServer({
     maxHeaderSize: LIMITS.headerFields,
@@ -76,21 +84,35 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const ownPort = () => port;
   const upstream = new Upstream({ ...options, ownPort });
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+  const closeAll = async () => {
+    await upstream.close();
+    store.close();
+  };
   try {
     const { now = nowInSeconds } = options;
     const sites = new BoundSites(store, upstream, now);
     await sites.refresh();
     const refused = options.onRefusal ?? (() => undefined);
-    const close = attach(server, { sites, upstream, ownPort, now, refused });
-    await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(server, sites, async () => {
-      await close();
-      await upstream.close();
-      store.close();
-    });
+    const stopServing = attach(server, { sites, upstream, ownPort, now, refused });
+    return { server, sites, close: () => stopServing().then(closeAll) };
   } catch (error) {
-    await upstream.close();
-    store.close();
+    await closeAll();
+    throw error;
+  }
+}
+
+/**
+ * Starts the proxy. A binding that another process makes counts from the next request on.
+ *
+ * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ */
+export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+  const { server, sites, close } = await openReader(options);
+  try {
+    await listen(server, options.port ?? DEFAULT_PORT);
+    return describe(server, sites, close);
+  } catch (error) {
+    await close();
     throw error;
   }
 }
