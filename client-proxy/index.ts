@@ -2,6 +2,6 @@
 export { type BindOptions, type BoundResult, bindSite, type ConnectionRequest } from './bind/bind-site.ts';
 export { type ConnectTo, parseConnectTo } from './content/connect-to.ts';
 export { ReaderError } from './errors.ts';
-export { type FetchedDocument, type FetchOptions, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
+export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
 export { DEFAULT_PORT, type ProxyOptions, type RunningProxy, startProxy } from './proxy.ts';
 export type { Passphrase } from './store/storage-key.ts';
