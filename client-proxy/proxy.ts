@@ -5,13 +5,15 @@ import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
+import { type CacheStatus, ObjectCache } from './cache/object-cache.ts';
 import type { ConnectTo } from './content/connect-to.ts';
+import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
 import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
-import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
+import { cacheDirectoryFor, defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
 
@@ -34,6 +36,12 @@ export interface ProxyOptions {
   readonly ca?: string;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
   readonly now?: () => number;
+  /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
+  readonly cacheDirectory?: string;
+  /** The most that it may hold; 0: nothing is kept. 2 GiB if left out. */
+  readonly cacheBytes?: number;
+  /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
+  readonly onHostFault?: (report: HostReport) => void;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
@@ -52,6 +60,10 @@ export interface RunningProxy {
    * @throws whatever the first one that failed met
    */
   check(): Promise<void>;
+  /** Content hosts that something is wrong with at the moment; others are asked first. */
+  contentHosts(): HostReport[];
+  /** How much of what was read is kept. */
+  cacheStatus(): CacheStatus;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -60,6 +72,8 @@ export interface RunningProxy {
 export interface OpenReader {
   readonly server: Server;
   readonly sites: BoundSites;
+  readonly health: HostHealth;
+  readonly cache: ObjectCache;
   /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -90,11 +104,19 @@ export async function openReader(options: ProxyOptions = {}): Promise<OpenReader
   };
   try {
     const { now = nowInSeconds } = options;
+    const health = new HostHealth(options.onHostFault);
+    const cache = openCache(options);
     const sites = new BoundSites(store, upstream, now);
     await sites.refresh();
     const refused = options.onRefusal ?? (() => undefined);
-    const stopServing = attach(server, { sites, upstream, ownPort, now, refused });
-    return { server, sites, close: () => stopServing().then(closeAll) };
+    const access = { upstream, health, cache };
+    const stopServing = attach(server, { sites, upstream, access, ownPort, now, refused });
+    const close = async () => {
+      await stopServing();
+      await cache.close();
+      await closeAll();
+    };
+    return { server, sites, health, cache, close };
   } catch (error) {
     await closeAll();
     throw error;
@@ -107,14 +129,20 @@ export async function openReader(options: ProxyOptions = {}): Promise<OpenReader
  * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
-  const { server, sites, close } = await openReader(options);
+  const reader = await openReader(options);
   try {
-    await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(server, sites, close);
+    await listen(reader.server, options.port ?? DEFAULT_PORT);
+    return describe(reader);
   } catch (error) {
-    await close();
+    await reader.close();
     throw error;
   }
+}
+
+/** Also for programs that fill it. */
+export function openCache(options: Pick<ProxyOptions, 'cacheBytes' | 'cacheDirectory' | 'dataDirectory'>): ObjectCache {
+  const { cacheBytes = LIMITS.cacheBytes, cacheDirectory = cacheDirectoryFor(options.dataDirectory) } = options;
+  return new ObjectCache({ directory: cacheDirectory, bytes: cacheBytes });
 }
 
 /** Puts the doors on the server; returns what closes them. */
@@ -151,7 +179,7 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe(server: Server, sites: BoundSites, close: () => Promise<void>): RunningProxy {
+function describe({ server, sites, health, cache, close }: OpenReader): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -168,6 +196,8 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
       await sites.refresh();
     },
+    contentHosts: () => health.reports(),
+    cacheStatus: () => cache.status(),
     close: () => {
       closing ??= close();
       return closing;

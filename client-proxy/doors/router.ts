@@ -8,6 +8,7 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
+import type { ContentAccess } from '../documents/content-access.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { labelOf } from '../gateway-label.ts';
@@ -21,6 +22,7 @@ import { serveSite } from './site.ts';
 export interface RouterOptions {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
+  readonly access: ContentAccess;
   readonly ownPort: () => number | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -129,8 +131,8 @@ export class Router {
     const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
-    const { upstream, now } = this.#options;
-    await serveSite(upstream, { ...current, freshness, door, target, now, request, response });
+    const { access, now } = this.#options;
+    await serveSite(access, { ...current, freshness, door, target, now, request, response });
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */

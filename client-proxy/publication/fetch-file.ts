@@ -24,7 +24,7 @@ export async function fetchFile(
   const tooSlow = () => ending.abort(new ReadingError('content-host-unreachable', `${origin} took too long`));
   const timer = setTimeout(tooSlow, milliseconds);
   try {
-    const { status, body } = await fetchBody(upstream, origin, path, ending.signal);
+    const { status, body } = await fetchBody(upstream, origin, { path }, ending.signal);
     if (status === 200) return await readUpTo(body, maximumLength + 1);
     body.destroy(new Error('not wanted'));
     if (status === 404 || status === 410) return undefined;
