@@ -31,6 +31,7 @@ async function createProgram(commands: CommandTable, words: readonly string[]): 
     .showSuggestionAfterError()
     .exitOverride();
   for (const name of namedIn(commands, words)) (await commands[name]?.())?.(program);
+  program.enablePositionalOptions(); // what stands behind a command is for it; set last, because commands would inherit it
   adaptUsageErrors(program);
   return program;
 }

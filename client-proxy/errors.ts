@@ -47,6 +47,12 @@ export type ReaderErrorCode =
   | 'site-unknown'
   | 'range-refused'
   | 'redirect-refused'
+  // the service
+  | 'service-manager-missing'
+  | 'service-failed'
+  | 'unit-foreign'
+  | 'unit-unwritable'
+  | 'reader-running'
   // starting
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'

@@ -13,6 +13,7 @@ import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { type SiteStatus, siteStatuses } from './status/status.ts';
 import { cacheDirectoryFor, defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
@@ -64,6 +65,8 @@ export interface RunningProxy {
   contentHosts(): HostReport[];
   /** How much of what was read is kept. */
   cacheStatus(): CacheStatus;
+  /** The connected sites, and how their publications are. */
+  siteStatuses(): Promise<SiteStatus[]>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -198,6 +201,7 @@ function describe({ server, sites, health, cache, close }: OpenReader): RunningP
     },
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
+    siteStatuses: () => siteStatuses(sites, port),
     close: () => {
       closing ??= close();
       return closing;

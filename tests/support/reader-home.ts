@@ -1,4 +1,5 @@
 /** A person with a home of their own who types `wispr`, and a publisher, content host and key server for them, all real. */
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { startKeyServerOf, type TestKeyServer } from './key-server.ts';
@@ -34,12 +35,14 @@ export async function startReaderHome(cleanUp: CleanUp): Promise<ReaderHome> {
   cleanUp.add(() => keyServer.close());
   const host = await startContentHost();
   cleanUp.add(host.close);
+  const runtime = join(home, 'run');
+  await mkdir(runtime, { mode: 0o700 });
   const folders = {
     HOME: home,
     XDG_DATA_HOME: join(home, 'data'),
     XDG_CONFIG_HOME: join(home, 'config'),
     XDG_CACHE_HOME: join(home, 'cache'),
-    XDG_RUNTIME_DIR: join(home, 'run'),
+    XDG_RUNTIME_DIR: runtime,
   };
   const atHome = ({ env, ...options }: ProgramOptions = {}): ProgramOptions => ({
     ...options,
