@@ -18,6 +18,7 @@ const COMMANDS: CommandTable = {
   proxy: async () => (await import('./commands/proxy.ts')).addProxyCommand,
   bind: async () => (await import('./commands/bind.ts')).addBindCommand,
   fetch: async () => (await import('./commands/fetch.ts')).addFetchCommand,
+  sync: async () => (await import('./commands/sync.ts')).addSyncCommand,
   'cache-config': async () => (await import('./commands/cache-config.ts')).addCacheConfigCommand,
 };
 

@@ -8,6 +8,7 @@ const COMMANDS: CommandTable = {
   proxy: async () => (await import('./commands/proxy.ts')).addProxyCommand,
   bind: async () => (await import('./commands/bind.ts')).addBindCommand,
   fetch: async () => (await import('./commands/fetch.ts')).addFetchCommand,
+  sync: async () => (await import('./commands/sync.ts')).addSyncCommand,
   licenses: async () => addLicensesCommand,
 };
 

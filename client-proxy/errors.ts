@@ -42,9 +42,12 @@ export type ReaderErrorCode =
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
+  // keeping
+  | 'site-unknown'
+  | 'cache-too-small'
+  | 'cache-unusable'
   // for programs
   | 'address-malformed'
-  | 'site-unknown'
   | 'range-refused'
   | 'redirect-refused'
   // the service

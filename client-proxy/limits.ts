@@ -71,6 +71,8 @@ export const LIMITS = {
   cacheUnwritten: 8_388_608,
   /** How exactly it is known when an object was last used. */
   cacheUseGrain: 3_600_000,
+  /** Documents that a sync fetches at the same time. */
+  syncAtOnce: 6,
   /** How long nothing is kept after the disk refused. */
   cachePause: 30_000,
   /** What a running Reader says of itself, and how long it may take. */

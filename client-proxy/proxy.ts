@@ -5,7 +5,8 @@ import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
-import { type CacheStatus, ObjectCache } from './cache/object-cache.ts';
+import type { CacheStatus, ObjectCache } from './cache/object-cache.ts';
+import { openCache } from './cache/open-cache.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
@@ -14,7 +15,7 @@ import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 import { type SiteStatus, siteStatuses } from './status/status.ts';
-import { cacheDirectoryFor, defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
+import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
 
@@ -109,7 +110,7 @@ export async function openReader(options: ProxyOptions = {}): Promise<OpenReader
     const { now = nowInSeconds } = options;
     const health = new HostHealth(options.onHostFault);
     const cache = openCache(options);
-    const sites = new BoundSites(store, upstream, now);
+    const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
     const refused = options.onRefusal ?? (() => undefined);
     const access = { upstream, health, cache };
@@ -140,12 +141,6 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     await reader.close();
     throw error;
   }
-}
-
-/** Also for programs that fill it. */
-export function openCache(options: Pick<ProxyOptions, 'cacheBytes' | 'cacheDirectory' | 'dataDirectory'>): ObjectCache {
-  const { cacheBytes = LIMITS.cacheBytes, cacheDirectory = cacheDirectoryFor(options.dataDirectory) } = options;
-  return new ObjectCache({ directory: cacheDirectory, bytes: cacheBytes });
 }
 
 /** Puts the doors on the server; returns what closes them. */

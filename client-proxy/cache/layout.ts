@@ -22,6 +22,7 @@ export const CACHE_FOLDERS = [OBJECTS, SYNCED, PARTIAL] as const;
 const HEAD_HASH = /^[0-9a-f]{64}$/;
 
 export class Layout {
+  readonly directory: string;
   readonly objects: string;
   readonly synced: string;
   readonly partial: string;
@@ -29,15 +30,16 @@ export class Layout {
   readonly #folders = new Map<string, string>();
 
   constructor(directory: string) {
+    this.directory = directory;
     this.objects = join(directory, OBJECTS);
     this.synced = join(directory, SYNCED);
     this.partial = join(directory, PARTIAL);
   }
 
   /** @throws the system's error */
-  make(directory: string): void {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    chmodSync(directory, 0o700);
+  make(): void {
+    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+    chmodSync(this.directory, 0o700);
     for (const folder of [this.objects, this.synced, this.partial]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 

@@ -4,7 +4,7 @@
  * takes more than its share. The folder may be missing, full or not writable: then reading goes on without it.
  */
 import { mkdirSync, rmSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LIMITS } from '../limits.ts';
 import { Layout } from './layout.ts';
@@ -57,7 +57,7 @@ export class ObjectCache {
     this.#synced = new SyncedObjects(this.#layout);
     if (bytes === 0) return;
     try {
-      this.#layout.make(directory);
+      this.#layout.make();
       this.scan().catch(() => undefined);
     } catch (error) {
       this.#pause(error);
@@ -67,6 +67,11 @@ export class ObjectCache {
   /** @param head - SHA-256 that the publication names, hexadecimal */
   find(site: string, head: string): StoredObject | undefined {
     return this.#limit === 0 ? undefined : StoredObject.find(this.#layout.objectFile(site, head));
+  }
+
+  /** The folder, for messages. */
+  get directory(): string {
+    return this.#layout.directory;
   }
 
   /** What is there is no good. */
@@ -91,7 +96,7 @@ export class ObjectCache {
     if (!this.#hasRoomFor(space, synced) || !this.#makeFolder(this.#layout.folderOf(site))) return undefined;
     this.#reserved += space;
     const partialFile = join(this.#layout.partial, `${process.pid}.${Date.now().toString(36)}${++this.#number}`);
-    const ended = (_writer: ObjectWriter, whole: boolean, error?: unknown) => {
+    const ended = (whole: boolean, error?: unknown) => {
       this.#writers.delete(file);
       this.#reserved -= space;
       if (whole) this.#count(space);
@@ -100,6 +105,12 @@ export class ObjectCache {
     const writer = new ObjectWriter({ partialFile, file, length, patient: synced, ended });
     this.#writers.set(file, writer);
     return writer;
+  }
+
+  /** Drops what was not used for long, until there is room. */
+  async makeRoom(bytes: number): Promise<void> {
+    await this.scan().catch(() => undefined); // one may be under way that knows nothing of it
+    await this.scan(bytes);
   }
 
   /** Looks through the folder, and drops what is too much. One look at a time. */
@@ -116,6 +127,16 @@ export class ObjectCache {
     const own = synced.get(this.#layout.syncedFile(site)) ?? 0;
     const all = Array.from(synced.values()).reduce((sum, bytes) => sum + bytes, 0);
     return Math.max(0, Math.floor(this.#limit * LIMITS.cacheFilledTo) - (all - own));
+  }
+
+  /** What objects take on the disk, as far as they are there. */
+  async spaceOfAll(site: string, heads: readonly string[]): Promise<number> {
+    let total = 0;
+    for (const head of heads) {
+      const state = await stat(this.#layout.objectFile(site, head)).catch(() => undefined);
+      if (state) total += spaceOf(state.size);
+    }
+    return total;
   }
 
   /** What a sync wants to stay, whatever else is read; takes the place of what it wanted before. */

@@ -12,8 +12,8 @@ export interface WriterOptions {
   readonly length: number;
   /** Whether the reading waits for a disk that is slower than it; otherwise the copy is given up. */
   readonly patient: boolean;
-  /** Called once: with what went wrong, if something did. */
-  readonly ended: (writer: ObjectWriter, whole: boolean, error?: unknown) => void;
+  /** Called once: whether it is whole, and what went wrong, if something did. */
+  readonly ended: (whole: boolean, error?: unknown) => void;
 }
 
 export class ObjectWriter {
@@ -24,6 +24,7 @@ export class ObjectWriter {
   #handle: FileHandle | undefined;
   #working: Promise<void> | undefined;
   #over = false;
+  #whole = false;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -51,9 +52,10 @@ export class ObjectWriter {
     if (this.#working === undefined) this.#end(undefined).catch(() => undefined);
   }
 
-  /** Resolves when nothing is under way any more. */
-  async settled(): Promise<void> {
+  /** Resolves when nothing is under way any more: whether the whole object is there. */
+  async settled(): Promise<boolean> {
     await this.#working;
+    return this.#whole;
   }
 
   /** One write at a time, of all that has come. Never throws. */
@@ -93,6 +95,7 @@ export class ObjectWriter {
     }
     const good = whole && error === undefined;
     if (!good && this.#handle) await rm(partialFile, { force: true }).catch(() => undefined);
-    ended(this, good, error);
+    this.#whole = good;
+    ended(good, error);
   }
 }

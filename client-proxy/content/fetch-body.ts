@@ -16,6 +16,15 @@ export interface Answer {
   readonly body: BodyQueue;
 }
 
+/** What a host said of an earlier answer, to ask whether it is still the same. */
+export interface HeldVersion {
+  readonly etag: string | undefined;
+  readonly lastModified: string | undefined;
+}
+
+/** For caches on the way: what they hold is old, or no good (RFC 9111 section 5.2.1.4). */
+export const PAST_CACHES: readonly string[] = ['cache-control', 'no-cache'];
+
 /** What is asked for. */
 export interface Wanted {
   readonly path: string;
@@ -23,6 +32,8 @@ export interface Wanted {
   readonly range?: ByteRange | undefined;
   /** Further header fields: names and values alternate. */
   readonly fields?: readonly string[];
+  /** A version that is at hand: 304 is an answer too. */
+  readonly held?: HeldVersion | undefined;
   /** Milliseconds between two pieces of the body. */
   readonly bodyTimeout?: number;
 }
@@ -43,6 +54,14 @@ export async function fetchBody(
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<Answer> {
+  const answer = await attemptTwice(upstream, origin, wanted, signal);
+  if (answer.status !== 304 || wanted.held !== undefined) return answer;
+  // 304 for a version that nobody here has: once more, past whoever said it.
+  await answer.body.return();
+  return attemptTwice(upstream, origin, { ...wanted, fields: PAST_CACHES }, signal);
+}
+
+async function attemptTwice(upstream: Upstream, origin: string, wanted: Wanted, signal: AbortSignal): Promise<Answer> {
   try {
     return await attempt(upstream, origin, wanted, signal);
   } catch (error) {
@@ -55,11 +74,13 @@ export async function fetchBody(
 function attempt(
   upstream: Upstream,
   origin: string,
-  { path, range, fields = [], bodyTimeout = LIMITS.bodyTimeout }: Wanted,
+  { path, range, fields = [], held, bodyTimeout = LIMITS.bodyTimeout }: Wanted,
   signal: AbortSignal,
 ): Promise<Answer> {
   const headers = ['accept', '*/*', 'accept-encoding', 'identity', ...fields];
   if (range) headers.push('range', `bytes=${range.start}-${range.end - 1}`);
+  if (held?.etag !== undefined) headers.push('if-none-match', held.etag);
+  if (held?.lastModified !== undefined) headers.push('if-modified-since', held.lastModified);
   return new Promise((resolve, reject) => {
     const authority = origin.slice(origin.indexOf('//') + 2);
     try {

@@ -79,6 +79,12 @@ export class HostHealth {
     if (before?.fault !== fault) this.#tell({ origin, fault, code, since: now });
   }
 
+  /** The same with what was thrown; nothing, where that is none of the host's. */
+  noteFailure(origin: string, error: unknown): void {
+    const fault = faultOf(error);
+    if (fault !== undefined) this.note(origin, fault, (error as CodedError).code);
+  }
+
   /** What is known at the moment. */
   reports(): HostReport[] {
     return Array.from(this.#known.keys(), (origin) => this.#find(origin))

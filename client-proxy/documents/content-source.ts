@@ -7,7 +7,7 @@ import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { ContentAnswer } from '../../core/reading/open-at.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
-import { type Answer, fetchBody } from '../content/fetch-body.ts';
+import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../content/fetch-body.ts';
 import { faultOf, type HostHealth } from '../content/host-health.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { LIMITS } from '../limits.ts';
@@ -16,14 +16,14 @@ import { LIMITS } from '../limits.ts';
 export class HostAttempt {
   readonly origin: string;
   readonly #upstream: Upstream;
-  readonly #bodyTimeout: number;
+  readonly #how: Pick<Wanted, 'bodyTimeout' | 'fields'>;
   readonly #ending = new AbortController();
   #answer: Answer | undefined;
 
-  constructor(upstream: Upstream, origin: string, bodyTimeout: number) {
+  constructor(upstream: Upstream, origin: string, how: Pick<Wanted, 'bodyTimeout' | 'fields'>) {
     this.#upstream = upstream;
     this.origin = origin;
-    this.#bodyTimeout = bodyTimeout;
+    this.#how = how;
   }
 
   /** For `openAt`. */
@@ -36,7 +36,7 @@ export class HostAttempt {
   async fetchRange(urlPath: string, range?: ByteRange): Promise<Answer> {
     const { signal } = this.#ending;
     signal.throwIfAborted();
-    const wanted = { path: urlPath, range, bodyTimeout: this.#bodyTimeout };
+    const wanted = { path: urlPath, range, ...this.#how };
     this.#answer = await fetchBody(this.#upstream, this.origin, wanted, signal);
     signal.throwIfAborted();
     return this.#answer;
@@ -79,6 +79,7 @@ export class ContentSource {
   #attempts: HostAttempt[] = [];
   #held: StoredObject | undefined;
   #ended: Error | undefined;
+  #isPastCaches = false;
 
   constructor({ upstream, health, origins, inPage }: ContentSourceOptions) {
     this.#upstream = upstream;
@@ -122,35 +123,49 @@ export class ContentSource {
     work: (attempt: HostAttempt) => Promise<Result>,
     passedOver: ReadonlySet<string> = NOBODY,
   ): Promise<Result> {
-    const waiting = this.#health.inOrder(this.#origins).filter((origin) => !passedOver.has(origin));
-    const [first] = waiting;
-    if (first === undefined) throw new ReadingError('content-host-unreachable', 'the site has no other content host');
-    if (waiting.length === 1) return this.#askOne(this.#begin(first, LIMITS.bodyTimeout), work);
-    return this.#race(waiting, work);
+    const order = this.#health.inOrder(this.#origins);
+    const waiting = passedOver.size === 0 ? order : order.filter((origin) => !passedOver.has(origin));
+    try {
+      if (waiting.length !== 1) return await this.#race(waiting, work);
+      return await work(this.#begin(waiting[0] as string, ALONE));
+    } catch (error) {
+      if (waiting.length === 1) this.#note(waiting[0] as string, error);
+      const mayHelp = waiting.length === 0 || faultOf(error) === 'wrong';
+      if (!mayHelp || order[0] === undefined) throw error;
+      return this.#askPastCaches(order[0], work, error);
+    }
   }
 
-  async #askOne<Result>(attempt: HostAttempt, work: (attempt: HostAttempt) => Promise<Result>): Promise<Result> {
+  /** A cache on the way may hold what is damaged, or a page of yesterday: once for a request, the host itself is asked. */
+  async #askPastCaches<Result>(
+    origin: string,
+    work: (attempt: HostAttempt) => Promise<Result>,
+    failure: unknown,
+  ): Promise<Result> {
+    if (this.#isPastCaches || this.#ended) throw failure;
+    this.#isPastCaches = true;
     try {
-      return await work(attempt);
+      return await work(this.#begin(origin, PAST));
     } catch (error) {
-      this.failed(attempt, error);
-      throw error;
+      throw faultOf(error) === undefined ? error : moreTelling(error, failure);
     }
   }
 
   /** A host has failed, perhaps late: that is remembered. @returns whether another one could do better */
   failed({ origin }: HostAttempt, error: unknown): boolean {
-    const fault = faultOf(error);
-    const aged = this.#inPage && fault === 'wrong';
-    if (fault !== undefined && !aged && !this.#ended)
-      this.#health.note(origin, fault, (error as { code: string }).code);
-    return fault !== undefined && !this.#ended;
+    this.#note(origin, error);
+    return faultOf(error) !== undefined && !this.#ended;
+  }
+
+  #note(origin: string, error: unknown): void {
+    const aged = this.#inPage && faultOf(error) === 'wrong';
+    if (!aged && !this.#ended) this.#health.noteFailure(origin, error);
   }
 
   async #race<Result>(waiting: readonly string[], work: (attempt: HostAttempt) => Promise<Result>): Promise<Result> {
     const running = new Map<HostAttempt, Promise<Outcome<Result>>>();
     let next = 0;
-    let failure: unknown;
+    let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no other content host');
     for (;;) {
       if (running.size === 0 && next === waiting.length) throw failure;
       // The first one; and another where all that were begun have failed, or take too long.
@@ -172,7 +187,7 @@ export class ContentSource {
     work: (attempt: HostAttempt) => Promise<Result>,
     running: Map<HostAttempt, Promise<Outcome<Result>>>,
   ): void {
-    const attempt = this.#begin(origin, LIMITS.bodyTimeoutAmongSeveral);
+    const attempt = this.#begin(origin, { bodyTimeout: LIMITS.bodyTimeoutAmongSeveral });
     const outcome = work(attempt).then(
       (result) => ({ attempt, result }),
       (error: unknown) => ({ attempt, error }),
@@ -180,9 +195,9 @@ export class ContentSource {
     running.set(attempt, outcome);
   }
 
-  #begin(origin: string, bodyTimeout: number): HostAttempt {
+  #begin(origin: string, how: Pick<Wanted, 'bodyTimeout' | 'fields'>): HostAttempt {
     if (this.#ended) throw this.#ended;
-    const attempt = new HostAttempt(this.#upstream, origin, bodyTimeout);
+    const attempt = new HostAttempt(this.#upstream, origin, how);
     this.#attempts.push(attempt);
     return attempt;
   }
@@ -198,6 +213,8 @@ export class ContentSource {
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
+const ALONE = { bodyTimeout: LIMITS.bodyTimeout };
+const PAST = { bodyTimeout: LIMITS.bodyTimeout, fields: PAST_CACHES };
 
 /** `undefined` when the time is over before any has ended. */
 async function firstOf<Result>(
@@ -218,7 +235,7 @@ async function firstOf<Result>(
 
 /** A host that has something else says more than one that says nothing: the publication may have moved on. */
 function moreTelling(one: unknown, other: unknown): unknown {
-  return one === undefined || rank(other) > rank(one) ? other : one;
+  return rank(other) >= rank(one) ? other : one;
 }
 
 function rank(error: unknown): number {

@@ -75,6 +75,11 @@ export class Payload implements BlockSource {
     this.#writer?.abandon();
   }
 
+  /** Resolves when nothing is being written any more: whether the whole is there. */
+  async kept(): Promise<boolean> {
+    return this.#writer === undefined ? false : this.#writer.settled();
+  }
+
   keep(block: Uint8Array): Promise<void> | undefined {
     if (this.#writer) return this.#writer.keep(block);
     this.#first?.push(block);

@@ -4,6 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { BoundSites } from '../bound-sites.ts';
+import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
 import { DATABASE_FILES } from '../store/database.ts';
 import { defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
@@ -30,7 +31,7 @@ export async function readSiteStatuses({ port, ...options }: StoredStatusOptions
   const store = await ReaderStore.open({ directory, keyFile, passphrase });
   const upstream = new Upstream();
   try {
-    return await siteStatuses(new BoundSites(store, upstream, nowInSeconds), port);
+    return await siteStatuses(new BoundSites(store, upstream, new HostHealth(), nowInSeconds), port);
   } finally {
     await upstream.close();
     store.close();

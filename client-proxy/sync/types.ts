@@ -83,11 +83,3 @@ export interface SyncSummary {
   readonly refused: readonly RefusedSet[];
   readonly failed: readonly FailedDocument[];
 }
-
-/**
- * Fetches what is wanted into the cache, verified, and keeps it there while the publication names it, whatever else is read.
- *
- * @throws ReaderError `site-unknown` where the site is not connected, `cache-too-small` before anything is fetched, with the lengths;
- * whatever kept the publication from being read; `options.signal.reason`
- */
-export type SyncSite = (options: SyncOptions) => Promise<SyncSummary>;

@@ -94,7 +94,7 @@ export async function describeAt(
 }
 
 /** The URL path of the file that begins with a document's head. */
-function objectUrl(path: string, { head, inPage }: DocumentEntry): string {
+export function objectUrl(path: string, { head, inPage }: DocumentEntry): string {
   return inPage ? urlPathOf(path) : targetUrlPath(headTargetOf(path), head);
 }
 

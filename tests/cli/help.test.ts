@@ -18,6 +18,7 @@ const ORDER = [
   'proxy',
   'bind',
   'fetch',
+  'sync',
   'cache-config',
 ];
 
