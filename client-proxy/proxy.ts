@@ -14,6 +14,7 @@ import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { type SiteStatus, siteStatuses } from './status/status.ts';
 import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
@@ -65,16 +66,28 @@ export interface RunningProxy {
   contentHosts(): HostReport[];
   /** How much of what was read is kept. */
   cacheStatus(): CacheStatus;
+  /** The connected sites, and how their publications are. */
+  siteStatuses(): Promise<SiteStatus[]>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
 
+/** The proxy without its port: answers whatever connection it is given. */
+export interface OpenReader {
+  readonly server: Server;
+  readonly sites: BoundSites;
+  readonly health: HostHealth;
+  readonly cache: ObjectCache;
+  /** Lets what is under way end for a moment, and closes everything. */
+  close(): Promise<void>;
+}
+
 /**
- * Starts the proxy. A binding that another process makes counts from the next request on.
+ * Opens everything that answering requests needs, and listens nowhere.
  *
- * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ * @throws ReaderError `parent-proxy-malformed`, and those of the store
  */
-export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+export async function openReader(options: ProxyOptions = {}): Promise<OpenReader> {
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   const server = createServer({
     maxHeaderSize: LIMITS.headerFields,
@@ -89,6 +102,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const ownPort = () => port;
   const upstream = new Upstream({ ...options, ownPort });
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+  const closeAll = async () => {
+    await upstream.close();
+    store.close();
+  };
   try {
     const { now = nowInSeconds } = options;
     const health = new HostHealth(options.onHostFault);
@@ -96,17 +113,32 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
     const refused = options.onRefusal ?? (() => undefined);
-    const close = attach(server, { sites, upstream, access: { upstream, health, cache }, ownPort, now, refused });
-    await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(server, { sites, health, cache }, async () => {
-      await close();
-      await upstream.close();
+    const access = { upstream, health, cache };
+    const stopServing = attach(server, { sites, upstream, access, ownPort, now, refused });
+    const close = async () => {
+      await stopServing();
       await cache.close();
-      store.close();
-    });
+      await closeAll();
+    };
+    return { server, sites, health, cache, close };
   } catch (error) {
-    await upstream.close();
-    store.close();
+    await closeAll();
+    throw error;
+  }
+}
+
+/**
+ * Starts the proxy. A binding that another process makes counts from the next request on.
+ *
+ * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ */
+export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+  const reader = await openReader(options);
+  try {
+    await listen(reader.server, options.port ?? DEFAULT_PORT);
+    return describe(reader);
+  } catch (error) {
+    await reader.close();
     throw error;
   }
 }
@@ -145,13 +177,7 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-interface Running {
-  readonly sites: BoundSites;
-  readonly health: HostHealth;
-  readonly cache: ObjectCache;
-}
-
-function describe(server: Server, { sites, health, cache }: Running, close: () => Promise<void>): RunningProxy {
+function describe({ server, sites, health, cache, close }: OpenReader): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -170,6 +196,7 @@ function describe(server: Server, { sites, health, cache }: Running, close: () =
     },
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
+    siteStatuses: () => siteStatuses(sites, port),
     close: () => {
       closing ??= close();
       return closing;
