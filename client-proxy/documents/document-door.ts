@@ -15,6 +15,14 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { type HeaderFields, VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
+import type { GatewayLinks } from '../gateway/links.ts';
+import {
+  createRewriter,
+  type Rewriting,
+  rewritingOf,
+  rewrittenFields,
+  rewrittenRepresentation,
+} from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
 import { ContentSource } from './content-source.ts';
 import { deliver } from './delivery.ts';
@@ -26,6 +34,8 @@ export interface DocumentRequest {
   readonly description: SiteDescription;
   /** By which door the request came. */
   readonly door: Door;
+  /** In the gateway: the links that stay in it. */
+  readonly links: GatewayLinks | undefined;
   /** The document's path. */
   readonly path: string;
   /** What the publication says of it. */
@@ -80,9 +90,10 @@ async function serveFresh(exchange: Exchange): Promise<void> {
 }
 
 function sendWhole({ content, metadata }: OpenedDocument, chosen: Decorated, exchange: Exchange): Promise<void> {
-  const { headers, undo } = chosen;
+  const { headers, undo, rewriting } = chosen;
   const { response, status } = exchange;
-  return deliver(response, { status, headers, content, length: metadata.contentLength, undo });
+  const change = rewriting && createRewriter(rewriting, metadata.headers?.['content-security-policy']);
+  return deliver(response, { status, headers, content, length: metadata.contentLength, undo, change });
 }
 
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */
@@ -180,12 +191,17 @@ function sendRange(
 /** A representation with the headers that leave this program. */
 interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
+  /** What the gateway changes on the way. */
+  readonly rewriting: Rewriting | undefined;
 }
 
-async function represent(reader: DocumentReader, { door, request, confirmed }: Exchange): Promise<Decorated> {
-  const chosen = await chooseRepresentation(reader, request.headers);
-  const headers = { ...chosen.headers, via: VIA, [CONFIRMED_HEADER]: confirmed };
-  return { ...chosen, headers: documentHeaders(headers, door) };
+async function represent(reader: DocumentReader, { door, links, request, confirmed }: Exchange): Promise<Decorated> {
+  const carried = await chooseRepresentation(reader, request.headers);
+  const rewriting = rewritingOf(reader.metadata.mediaType, links);
+  const chosen = rewriting ? rewrittenRepresentation(carried, rewriting) : carried;
+  const fields = links ? rewrittenFields(chosen.headers, links) : chosen.headers;
+  const headers = { ...fields, via: VIA, [CONFIRMED_HEADER]: confirmed };
+  return { ...chosen, headers: documentHeaders(headers, door), rewriting };
 }
 
 function endNotModified(response: ServerResponse, { headers }: Decorated): void {

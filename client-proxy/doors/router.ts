@@ -1,6 +1,7 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CodedError } from '../../core/errors.ts';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { asksForNewest, confirmedAt } from '../../core/reading/confirmation.ts';
@@ -10,6 +11,7 @@ import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
+import { GatewayLinks } from '../gateway/links.ts';
 import { labelOf } from '../gateway-label.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import { serveHome } from './home.ts';
@@ -45,6 +47,8 @@ const OWN_HOSTS = ['localhost', '127.0.0.1'];
 
 export class Router {
   readonly #options: RouterOptions;
+  /** By the site as it was read: read anew, its publisher may have others. */
+  readonly #links = new WeakMap<BoundSite, GatewayLinks>();
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -130,7 +134,8 @@ export class Router {
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
     const { upstream, now } = this.#options;
-    await serveSite(upstream, { ...current, freshness, door, target, now, request, response });
+    const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
+    await serveSite(upstream, { ...current, freshness, door, links, target, now, request, response });
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
@@ -150,6 +155,19 @@ export class Router {
     const bound = this.#options.sites.find(site);
     if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
     return { bound, description: bound.description };
+  }
+
+  /**
+   * The hosts whose links stay in the gateway: the site's own, and those of its publisher, who knows of them. Were others among them, a page could
+   * find out by its own links what else somebody reads.
+   */
+  #linksOf(bound: BoundSite): GatewayLinks {
+    const known = this.#links.get(bound);
+    if (known) return known;
+    const own = this.#options.sites.all().filter(({ publisherKey }) => equalBytes(publisherKey, bound.publisherKey));
+    const links = new GatewayLinks(new Map(own.map(({ site, label }) => [site, this.gatewayUrl(label).slice(0, -1)])));
+    this.#links.set(bound, links);
+    return links;
   }
 
   /** Where a browser without any settings opens a site. */
