@@ -88,6 +88,11 @@ function* tokensOf(text: string): Generator<CSSToken> {
   }
 }
 
+/** What closes a token; at the end of a style sheet it may be missing. */
+function closing(written: string, mark: string): number {
+  return written.length > 1 && written.endsWith(mark) ? 1 : 0;
+}
+
 /** What decides whether a string is a link: the function or the at-rule that it stands in. */
 class LinkContext {
   /** Functions and parentheses that are open; beyond a bound they are only counted. */
@@ -117,11 +122,12 @@ class LinkContext {
         this.#first = true;
         return undefined;
       case TokenType.String:
-        return this.#isLink() ? { start: start + 1, end: last + 1 } : undefined;
+        return this.#isLink() ? { start: start + 1, end: last + 1 - closing(written, written[0] ?? '') } : undefined;
       case TokenType.URL: {
         const inside = /^[^(]*\([ \t\r\n\f]*/.exec(written)?.[0].length ?? 0;
         this.#first = false;
-        return this.#rule === 'namespace' ? undefined : { start: start + inside, end: last + 1 };
+        const end = last + 1 - (/[ \t\r\n\f]*\)$/.exec(written)?.[0].length ?? 0);
+        return this.#rule === 'namespace' ? undefined : { start: start + inside, end: Math.max(start + inside, end) };
       }
     }
     this.#first = false;

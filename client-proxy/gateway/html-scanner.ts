@@ -18,8 +18,6 @@ interface Span {
 
 /** What the parser may hold back of text before it tells of it. */
 const HELD_TEXT = 131_072;
-/** What it is fed at once: it looks whether it holds too much after each. */
-const PIECE = 16_384;
 
 /** Finds and changes the links of one document; text goes in piece by piece, one character for each byte, and comes out changed. */
 export class HtmlScanner {
@@ -42,7 +40,10 @@ export class HtmlScanner {
   }
 
   write(text: string): string {
-    for (let start = 0; start < text.length; start += PIECE) this.#feed(text.slice(start, start + PIECE));
+    this.#pending += text;
+    if (!this.#gaveUp) this.#parser.feed(text);
+    if (this.#pending.length > LONGEST_TOKEN + HELD_TEXT) this.#gaveUp = true;
+    if (this.#gaveUp) this.#leave(this.#position + this.#pending.length);
     return this.#taken();
   }
 
@@ -51,13 +52,6 @@ export class HtmlScanner {
     this.#leave(this.#position + this.#pending.length);
     this.#endStyle();
     return this.#taken();
-  }
-
-  #feed(piece: string): void {
-    this.#pending += piece;
-    if (!this.#gaveUp) this.#parser.feed(piece);
-    if (this.#pending.length > LONGEST_TOKEN + HELD_TEXT) this.#gaveUp = true;
-    if (this.#gaveUp) this.#leave(this.#position + this.#pending.length);
   }
 
   #startTag({ tagName, attrs, sourceCodeLocation }: StartTag): void {
@@ -86,7 +80,7 @@ export class HtmlScanner {
     if (location && !this.#gaveUp) this.#leave(location.endOffset);
   }
 
-  /** So that it does not matter in which pieces a document comes: one that is longer than what is waited for ends it in any case. */
+  /** What is longer than what is waited for ends it in any case, wherever the pieces end. */
   #isTooLong({ startOffset, endOffset }: Span): boolean {
     this.#gaveUp ||= endOffset - startOffset > LONGEST_TOKEN;
     return this.#gaveUp;

@@ -102,8 +102,12 @@ interface Scanner {
   end(): string;
 }
 
+/** What is looked at together. It begins and ends where it does in the document, so that it does not matter in which pieces that comes. */
+const PIECE = 16_384;
+
 class RewritingStream extends Transform {
   readonly #scanner: Scanner;
+  #held: Buffer = Buffer.alloc(0);
 
   constructor(scanner: Scanner) {
     super();
@@ -111,10 +115,20 @@ class RewritingStream extends Transform {
   }
 
   override _transform(bytes: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    done(null, Buffer.from(this.#scanner.write(bytes.toString('latin1')), 'latin1'));
+    const all = Buffer.concat([this.#held, bytes]);
+    const whole = all.length - (all.length % PIECE);
+    for (let start = 0; start < whole; start += PIECE) this.#write(all.subarray(start, start + PIECE));
+    this.#held = all.subarray(whole);
+    done();
   }
 
   override _flush(done: TransformCallback): void {
-    done(null, Buffer.from(this.#scanner.end(), 'latin1'));
+    this.#write(this.#held);
+    this.push(Buffer.from(this.#scanner.end(), 'latin1'));
+    done();
+  }
+
+  #write(piece: Buffer): void {
+    this.push(Buffer.from(this.#scanner.write(piece.toString('latin1')), 'latin1'));
   }
 }

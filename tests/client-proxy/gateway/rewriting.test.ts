@@ -133,6 +133,10 @@ describe('a link in CSS', () => {
   it.each([
     ['@import "http://news.example/a.css" screen;', `@import "${ORIGIN}/a.css" screen;`],
     ["@IMPORT/**/url('//news.example/a.css');", `@IMPORT/**/url('${ORIGIN}/a.css');`],
+    ['@import "http://news.example";', `@import "${ORIGIN}";`],
+    ['a{b:url(http://news.example )}', `a{b:url(${ORIGIN} )}`],
+    ['a{b:url( //news.example', `a{b:url( ${ORIGIN}`],
+    ["@import '//news.example", `@import '${ORIGIN}`],
     ['a{b:URL( https://news.example/a.png )}', `a{b:URL( ${ORIGIN}/a.png )}`],
     ['a{b:u\\72l(http:\\2f\\2fnews.example/a.png)}', `a{b:u\\72l(${ORIGIN}/a.png)}`],
     ['a{b:url("http:\\\n//news.example/a.png")}', `a{b:url("${ORIGIN}/a.png")}`],
