@@ -1,7 +1,7 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CodedError } from '../../core/errors.ts';
 import { equalBytes } from '../../core/encoding/bytes.ts';
+import type { CodedError } from '../../core/errors.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { asksForNewest, confirmedAt } from '../../core/reading/confirmation.ts';
