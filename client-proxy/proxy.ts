@@ -1,5 +1,4 @@
 /** The personal proxy: one port on loopback, for programs that use a proxy and for browsers that do not. */
-import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
@@ -11,12 +10,21 @@ import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { LoopbackServer } from './listening/loopback-server.ts';
+import { ownConnections } from './listening/own-connections.ts';
 import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
 
 export const DEFAULT_PORT = 8001;
 const HOST = '127.0.0.1';
+
+const SERVER_OPTIONS = {
+  maxHeaderSize: LIMITS.headerFields,
+  headersTimeout: 60_000,
+  requestTimeout: 0,
+  keepAliveTimeout: 65_000,
+};
 
 export interface ProxyOptions {
   /** 0: any free one. 8001 if left out. */
@@ -32,6 +40,8 @@ export interface ProxyOptions {
   readonly parentProxy?: string;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
+  /** Serves every user of this machine, not only the one who runs it. */
+  readonly otherUsers?: boolean;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
   readonly now?: () => number;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
@@ -59,16 +69,13 @@ export interface RunningProxy {
 /**
  * Starts the proxy. A binding that another process makes counts from the next request on.
  *
- * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ * @throws ReaderError `port-taken`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
-  const server = createServer({
-    maxHeaderSize: LIMITS.headerFields,
-    headersTimeout: 60_000,
-    requestTimeout: 0,
-    keepAliveTimeout: 65_000,
-  });
+  const refused = options.onRefusal ?? (() => undefined);
+  const admit = await ownConnections({ otherUsers: options.otherUsers ?? false, refused });
+  const server = new LoopbackServer(SERVER_OPTIONS, admit);
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
@@ -80,7 +87,6 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const { now = nowInSeconds } = options;
     const sites = new BoundSites(store, upstream, now);
     await sites.refresh();
-    const refused = options.onRefusal ?? (() => undefined);
     const close = attach(server, { sites, upstream, ownPort, now, refused });
     await listen(server, options.port ?? DEFAULT_PORT);
     return describe(server, sites, async () => {
@@ -96,7 +102,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
 }
 
 /** Puts the doors on the server; returns what closes them. */
-function attach(server: Server, options: RouterOptions): () => Promise<void> {
+function attach(server: LoopbackServer, options: RouterOptions): () => Promise<void> {
   const router = new Router(options);
   const tunnels = new Set<Duplex>();
   const opened = (socket: Duplex) => {
@@ -114,11 +120,9 @@ function attach(server: Server, options: RouterOptions): () => Promise<void> {
   return () => stop(server, tunnels);
 }
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, port)));
-    server.listen(port, HOST, resolve);
-  });
+async function listen(server: LoopbackServer, port: number): Promise<void> {
+  const failure = await server.open(port);
+  if (failure) throw cannotListen(failure, port);
 }
 
 function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
@@ -129,7 +133,7 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe(server: Server, sites: BoundSites, close: () => Promise<void>): RunningProxy {
+function describe(server: LoopbackServer, sites: BoundSites, close: () => Promise<void>): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -153,7 +157,7 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
   };
 }
 
-function stop(server: Server, tunnels: ReadonlySet<Duplex>): Promise<void> {
+function stop(server: LoopbackServer, tunnels: ReadonlySet<Duplex>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), LIMITS.stopTimeout);
     server.close(() => {

@@ -8,6 +8,7 @@ import { print, say } from '../voice.ts';
 interface ProxyFlags extends ReaderFlags {
   readonly port: number;
   readonly parentProxy?: string;
+  readonly otherUsers?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -18,17 +19,19 @@ export function addProxyCommand(program: Command): void {
     .description('run the personal proxy and its gateway, on this machine only')
     .option('-p, --port <port>', 'the port to listen on; 0 takes a free one', parsePort, DEFAULT_PORT)
     .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
+    .option('--other-users', 'serve every user of this machine, not only the one who runs it')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print one line of JSON when the proxy is ready');
   addReaderOptions(command).action(runProxy);
 }
 
 async function runProxy(flags: ProxyFlags): Promise<void> {
-  const { port, parentProxy, quiet, json } = flags;
+  const { port, parentProxy, otherUsers = false, quiet, json } = flags;
   const stopped = nextSignal();
   const proxy = await startProxy({
     ...(await readerOptions(flags)),
     port,
+    otherUsers,
     ...(parentProxy !== undefined && { parentProxy }),
     ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
   });
