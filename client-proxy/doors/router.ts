@@ -12,6 +12,7 @@ import type { Upstream } from '../content/upstream.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { GatewayLinks } from '../gateway/links.ts';
+import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { labelOf } from '../gateway-label.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import { serveHome } from './home.ts';
@@ -102,6 +103,7 @@ export class Router {
     call.address = `${host.host}${path.split('?', 1)[0]}`;
     welcome(call, `http://${host.host}:${host.port}`);
     const label = labelOf(host.host);
+    if (label === undefined && path === PROXY_FILE_PATH) return this.#proxyFile(call);
     if (label === undefined)
       return serveHome(
         { sites: this.#options.sites.all(), urlOf: (site) => this.gatewayUrl(site.label), now: this.#options.now() },
@@ -112,6 +114,11 @@ export class Router {
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
     return this.#serve(call, bound, path, 'gateway');
+  }
+
+  #proxyFile({ request, response }: Call): void {
+    const sites = this.#options.sites.all().map(({ site }) => site);
+    serveProxyFile(sites, this.#options.ownPort() ?? 0, request, response);
   }
 
   async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {
