@@ -3,6 +3,11 @@ import { Resolver } from 'node:dns';
 import { type Command, InvalidArgumentError } from 'commander';
 import { isSite } from '../core/site/site.ts';
 
+export interface ProofFlags {
+  readonly trustSite?: readonly string[];
+  readonly dnsServer?: readonly string[];
+}
+
 /** Adds `trustSite` and `dnsServer` to a command. */
 export function addProofOptions(command: Command): Command {
   return command

@@ -15,11 +15,24 @@ import { parseAuthority } from './doors/request-target.ts';
 import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { LIMITS } from './limits.ts';
-import { HOST, Instance, listen } from './listen.ts';
+import { HOST, Instance, listen } from './listening/listen.ts';
+import { LoopbackServer } from './listening/loopback-server.ts';
+import { ownConnections } from './listening/own-connections.ts';
 import { type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
+import { type SiteStatus, siteStatuses } from './status/status.ts';
 import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
+import type { Preferences } from './store/preferences.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
+
+const ignore = () => undefined;
+
+const SERVER_OPTIONS = {
+  maxHeaderSize: LIMITS.headerFields,
+  headersTimeout: 60_000,
+  requestTimeout: 0,
+  keepAliveTimeout: 65_000,
+};
 
 export interface ProxyOptions {
   /** 0: any free one. If left out: that of the reader's settings or 8001, and, where another program has it, a free one from now on. */
@@ -39,6 +52,8 @@ export interface ProxyOptions {
   readonly dnsServers?: readonly string[];
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
+  /** Serves every user of this machine, not only the one who runs it. */
+  readonly otherUsers?: boolean;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
   readonly now?: () => number;
   /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
@@ -73,23 +88,37 @@ export interface RunningProxy {
   contentHosts(): HostReport[];
   /** How much of what was read is kept. */
   cacheStatus(): CacheStatus;
+  /** The connected sites, and how their publications are. */
+  siteStatuses(): Promise<SiteStatus[]>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
 
+/** The proxy without its port: answers whatever connection it is given. */
+export interface OpenReader {
+  readonly server: Server;
+  readonly sites: BoundSites;
+  readonly health: HostHealth;
+  readonly cache: ObjectCache;
+  readonly settings: SettingsKeeper;
+  readonly preferences: Preferences;
+  readonly instance: Instance;
+  /** Lets what is under way end for a moment, and closes everything. */
+  close(): Promise<void>;
+}
+
 /**
- * Starts the proxy. A binding that another process makes counts from the next request on.
+ * Opens everything that answering requests needs, and listens nowhere.
  *
- * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ * @param server - what requests come to
+ *
+ * @throws ReaderError `parent-proxy-malformed`, and those of the store
  */
-export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+export async function openReader(
+  options: ProxyOptions = {},
+  server: Server = createServer(SERVER_OPTIONS),
+): Promise<OpenReader> {
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
-  const server = createServer({
-    maxHeaderSize: LIMITS.headerFields,
-    headersTimeout: 60_000,
-    requestTimeout: 0,
-    keepAliveTimeout: 65_000,
-  });
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
@@ -100,12 +129,12 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   let upstream: Upstream | undefined;
   let cache: ObjectCache | undefined;
   const closeAll = async () => {
-    await upstream?.close();
     await cache?.close();
+    await upstream?.close();
     store.close();
   };
   try {
-    const { now = nowInSeconds, onRefusal: refused = () => undefined } = options;
+    const { now = nowInSeconds, onRefusal: refused = ignore } = options;
     upstream = new Upstream({ ...options, parentProxy: options.parentProxy ?? settings.current.parentProxy, ownPort });
     const health = new HostHealth(options.onHostFault);
     cache = openCache({ ...options, cacheBytes: options.cacheBytes ?? settings.current.cacheBytes });
@@ -116,11 +145,29 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const common = { store, sites, upstream, access: { upstream, health, cache }, settings, now };
     const control = openControl({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
     const stopServing = attach(server, { ...common, ...control, ownPort, refused });
-    const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
-    instance.remember(store.preferences);
-    return describe(server, { sites, health, cache, takenPort }, () => stopServing().then(closeAll));
+    const close = () => stopServing().then(closeAll);
+    return { server, sites, health, cache, settings, preferences: store.preferences, instance, close };
   } catch (error) {
     await closeAll();
+    throw error;
+  }
+}
+
+/**
+ * Starts the proxy. A binding that another process makes counts from the next request on.
+ *
+ * @throws ReaderError `port-taken`, `already-running`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
+ */
+export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+  const { otherUsers = false, onRefusal: refused = ignore, port } = options;
+  const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
+  const reader = await openReader(options, server);
+  try {
+    const takenPort = await listen(server, { ...reader, port });
+    reader.instance.remember(reader.preferences);
+    return describe(reader, server, takenPort);
+  } catch (error) {
+    await reader.close();
     throw error;
   }
 }
@@ -164,17 +211,10 @@ function noteTunnel(authority: string, { sites, noticed, now }: RouterOptions): 
   if (host !== undefined && sites.find(host)) noticed.tunnels.note(host, now());
 }
 
-interface Running {
-  readonly sites: BoundSites;
-  readonly health: HostHealth;
-  readonly cache: ObjectCache;
-  readonly takenPort: number | undefined;
-}
-
 function describe(
-  server: Server,
-  { sites, health, cache, takenPort }: Running,
-  close: () => Promise<void>,
+  { sites, health, cache, close }: OpenReader,
+  server: LoopbackServer,
+  takenPort: number | undefined,
 ): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
@@ -196,6 +236,7 @@ function describe(
     },
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
+    siteStatuses: () => siteStatuses(sites, port),
     close: () => {
       closing ??= close();
       return closing;

@@ -1,14 +1,12 @@
 /** `wispr bind URL#CODE`: connects this device with a publisher. */
 import type { Command } from 'commander';
 import { type BoundSites, bindSite, type ConnectionRequest } from '../../client-proxy/index.ts';
-import { addProofOptions } from '../proof-options.ts';
+import { addProofOptions, type ProofFlags } from '../proof-options.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk, printable } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
-interface BindFlags extends ReaderFlags {
-  readonly trustSite?: readonly string[];
-  readonly dnsServer?: readonly string[];
+interface BindFlags extends ReaderFlags, ProofFlags {
   readonly yes?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;

@@ -1,7 +1,7 @@
 /** Connects this device with a publisher, for the sites that the reader confirms: what `wispr bind` does. */
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
-import { DEFAULT_PORT } from '../listen.ts';
+import { DEFAULT_PORT } from '../listening/listen.ts';
 import { SettingsKeeper } from '../settings/settings.ts';
 import { defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
 import type { Passphrase } from '../store/storage-key.ts';

@@ -2,6 +2,8 @@
 import { ago } from '../../core/reading/confirmation.ts';
 import { urlPathOf } from '../../core/site/path.ts';
 import { isSite } from '../../core/site/site.ts';
+import { PROXY_FILE_PATH } from '../gateway/proxy-file.ts';
+import { HOST } from '../listening/listen.ts';
 import { type HomePage, type LatelyView, renderHome, type VerifiedView } from '../pages/home-page.ts';
 import { DONE_TEXT, HOME_TEXT } from '../pages/texts-control.ts';
 import { clockOf, isoOf } from '../pages/times.ts';
@@ -26,7 +28,7 @@ export async function showHome(context: ControlContext, asked: Asked): Promise<C
     publishers,
     seen: seenSites(context),
     browser: isEmpty ? undefined : browserInWords(context, asked),
-    pac: undefined,
+    pac: `http://${HOST}:${context.port()}${PROXY_FILE_PATH}`,
     tunnels: tunnelsInWords(context),
     lately: isEmpty ? undefined : describeLately(context),
   };

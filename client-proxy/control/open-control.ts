@@ -3,7 +3,7 @@ import type { ProofSettings } from '../bind/connection.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
 import type { Upstream } from '../content/upstream.ts';
-import type { Instance } from '../listen.ts';
+import type { Instance } from '../listening/listen.ts';
 import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
 import { Activity } from './activity.ts';

@@ -1,5 +1,5 @@
 /** All of the Reader's own pages. */
-import { INSTANCE_PATH } from '../listen.ts';
+import { INSTANCE_PATH } from '../listening/listen.ts';
 import type { ControlAnswer } from './answer.ts';
 import { acceptProposal, declineSite, lookAtLink, lookAtSite, showConnect, showProposal } from './connect.ts';
 import type { ControlContext } from './context.ts';

@@ -1,6 +1,6 @@
 /** The page on which the reader sets what settings.ts knows. */
 
-import { DEFAULT_PORT } from '../listen.ts';
+import { DEFAULT_PORT } from '../listening/listen.ts';
 import type { FormField } from '../pages/form.ts';
 import { renderPage } from '../pages/template.ts';
 import { DONE_TEXT, SETTINGS_TEXT } from '../pages/texts-control.ts';

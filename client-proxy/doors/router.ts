@@ -1,5 +1,6 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { CodedError } from '../../core/errors.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
@@ -12,6 +13,8 @@ import type { Control } from '../control/open-control.ts';
 import type { ContentAccess } from '../documents/content-access.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
+import { GatewayLinks } from '../gateway/links.ts';
+import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { labelOf } from '../gateway-label.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { SettingsKeeper } from '../settings/settings.ts';
@@ -49,6 +52,8 @@ interface CurrentSite {
 
 export class Router {
   readonly #options: RouterOptions;
+  /** By the site as it was read: read anew, its publisher may have others. */
+  readonly #links = new WeakMap<BoundSite, GatewayLinks>();
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -113,6 +118,7 @@ export class Router {
     welcome(call, `http://${host.host}:${host.port}`);
     const { control, guard } = this.#options;
     if (guard.isOwn(host)) {
+      if (path === PROXY_FILE_PATH) return this.#proxyFile(call);
       call.own = true;
       return control.serve({ ...call, asked: host, target: path, throughProxy });
     }
@@ -120,6 +126,11 @@ export class Router {
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
     return this.#serve(call, bound, path, 'gateway');
+  }
+
+  #proxyFile({ request, response }: Call): void {
+    const sites = this.#options.sites.all().map(({ site }) => site);
+    serveProxyFile(sites, this.#options.ownPort() ?? 0, request, response);
   }
 
   async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {
@@ -145,7 +156,8 @@ export class Router {
     const { access, now, settings, noticed } = this.#options;
     const { notices, activity } = settings.current;
     const verified = activity ? noticed.activity : undefined;
-    const site = { ...current, freshness, door, target, now, notices, verified };
+    const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
+    const site = { ...current, freshness, door, links, target, now, notices, verified };
     await serveSite(access, { ...site, request, response });
   }
 
@@ -166,6 +178,24 @@ export class Router {
     const bound = this.#options.sites.find(site);
     if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
     return { bound, description: bound.description };
+  }
+
+  /**
+   * The hosts whose links stay in the gateway: the site's own, and those of its publisher, who knows of them. Were others among them, a page could
+   * find out by its own links what else somebody reads.
+   */
+  #linksOf(bound: BoundSite): GatewayLinks {
+    const known = this.#links.get(bound);
+    if (known) return known;
+    const own = this.#options.sites.all().filter(({ publisherKey }) => equalBytes(publisherKey, bound.publisherKey));
+    const links = new GatewayLinks(new Map(own.map(({ site, label }) => [site, this.gatewayUrl(label).slice(0, -1)])));
+    this.#links.set(bound, links);
+    return links;
+  }
+
+  /** Where a browser without any settings opens a site. */
+  gatewayUrl(label: string): string {
+    return `http://${label}.localhost:${this.#options.ownPort()}/`;
   }
 
   #isOwn(host: { host: string; port: number }): boolean {

@@ -10,7 +10,7 @@ export interface HomePage extends Page {
   /** How this browser comes here, in one sentence; left out where there is nothing to come to. */
   readonly browser: string | undefined;
   /** Address of the proxy configuration file. */
-  readonly pac: string | undefined;
+  readonly pac: string;
   /** Sites that were asked for past the Reader, in one sentence each. */
   readonly tunnels: readonly string[];
   /** Left out where there is nothing that could have been read. */
@@ -125,7 +125,7 @@ const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, form }
 <h2 id="browser"><%= text.browserTitle %></h2>
 <p><%= browser %></p>
 <% for (const line of tunnels) { %><div class="box"><p><%= line %></p></div><% } %>
-<% if (pac) { %><%~ include('@link', { id: 'pac', label: text.pac, hint: text.pacHint, url: pac }) %><% } %>
+<%~ include('@link', { id: 'pac', label: text.pac, hint: text.pacHint, url: pac }) %>
 </section>
 <% } %>
 <% if (lately) { %>

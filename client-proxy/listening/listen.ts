@@ -2,14 +2,15 @@
  * Which port the Reader gets. The usual one may be taken by another program; then any free one is chosen once and remembered, so that bookmarks
  * and the settings of browsers stay good. A port that was asked for by name is never replaced.
  */
-import { request, type Server } from 'node:http';
+import { request } from 'node:http';
 import { randomBytes, sha256 } from '#primitives';
-import { toBase64url } from '../core/encoding/base64url.ts';
-import { utf8 } from '../core/encoding/bytes.ts';
-import { ReaderError } from './errors.ts';
-import { LIMITS } from './limits.ts';
-import type { SettingsKeeper } from './settings/settings.ts';
-import type { Preferences } from './store/preferences.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import type { SettingsKeeper } from '../settings/settings.ts';
+import type { Preferences } from '../store/preferences.ts';
+import type { LoopbackServer } from './loopback-server.ts';
 
 export const DEFAULT_PORT = 8001;
 export const HOST = '127.0.0.1';
@@ -44,33 +45,19 @@ export interface ListenOptions {
  * @throws ReaderError `port-taken`, `already-running`
  */
 export async function listen(
-  server: Server,
+  server: LoopbackServer,
   { port, settings, preferences }: ListenOptions,
 ): Promise<number | undefined> {
   const wanted = port ?? settings.current.port ?? DEFAULT_PORT;
-  const failure = await tryToListen(server, wanted);
+  const failure = await server.open(wanted);
   if (failure === undefined) return undefined;
   if (failure.code === 'EADDRINUSE' && (await isRunningAt(wanted, preferences))) throw alreadyRunning(wanted);
   if (port !== undefined || failure.code !== 'EADDRINUSE') throw cannotListen(failure, wanted);
-  const second = await tryToListen(server, 0);
+  const second = await server.open(0);
   if (second !== undefined) throw cannotListen(second, 0);
   const address = server.address();
   if (address && typeof address === 'object') settings.save(new Map([['port', String(address.port)]]));
   return wanted;
-}
-
-function tryToListen(server: Server, port: number): Promise<NodeJS.ErrnoException | undefined> {
-  return new Promise((resolve) => {
-    const failed = (error: NodeJS.ErrnoException) => {
-      server.off('listening', listening);
-      resolve(error);
-    };
-    const listening = () => {
-      server.off('error', failed);
-      resolve(undefined);
-    };
-    server.once('error', failed).once('listening', listening).listen(port, HOST);
-  });
 }
 
 /** Whether the program at a port is a Reader that has this very database. */
