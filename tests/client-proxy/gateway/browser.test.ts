@@ -33,9 +33,10 @@ describe('attack 77: cookies', () => {
     const page = await open(`${sites.news}/page.html`);
     const host = new URL(sites.news).hostname;
     await page.evaluate((label) => {
-      for (const domain of ['localhost', '.localhost', label, 'news.example', 'example'])
+      for (const domain of ['localhost', '.localhost', label, 'news.example', 'example']) {
         // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
         document.cookie = `to-${domain.replaceAll('.', '')}=1; Domain=${domain}`;
+      }
       // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
       document.cookie = 'mine=1';
     }, host);
