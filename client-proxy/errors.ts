@@ -43,6 +43,20 @@ export type ReaderErrorCode =
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
+  // keeping
+  | 'site-unknown'
+  | 'cache-too-small'
+  | 'cache-unusable'
+  // for programs
+  | 'address-malformed'
+  | 'range-refused'
+  | 'redirect-refused'
+  // the service
+  | 'service-manager-missing'
+  | 'service-failed'
+  | 'unit-foreign'
+  | 'unit-unwritable'
+  | 'reader-running'
   // starting
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'

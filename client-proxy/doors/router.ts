@@ -9,6 +9,7 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
+import type { ContentAccess } from '../documents/content-access.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { GatewayLinks } from '../gateway/links.ts';
@@ -24,6 +25,7 @@ import { serveSite } from './site.ts';
 export interface RouterOptions {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
+  readonly access: ContentAccess;
   readonly ownPort: () => number | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -140,9 +142,9 @@ export class Router {
     const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
-    const { upstream, now } = this.#options;
+    const { access, now } = this.#options;
     const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
-    await serveSite(upstream, { ...current, freshness, door, links, target, now, request, response });
+    await serveSite(access, { ...current, freshness, door, links, target, now, request, response });
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */

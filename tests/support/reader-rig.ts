@@ -103,6 +103,7 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
       port: 0,
       connectTo,
       now: () => Math.floor(Date.now() / 1000) + shift,
+      cacheBytes: 0, // what a content host does now shall be seen
       onRefusal: ({ code }, address) => refusals.push({ code, address }),
       ...settings,
       ...changes,
