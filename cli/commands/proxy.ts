@@ -76,6 +76,7 @@ async function greet(proxy: RunningProxy): Promise<void> {
   say(`ready on ${proxy.url}, for browsers and programs that use a proxy`);
   say(`your page: ${proxy.page}`);
   for (const { site, gateway } of sites) say(`${site} without any settings: ${gateway}`);
+  if (sites.length > 0) say(`as automatic proxy configuration, for these sites only: ${proxy.url}/proxy.pac`);
   if (sites.length === 0)
     say('hint: no site is connected yet: your page does it with the link of an invitation, or wispr bind "URL#CODE"');
 }
