@@ -77,6 +77,12 @@ export const LIMITS = {
   syncAtOnce: 6,
   /** How long nothing is kept after the disk refused. */
   cachePause: 30_000,
+  /** What a running Reader says of itself, and how long it may take. */
+  statusLength: 1_048_576,
+  statusTimeout: 5_000,
+  /** One word with the service manager, and until a service that it started answers; how often that is looked at. */
+  serviceTimeout: 60_000,
+  servicePoll: 200,
   /** How long requests under way may take to end when the proxy stops. */
   stopTimeout: 1_000,
 } as const;

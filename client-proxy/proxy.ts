@@ -14,12 +14,24 @@ import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { LoopbackServer } from './listening/loopback-server.ts';
+import { ownConnections } from './listening/own-connections.ts';
+import { type SiteStatus, siteStatuses } from './status/status.ts';
 import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
 
 export const DEFAULT_PORT = 8001;
 const HOST = '127.0.0.1';
+
+const ignore = () => undefined;
+
+const SERVER_OPTIONS = {
+  maxHeaderSize: LIMITS.headerFields,
+  headersTimeout: 60_000,
+  requestTimeout: 0,
+  keepAliveTimeout: 65_000,
+};
 
 export interface ProxyOptions {
   /** 0: any free one. 8001 if left out. */
@@ -35,6 +47,8 @@ export interface ProxyOptions {
   readonly parentProxy?: string;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
+  /** Serves every user of this machine, not only the one who runs it. */
+  readonly otherUsers?: boolean;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
   readonly now?: () => number;
   /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
@@ -65,23 +79,34 @@ export interface RunningProxy {
   contentHosts(): HostReport[];
   /** How much of what was read is kept. */
   cacheStatus(): CacheStatus;
+  /** The connected sites, and how their publications are. */
+  siteStatuses(): Promise<SiteStatus[]>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
 
+/** The proxy without its port: answers whatever connection it is given. */
+export interface OpenReader {
+  readonly server: Server;
+  readonly sites: BoundSites;
+  readonly health: HostHealth;
+  readonly cache: ObjectCache;
+  /** Lets what is under way end for a moment, and closes everything. */
+  close(): Promise<void>;
+}
+
 /**
- * Starts the proxy. A binding that another process makes counts from the next request on.
+ * Opens everything that answering requests needs, and listens nowhere.
  *
- * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ * @param server - what requests come to
+ *
+ * @throws ReaderError `parent-proxy-malformed`, and those of the store
  */
-export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+export async function openReader(
+  options: ProxyOptions = {},
+  server: Server = createServer(SERVER_OPTIONS),
+): Promise<OpenReader> {
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
-  const server = createServer({
-    maxHeaderSize: LIMITS.headerFields,
-    headersTimeout: 60_000,
-    requestTimeout: 0,
-    keepAliveTimeout: 65_000,
-  });
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
@@ -89,24 +114,45 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const ownPort = () => port;
   const upstream = new Upstream({ ...options, ownPort });
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+  const closeAll = async () => {
+    await upstream.close();
+    store.close();
+  };
   try {
     const { now = nowInSeconds } = options;
     const health = new HostHealth(options.onHostFault);
     const cache = openCache(options);
     const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
-    const refused = options.onRefusal ?? (() => undefined);
-    const close = attach(server, { sites, upstream, access: { upstream, health, cache }, ownPort, now, refused });
-    await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(server, { sites, health, cache }, async () => {
-      await close();
-      await upstream.close();
+    const refused = options.onRefusal ?? ignore;
+    const access = { upstream, health, cache };
+    const stopServing = attach(server, { sites, upstream, access, ownPort, now, refused });
+    const close = async () => {
+      await stopServing();
       await cache.close();
-      store.close();
-    });
+      await closeAll();
+    };
+    return { server, sites, health, cache, close };
   } catch (error) {
-    await upstream.close();
-    store.close();
+    await closeAll();
+    throw error;
+  }
+}
+
+/**
+ * Starts the proxy. A binding that another process makes counts from the next request on.
+ *
+ * @throws ReaderError `port-taken`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
+ */
+export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+  const { otherUsers = false, onRefusal: refused = ignore } = options;
+  const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
+  const reader = await openReader(options, server);
+  try {
+    await listen(server, options.port ?? DEFAULT_PORT);
+    return describe(reader, server);
+  } catch (error) {
+    await reader.close();
     throw error;
   }
 }
@@ -130,11 +176,9 @@ function attach(server: Server, options: RouterOptions): () => Promise<void> {
   return () => stop(server, tunnels);
 }
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, port)));
-    server.listen(port, HOST, resolve);
-  });
+async function listen(server: LoopbackServer, port: number): Promise<void> {
+  const failure = await server.open(port);
+  if (failure) throw cannotListen(failure, port);
 }
 
 function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
@@ -145,13 +189,7 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-interface Running {
-  readonly sites: BoundSites;
-  readonly health: HostHealth;
-  readonly cache: ObjectCache;
-}
-
-function describe(server: Server, { sites, health, cache }: Running, close: () => Promise<void>): RunningProxy {
+function describe({ sites, health, cache, close }: OpenReader, server: LoopbackServer): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -170,6 +208,7 @@ function describe(server: Server, { sites, health, cache }: Running, close: () =
     },
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
+    siteStatuses: () => siteStatuses(sites, port),
     close: () => {
       closing ??= close();
       return closing;

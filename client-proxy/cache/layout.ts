@@ -16,6 +16,9 @@ const OBJECTS = 'objects';
 const SYNCED = 'synced';
 const PARTIAL = 'partial';
 
+/** All that this program makes in the folder. */
+export const CACHE_FOLDERS = [OBJECTS, SYNCED, PARTIAL] as const;
+
 const HEAD_HASH = /^[0-9a-f]{64}$/;
 
 export class Layout {

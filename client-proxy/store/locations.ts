@@ -20,6 +20,7 @@ export function cacheDirectoryFor(dataDirectory: string | undefined, environment
   return join(baseDirectory(environment.XDG_CACHE_HOME, '.cache'), 'wispr');
 }
 
-function baseDirectory(value: string | undefined, ...fallback: string[]): string {
+/** One of the specification's folders; relative values are ignored. */
+export function baseDirectory(value: string | undefined, ...fallback: string[]): string {
   return value !== undefined && isAbsolute(value) ? value : join(homedir(), ...fallback);
 }

@@ -49,8 +49,7 @@ async function currentSite(sites: BoundSites, site: string) {
   await sites.refresh();
   const bound = sites.find(site);
   if (bound === undefined)
-    throw new ReaderError('site-unknown', `this reader is not connected with ${site}`, {
-      typed: true,
+    throw new ReaderError('site-unknown', `this device is not connected with ${site}`, {
       hint: 'wispr bind "URL#CODE" connects it with a site',
     });
   const freshness = await bound.publication.current(true);
