@@ -1,5 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import { type Answer, type Job, NOTHING_MORE, type ThreadData } from './jobs.ts';
+import type { Answer, Job, ThreadData } from './jobs.ts';
+
+/** In place of keys or jobs: the thread may end. */
+export const NOTHING_MORE = 'nothing more';
 
 /** What runs on a thread. */
 const THREAD_FILE = new URL('./thread-main.ts', import.meta.url);
