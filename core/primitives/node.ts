@@ -21,6 +21,8 @@ import {
 export * from './contract.ts';
 export * from './sodium.ts';
 
+import './sodium.ts'; // esbuild awaits a module that is loaded late for an `import` only, not for `export *`
+
 /** Keys as OpenSSL wants them, by libsodium's form of them. */
 const signingKeys = new WeakMap<Uint8Array, KeyObject>();
 /** What stands before the seed in PKCS #8 (RFC 8410, section 7). */
