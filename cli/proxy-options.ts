@@ -1,10 +1,11 @@
 /** The options of `wispr proxy`, which a service that starts it has as well. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { DEFAULT_PORT } from '../client-proxy/index.ts';
+import { addCacheOption, type CacheFlags } from './cache-options.ts';
 import { addReaderOptions, type ReaderFlags } from './reader-options.ts';
 
 /** How the proxy runs, whether by hand or as a service. */
-export interface ProxyFlags extends ReaderFlags {
+export interface ProxyFlags extends ReaderFlags, CacheFlags {
   readonly port?: number;
   readonly parentProxy?: string;
 }
@@ -14,7 +15,7 @@ export function addProxyOptions(command: Command): Command {
   command
     .option('-p, --port <port>', `the port to listen on; 0 takes a free one (default: ${DEFAULT_PORT})`, parsePort)
     .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128');
-  return addReaderOptions(command);
+  return addReaderOptions(addCacheOption(command));
 }
 
 function parsePort(text: string): number {

@@ -50,6 +50,8 @@ export const LIMITS = {
   /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one look for newer ones, with all its files. */
   metadataTimeout: 20_000,
   timestampTimeout: 5_000,
+  /** How long a content host is asked by the validators that it gave. */
+  validatorsFor: 3_600_000,
   checkTimeout: 60_000,
   /** Kept of one site's publication on disk, besides what every look needs. */
   publicationBytes: 67_108_864,

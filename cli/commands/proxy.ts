@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { type RunningProxy, readerFiles, serveStatus, startProxy } from '../../client-proxy/index.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { cacheOptions } from '../cache-options.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
 import { printable } from '../terminal.ts';
@@ -35,8 +36,18 @@ async function runProxy(flags: RunFlags): Promise<void> {
   const options = await readerOptions(flags);
   const proxy = await startProxy({
     ...options,
+    ...cacheOptions(flags),
     ...(port !== undefined && { port }),
     ...(parentProxy !== undefined && { parentProxy }),
+    // Worth a word even with --quiet: somebody changes what readers get.
+    onHostFault: ({ origin, fault, code }) => {
+      if (fault === 'wrong')
+        say(
+          `warning: ${printable(origin)} gave bytes that the publisher did not sign (${code}); nothing of them was shown`,
+        );
+      else if (!quiet)
+        say(`${printable(origin)} ${fault === 'slow' ? 'was slower than another content host' : `failed: ${code}`}`);
+    },
     ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
   });
   const status = await serveStatus(readerFiles(options).dataDirectory, statusOf(proxy));

@@ -61,7 +61,7 @@ export async function fetchDocument<Result>(
 
 /** Redirects are signed, so they are followed, to connected sites. */
 async function follow(
-  { server, sites }: OpenReader,
+  { connect, sites }: OpenReader,
   { address, method = 'GET', headers = [], range, signal }: FetchOptions,
   refusals: readonly CodedError[],
 ): Promise<FetchedDocument> {
@@ -70,7 +70,7 @@ async function follow(
   if (range) fields.push('range', rangeField(range));
   let { target } = locate(address, sites);
   for (let turn = 0; turn <= MAXIMUM_REDIRECTS; turn++) {
-    const answer = await ask(server, { method, target, headers: fields, signal });
+    const answer = await ask(connect(), { method, target, headers: fields, signal });
     const location = redirectOf(answer);
     if (location === undefined) return describe(answer, target, range, refusals);
     answer.resume();

@@ -7,6 +7,7 @@ import type { BodyQueue } from '../content/body-queue.ts';
 import { type Answer, fetchBody, type HeldVersion, PAST_CACHES } from '../content/fetch-body.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { exchange } from '../keys/exchange.ts';
+import { LIMITS } from '../limits.ts';
 
 /** What is wanted of a content host. */
 export interface WantedFile {
@@ -16,16 +17,17 @@ export interface WantedFile {
   readonly milliseconds: number;
 }
 
-/** Header fields that have caches ask whether what they hold is still the newest. */
+/** Caches on the way are to ask the host, by conditions, and may keep what they hold: with `no-cache` Squid drops it. */
 const REVALIDATED = ['cache-control', 'max-age=0'];
 
 interface HeldFile extends HeldVersion {
   readonly bytes: Uint8Array;
+  readonly until: number;
 }
 
 /**
  * Fetches a file whose name stays while its content changes. A version that is at hand is asked for by its validators, so that caches and
- * hosts can answer 304.
+ * hosts can answer 304. They are forgotten after a while, and never written down: a host could give every reader validators of their own.
  */
 export class ChangingFile {
   /** By content host: each has validators of its own. */
@@ -35,7 +37,8 @@ export class ChangingFile {
   async fetch(upstream: Upstream, wanted: WantedFile, newest: boolean): Promise<Uint8Array | undefined> {
     return within(wanted, async (signal) => {
       const { origin, path } = wanted;
-      const held = this.#held.get(origin);
+      const known = this.#held.get(origin);
+      const held = known && known.until > performance.now() ? known : undefined;
       const fields = newest ? REVALIDATED : [];
       const answer = await fetchBody(upstream, origin, { path, held, fields }, signal);
       if (answer.status !== 304) return this.#take(answer, wanted);
@@ -50,7 +53,9 @@ export class ChangingFile {
     const bytes = await readAnswer(answer, wanted);
     const [etag, lastModified] = [headerOf(answer.headers, 'etag'), headerOf(answer.headers, 'last-modified')];
     const fits = bytes !== undefined && bytes.length <= wanted.maximumLength;
-    if (fits && (etag ?? lastModified) !== undefined) this.#held.set(wanted.origin, { etag, lastModified, bytes });
+    const until = performance.now() + LIMITS.validatorsFor;
+    if (fits && (etag ?? lastModified) !== undefined)
+      this.#held.set(wanted.origin, { etag, lastModified, bytes, until });
     return bytes;
   }
 }
