@@ -8,6 +8,7 @@ import { sliceOf } from '../../core/reading/byte-range.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../proxy.ts';
+import { hasDatabase } from '../store/database.ts';
 import { ask } from './ask.ts';
 import { locate } from './locate.ts';
 
@@ -40,6 +41,7 @@ export interface FetchedDocument {
 }
 
 const MAXIMUM_REDIRECTS = 10;
+const NO_SITES = { find: () => undefined, findLabel: () => undefined };
 
 /**
  * Fetches a document, and hands it to `use`, until which is done everything stays open.
@@ -51,6 +53,7 @@ export async function fetchDocument<Result>(
   use: (document: FetchedDocument) => Promise<Result>,
 ): Promise<Result> {
   const refusals: CodedError[] = [];
+  if (!hasDatabase(options.dataDirectory)) locate(options.address, NO_SITES); // looking makes none
   const reader = await openReader({ ...options, onRefusal: (error) => refusals.push(error) });
   try {
     return await use(await follow(reader, options, refusals));
