@@ -8,13 +8,15 @@ import { addReaderOptions, type ReaderFlags } from './reader-options.ts';
 export interface ProxyFlags extends ReaderFlags, CacheFlags {
   readonly port?: number;
   readonly parentProxy?: string;
+  readonly otherUsers?: boolean;
 }
 
 /** Those of {@link ProxyFlags}. */
 export function addProxyOptions(command: Command): Command {
   command
     .option('-p, --port <port>', `the port to listen on; 0 takes a free one (default: ${DEFAULT_PORT})`, parsePort)
-    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128');
+    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
+    .option('--other-users', 'serve every user of this machine, not only the one who runs it');
   return addReaderOptions(addCacheOption(command));
 }
 

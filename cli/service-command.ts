@@ -7,7 +7,7 @@ import type { ProxyFlags } from './proxy-options.ts';
 
 /** Program and arguments of `wispr proxy` with these flags. */
 export function serviceCommand(flags: ProxyFlags): string[] {
-  const { port, parentProxy, data, keyFile, passphraseFile, cacheSize, connectTo = [] } = flags;
+  const { port, parentProxy, data, keyFile, passphraseFile, cacheSize, otherUsers, connectTo = [] } = flags;
   const script = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
   return [
     process.execPath,
@@ -16,6 +16,7 @@ export function serviceCommand(flags: ProxyFlags): string[] {
     '--quiet',
     ...option('--port', port),
     ...option('--parent-proxy', parentProxy),
+    ...(otherUsers ? ['--other-users'] : []),
     ...option('--cache-size', cacheSize),
     ...option('--data', data && resolve(data)),
     ...option('--key-file', keyFile && resolve(keyFile)),

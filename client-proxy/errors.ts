@@ -35,6 +35,7 @@ export type ReaderErrorCode =
   | 'scheme-refused'
   | 'cross-site'
   | 'worker-refused'
+  | 'other-user'
   | 'host-unknown'
   | 'port-refused'
   | 'site-port'
@@ -60,6 +61,7 @@ export type ReaderErrorCode =
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'
   | 'port-taken'
+  | 'owner-unknown'
   | 'internal';
 
 /** The reader's side could not do what it was asked; nothing was released, and nothing half changed. */

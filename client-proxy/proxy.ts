@@ -14,6 +14,8 @@ import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { LoopbackServer } from './listening/loopback-server.ts';
+import { ownConnections } from './listening/own-connections.ts';
 import { type SiteStatus, siteStatuses } from './status/status.ts';
 import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
@@ -21,6 +23,15 @@ import { ReaderStore } from './store/store.ts';
 
 export const DEFAULT_PORT = 8001;
 const HOST = '127.0.0.1';
+
+const ignore = () => undefined;
+
+const SERVER_OPTIONS = {
+  maxHeaderSize: LIMITS.headerFields,
+  headersTimeout: 60_000,
+  requestTimeout: 0,
+  keepAliveTimeout: 65_000,
+};
 
 export interface ProxyOptions {
   /** 0: any free one. 8001 if left out. */
@@ -36,6 +47,8 @@ export interface ProxyOptions {
   readonly parentProxy?: string;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
+  /** Serves every user of this machine, not only the one who runs it. */
+  readonly otherUsers?: boolean;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
   readonly now?: () => number;
   /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
@@ -87,16 +100,15 @@ export interface OpenReader {
 /**
  * Opens everything that answering requests needs, and listens nowhere.
  *
+ * @param server - what requests come to
+ *
  * @throws ReaderError `parent-proxy-malformed`, and those of the store
  */
-export async function openReader(options: ProxyOptions = {}): Promise<OpenReader> {
+export async function openReader(
+  options: ProxyOptions = {},
+  server: Server = createServer(SERVER_OPTIONS),
+): Promise<OpenReader> {
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
-  const server = createServer({
-    maxHeaderSize: LIMITS.headerFields,
-    headersTimeout: 60_000,
-    requestTimeout: 0,
-    keepAliveTimeout: 65_000,
-  });
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
@@ -114,7 +126,7 @@ export async function openReader(options: ProxyOptions = {}): Promise<OpenReader
     const cache = openCache(options);
     const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
-    const refused = options.onRefusal ?? (() => undefined);
+    const refused = options.onRefusal ?? ignore;
     const access = { upstream, health, cache };
     const stopServing = attach(server, { sites, upstream, access, ownPort, now, refused });
     const close = async () => {
@@ -132,13 +144,15 @@ export async function openReader(options: ProxyOptions = {}): Promise<OpenReader
 /**
  * Starts the proxy. A binding that another process makes counts from the next request on.
  *
- * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ * @throws ReaderError `port-taken`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
-  const reader = await openReader(options);
+  const { otherUsers = false, onRefusal: refused = ignore } = options;
+  const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
+  const reader = await openReader(options, server);
   try {
-    await listen(reader.server, options.port ?? DEFAULT_PORT);
-    return describe(reader);
+    await listen(server, options.port ?? DEFAULT_PORT);
+    return describe(reader, server);
   } catch (error) {
     await reader.close();
     throw error;
@@ -171,11 +185,9 @@ function attach(server: Server, options: RouterOptions): () => Promise<void> {
   return () => stop(server, tunnels);
 }
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, port)));
-    server.listen(port, HOST, resolve);
-  });
+async function listen(server: LoopbackServer, port: number): Promise<void> {
+  const failure = await server.open(port);
+  if (failure) throw cannotListen(failure, port);
 }
 
 function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
@@ -186,7 +198,7 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe({ server, sites, health, cache, close }: OpenReader): RunningProxy {
+function describe({ sites, health, cache, close }: OpenReader, server: LoopbackServer): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();

@@ -31,13 +31,14 @@ export function addProxyCommand(program: Command): void {
 }
 
 async function runProxy(flags: RunFlags): Promise<void> {
-  const { port, parentProxy, quiet, json } = flags;
+  const { port, parentProxy, otherUsers = false, quiet, json } = flags;
   const stopped = nextSignal();
   const options = await readerOptions(flags);
   const proxy = await startProxy({
     ...options,
     ...cacheOptions(flags),
     ...(port !== undefined && { port }),
+    otherUsers,
     ...(parentProxy !== undefined && { parentProxy }),
     // Worth a word even with --quiet: somebody changes what readers get.
     onHostFault: ({ origin, fault, code }) => {

@@ -13,6 +13,14 @@ import { isNotModified, preconditionFails, rangeApplies } from '../../core/readi
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type HeaderFields, VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
+import type { GatewayLinks } from '../gateway/links.ts';
+import {
+  createRewriter,
+  type Rewriting,
+  rewritingOf,
+  rewrittenFields,
+  rewrittenRepresentation,
+} from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
 import type { ContentAccess } from './content-access.ts';
 import { ContentSource } from './content-source.ts';
@@ -26,6 +34,8 @@ export interface DocumentRequest {
   readonly description: SiteDescription;
   /** By which door the request came. */
   readonly door: Door;
+  /** In the gateway: the links that stay in it. */
+  readonly links: GatewayLinks | undefined;
   /** The document's path. */
   readonly path: string;
   /** What the publication says of it. */
@@ -93,12 +103,13 @@ function endEarly(chosen: Decorated, { request, response, status }: Exchange): b
 
 async function sendWhole(
   { content, metadata, payload }: Opened,
-  { headers, undo }: Decorated,
+  { headers, undo, rewriting }: Decorated,
   { response, status }: Exchange,
 ): Promise<void> {
+  const change = rewriting && createRewriter(rewriting, metadata.headers?.['content-security-policy']);
   payload.beginKeeping();
   try {
-    await deliver(response, { status, headers, content, length: metadata.contentLength, undo });
+    await deliver(response, { status, headers, content, length: metadata.contentLength, undo, change });
   } finally {
     payload.stopKeeping();
   }
@@ -215,12 +226,17 @@ function sendRange(
 /** A representation with the headers that leave this program. */
 interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
+  /** What the gateway changes on the way. */
+  readonly rewriting: Rewriting | undefined;
 }
 
-async function represent(reader: DocumentReader, { door, request, confirmed }: Exchange): Promise<Decorated> {
-  const chosen = await chooseRepresentation(reader, request.headers);
-  const headers = { ...chosen.headers, via: VIA, [CONFIRMED_HEADER]: confirmed };
-  return { ...chosen, headers: documentHeaders(headers, door) };
+async function represent(reader: DocumentReader, { door, links, request, confirmed }: Exchange): Promise<Decorated> {
+  const carried = await chooseRepresentation(reader, request.headers);
+  const rewriting = rewritingOf(reader.metadata.mediaType, links);
+  const chosen = rewriting ? rewrittenRepresentation(carried, rewriting) : carried;
+  const fields = links ? rewrittenFields(chosen.headers, links) : chosen.headers;
+  const headers = { ...fields, via: VIA, [CONFIRMED_HEADER]: confirmed };
+  return { ...chosen, headers: documentHeaders(headers, door), rewriting };
 }
 
 function endWithout(response: ServerResponse, { headers }: Decorated, status: 304 | 412): void {

@@ -1,5 +1,6 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { CodedError } from '../../core/errors.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
@@ -11,6 +12,8 @@ import type { Upstream } from '../content/upstream.ts';
 import type { ContentAccess } from '../documents/content-access.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
+import { GatewayLinks } from '../gateway/links.ts';
+import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { labelOf } from '../gateway-label.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import { serveHome } from './home.ts';
@@ -47,6 +50,8 @@ const OWN_HOSTS = ['localhost', '127.0.0.1'];
 
 export class Router {
   readonly #options: RouterOptions;
+  /** By the site as it was read: read anew, its publisher may have others. */
+  readonly #links = new WeakMap<BoundSite, GatewayLinks>();
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -100,6 +105,7 @@ export class Router {
     call.address = `${host.host}${path.split('?', 1)[0]}`;
     welcome(call, `http://${host.host}:${host.port}`);
     const label = labelOf(host.host);
+    if (label === undefined && path === PROXY_FILE_PATH) return this.#proxyFile(call);
     if (label === undefined)
       return serveHome(
         { sites: this.#options.sites.all(), urlOf: (site) => this.gatewayUrl(site.label), now: this.#options.now() },
@@ -110,6 +116,11 @@ export class Router {
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
     return this.#serve(call, bound, path, 'gateway');
+  }
+
+  #proxyFile({ request, response }: Call): void {
+    const sites = this.#options.sites.all().map(({ site }) => site);
+    serveProxyFile(sites, this.#options.ownPort() ?? 0, request, response);
   }
 
   async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {
@@ -132,7 +143,8 @@ export class Router {
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
     const { access, now } = this.#options;
-    await serveSite(access, { ...current, freshness, door, target, now, request, response });
+    const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
+    await serveSite(access, { ...current, freshness, door, links, target, now, request, response });
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
@@ -152,6 +164,19 @@ export class Router {
     const bound = this.#options.sites.find(site);
     if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
     return { bound, description: bound.description };
+  }
+
+  /**
+   * The hosts whose links stay in the gateway: the site's own, and those of its publisher, who knows of them. Were others among them, a page could
+   * find out by its own links what else somebody reads.
+   */
+  #linksOf(bound: BoundSite): GatewayLinks {
+    const known = this.#links.get(bound);
+    if (known) return known;
+    const own = this.#options.sites.all().filter(({ publisherKey }) => equalBytes(publisherKey, bound.publisherKey));
+    const links = new GatewayLinks(new Map(own.map(({ site, label }) => [site, this.gatewayUrl(label).slice(0, -1)])));
+    this.#links.set(bound, links);
+    return links;
   }
 
   /** Where a browser without any settings opens a site. */

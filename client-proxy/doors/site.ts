@@ -15,12 +15,15 @@ import type { BoundSite } from '../bound-sites.ts';
 import type { ContentAccess } from '../documents/content-access.ts';
 import { serveDocument } from '../documents/document-door.ts';
 import { type Door, documentHeaders } from '../documents/document-headers.ts';
+import type { GatewayLinks } from '../gateway/links.ts';
 import { sendNotice } from '../pages/notice.ts';
 
 export interface SiteRequest {
   readonly bound: BoundSite;
   readonly description: SiteDescription;
   readonly door: Door;
+  /** In the gateway: the links that stay in it. */
+  readonly links: GatewayLinks | undefined;
   /** Path and query as they stand in the request. */
   readonly target: string;
   readonly freshness: Freshness;
@@ -75,11 +78,12 @@ async function serveMissing(access: ContentAccess, wanted: SiteRequest): Promise
 }
 
 function sendRedirect(
-  { bound, door, freshness, response }: SiteRequest,
+  { bound, door, links, freshness, response }: SiteRequest,
   { status, location }: Extract<Resolution, { kind: 'redirect' }>,
 ): void {
+  const local = localRedirect(location, bound.site);
   const headers = {
-    location: localRedirect(location, bound.site),
+    location: links?.rewrite(local) ?? local,
     'content-length': '0',
     'cache-control': 'no-cache',
     via: VIA,
