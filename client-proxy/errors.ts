@@ -31,6 +31,8 @@ export type ReaderErrorCode =
   // requests
   | 'site-withdrawn'
   | 'bad-request'
+  | 'coding-refused'
+  | 'version-refused'
   | 'method-refused'
   | 'scheme-refused'
   | 'cross-site'
@@ -39,11 +41,13 @@ export type ReaderErrorCode =
   | 'port-refused'
   | 'site-port'
   | 'tunnel-refused'
+  | 'local-refused'
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
   // starting
   | 'connect-to-malformed'
+  | 'allow-local-malformed'
   | 'parent-proxy-malformed'
   | 'port-taken'
   | 'internal';

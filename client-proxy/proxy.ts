@@ -1,16 +1,15 @@
 /** The personal proxy: one port on loopback, for programs that use a proxy and for browsers that do not. */
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
+import type { AllowLocal } from './content/allow-local.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { Upstream } from './content/upstream.ts';
-import { Router, type RouterOptions } from './doors/router.ts';
-import { openTunnel } from './doors/tunnel.ts';
+import { BoundTunnels } from './doors/bound-tunnels.ts';
+import { openDoors } from './doors/server.ts';
 import { ReaderError } from './errors.ts';
-import { LIMITS } from './limits.ts';
 import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
 import type { Passphrase } from './store/storage-key.ts';
 import { ReaderStore } from './store/store.ts';
@@ -28,6 +27,8 @@ export interface ProxyOptions {
   /** Asks for the passphrase of a protected database, where none was given. */
   readonly askPassphrase?: Passphrase;
   readonly connectTo?: readonly ConnectTo[];
+  /** What may be reached on this computer and in its own network, which nothing may without. */
+  readonly allowLocal?: readonly AllowLocal[];
   /** URL of an HTTP proxy through which all plain HTTP goes. */
   readonly parentProxy?: string;
   /** PEM of a certificate authority to trust besides the usual ones. */
@@ -46,6 +47,8 @@ export interface RunningProxy {
   sites(): Promise<{ site: string; gateway: string }[]>;
   /** `undefined` for a site that is not connected. */
   gatewayUrl(site: string): Promise<string | undefined>;
+  /** How often a connected site was asked for by a tunnel, past the checks, since the start. */
+  boundTunnels(site: string): number;
   /**
    * Looks for newer publications of all connected sites now, instead of when it is due.
    *
@@ -63,16 +66,7 @@ export interface RunningProxy {
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
-  const server = createServer({
-    maxHeaderSize: LIMITS.headerFields,
-    headersTimeout: 60_000,
-    requestTimeout: 0,
-    keepAliveTimeout: 65_000,
-  });
   let port: number | undefined; // asked for at every request, so not of the socket
-  server.once('listening', () => {
-    port = (server.address() as AddressInfo).port;
-  });
   const ownPort = () => port;
   const upstream = new Upstream({ ...options, ownPort });
   const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
@@ -81,9 +75,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const sites = new BoundSites(store, upstream, now);
     await sites.refresh();
     const refused = options.onRefusal ?? (() => undefined);
-    const close = attach(server, { sites, upstream, ownPort, now, refused });
-    await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(server, sites, async () => {
+    const tunnels = new BoundTunnels(now);
+    const { server, close } = openDoors({ sites, upstream, ownPort, now, refused, tunnels });
+    port = await listen(server, options.port ?? DEFAULT_PORT);
+    return describe(port, { sites, tunnels }, async () => {
       await close();
       await upstream.close();
       store.close();
@@ -95,29 +90,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   }
 }
 
-/** Puts the doors on the server; returns what closes them. */
-function attach(server: Server, options: RouterOptions): () => Promise<void> {
-  const router = new Router(options);
-  const tunnels = new Set<Duplex>();
-  const opened = (socket: Duplex) => {
-    tunnels.add(socket);
-    socket.once('close', () => tunnels.delete(socket));
-  };
-  server.on('request', router.handle);
-  server.on('connect', (request, socket, head) => {
-    openTunnel({ ...options, opened }, request, socket, head);
-  });
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
-    else socket.destroy();
-  });
-  return () => stop(server, tunnels);
-}
-
-function listen(server: Server, port: number): Promise<void> {
+function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, port)));
-    server.listen(port, HOST, resolve);
+    server.listen(port, HOST, () => resolve((server.address() as AddressInfo).port));
   });
 }
 
@@ -129,8 +105,11 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe(server: Server, sites: BoundSites, close: () => Promise<void>): RunningProxy {
-  const { port } = server.address() as AddressInfo;
+function describe(
+  port: number,
+  { sites, tunnels }: { sites: BoundSites; tunnels: BoundTunnels },
+  close: () => Promise<void>,
+): RunningProxy {
   const list = async () => {
     await sites.refresh();
     return sites.all().map(({ site, label }) => ({ site, gateway: `http://${label}.localhost:${port}/` }));
@@ -141,6 +120,7 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
     port,
     sites: list,
     gatewayUrl: async (wanted) => (await list()).find(({ site }) => site === wanted)?.gateway,
+    boundTunnels: (site) => tunnels.of(site)?.count ?? 0,
     check: async () => {
       await sites.refresh();
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
@@ -151,16 +131,4 @@ function describe(server: Server, sites: BoundSites, close: () => Promise<void>)
       return closing;
     },
   };
-}
-
-function stop(server: Server, tunnels: ReadonlySet<Duplex>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), LIMITS.stopTimeout);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    for (const socket of tunnels) socket.destroy();
-    server.closeIdleConnections();
-  });
 }
