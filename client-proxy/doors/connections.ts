@@ -14,6 +14,8 @@ interface Connection {
   readonly queue: (() => void)[];
   /** What is sent as soon as nothing is under way any more, because what came after it is no request. */
   farewell?: string;
+  /** The last answer said that it is the last: whatever comes behind is not looked at. */
+  isOver?: true;
 }
 
 /** Node.js's names for what is wrong with a request, where 400 does not say it all. */
@@ -44,12 +46,12 @@ export class ClientConnections {
   /** Has a request answered as soon as those before it on its connection are. */
   take(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const connection = this.#connections.get(request.socket);
-    if (connection === undefined) return void response.destroy();
+    if (connection === undefined || connection.isOver) return; // the connection is ending
     const begin = () => {
       this.#waiting.delete(request.socket);
       connection.request = request;
       connection.response = response;
-      response.once('close', () => this.#done(request, connection));
+      response.once('close', () => this.#done(request, response, connection));
       answer();
     };
     if (connection.response === undefined) begin();
@@ -82,12 +84,13 @@ export class ClientConnections {
     else socket.write(farewell, 'latin1', () => socket.destroy());
   }
 
-  #done(request: IncomingMessage, connection: Connection): void {
+  #done(request: IncomingMessage, response: ServerResponse, connection: Connection): void {
     const { socket } = request;
     delete connection.request;
     delete connection.response;
     if (!request.complete) limitRest(request);
-    if (connection.farewell !== undefined) socket.end(connection.farewell, 'latin1');
+    if (!response.shouldKeepAlive) connection.isOver = true;
+    else if (connection.farewell !== undefined) socket.end(connection.farewell, 'latin1');
     else if (connection.queue.length > 0) connection.queue.shift()?.();
     else if (this.#connections.has(socket)) this.#waiting.add(socket);
   }

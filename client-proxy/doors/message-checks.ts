@@ -18,12 +18,16 @@ export function checkRequest({ httpVersion, headers, rawHeaders }: IncomingMessa
     if (coding.toLowerCase() !== 'chunked')
       throw new ReaderError('coding-refused', 'no other transfer coding than chunked is known here');
   }
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw new ReaderError('bad-request', 'there is no Host field');
   if (countOf('host', rawHeaders) > 1) throw new ReaderError('bad-request', 'there is more than one Host field');
   if (!HOST.test(headers.host ?? '')) throw new ReaderError('bad-request', 'the Host field is malformed');
 }
 
 /** @throws ReaderError `host-answer` */
-export function checkAnswer({ httpVersion, headers }: IncomingMessage): void {
+export function checkAnswer({ httpVersion, headers, statusCode = 0 }: IncomingMessage): void {
+  // 101 without what belongs to it comes here: as an answer it would turn the client's connection into a tunnel.
+  if (statusCode < 200) throw new ReaderError('host-answer', 'the host switched to another protocol unasked');
   const coding = headers['transfer-encoding'];
   const isSound =
     httpVersion === '1.1'

@@ -22,6 +22,7 @@ export function openDoors(options: RouterOptions & Omit<TunnelOptions, 'opened'>
     requestTimeout: 0, // an upload may take what it takes
     keepAliveTimeout: LIMITS.clientIdle,
     optimizeEmptyRequests: true,
+    requireHostHeader: false, // checkRequest does, and lets nothing that comes behind be looked at
     insecureHTTPParser: false, // whatever the command line of Node.js says
     shouldUpgradeCallback: (request) => !connections.isBusy(request.socket) && router.mayUpgrade(request),
   });

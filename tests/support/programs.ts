@@ -22,6 +22,7 @@ export interface Ended {
 }
 
 export interface RunningProgram {
+  readonly pid: number;
   /** Resolves with the first line of standard output that fits; rejects if the program ends before. */
   line(pattern: RegExp): Promise<string>;
   /** What it has said so far on standard error. */
@@ -60,6 +61,7 @@ export function startCommand(command: readonly string[], options: ProgramOptions
     });
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
   return {
+    pid: child.pid ?? 0,
     line: (pattern) => lineOf(child, output, ended, pattern),
     stderr: () => output.stderr,
     stdout: () => output.stdout,
