@@ -4,6 +4,8 @@ import { type AddressRange, isInRange, parseRange } from './local-addresses.ts';
 
 /** One permission: a name with all its addresses, or a block of addresses with all their names. */
 export interface AllowLocal {
+  /** As it was typed. */
+  readonly text: string;
   readonly host: string | undefined;
   readonly range: AddressRange | undefined;
   /** `undefined`: every port. */
@@ -21,7 +23,7 @@ export function parseAllowLocal(text: string): AllowLocal {
   const port = digits === undefined ? undefined : Number(digits);
   const isSound = range !== undefined || (bracketed === undefined && NAME.test(host) && !/^[\d.]+$/.test(host));
   if (matched === undefined || !isSound || (port !== undefined && (port < 1 || port > 65_535))) throw malformed(text);
-  return { host: range ? undefined : host, range, port };
+  return { text, host: range ? undefined : host, range, port };
 }
 
 /** Whether a connection to one address of `host` is permitted. */

@@ -34,6 +34,12 @@ export interface Redirected extends Endpoint {
   readonly chosen: boolean;
 }
 
+/** As it is typed. */
+export function formatConnectTo({ fromHost, fromPort, toHost, toPort }: ConnectTo): string {
+  const host = (name = '') => (name.includes(':') ? `[${name}]` : name);
+  return `${host(fromHost)}:${fromPort ?? ''}:${host(toHost)}:${toPort ?? ''}`;
+}
+
 /** Where to connect for `endpoint`; the first rule that fits decides. Names for certificates and `Host` stay as they were. */
 export function redirect(endpoint: Endpoint, rules: readonly ConnectTo[]): Redirected {
   const rule = rules.find(

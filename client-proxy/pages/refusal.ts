@@ -43,7 +43,7 @@ export function refuse(
   return known;
 }
 
-function refusalPage(error: CodedError, address?: string, readingUrl?: string): { status: number; page: Page } {
+export function refusalPage(error: CodedError, address?: string, readingUrl?: string): { status: number; page: Page } {
   const { status, title, lead, advice, sameOnReadingSite = false } = refusalText(error.code);
   const page: Page = {
     title,

@@ -22,13 +22,13 @@ export interface Ended {
 }
 
 export interface RunningProgram {
-  readonly pid: number;
   /** Resolves with the first line of standard output that fits; rejects if the program ends before. */
   line(pattern: RegExp): Promise<string>;
   /** What it has said so far on standard error. */
   stderr(): string;
   /** What it has printed so far. */
   stdout(): string;
+  readonly pid: number;
   /** Resolves when it has ended. */
   readonly ended: Promise<Ended>;
   /** Sends a signal and waits for the end. */
@@ -61,10 +61,10 @@ export function startCommand(command: readonly string[], options: ProgramOptions
     });
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
   return {
-    pid: child.pid ?? 0,
     line: (pattern) => lineOf(child, output, ended, pattern),
     stderr: () => output.stderr,
     stdout: () => output.stdout,
+    pid: child.pid ?? -1,
     ended,
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);
