@@ -1,6 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { RoleSigner } from '../../core/publication/keys.ts';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
+import { openSigners } from '../../publisher/keys/open-signers.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { resolveRoot } from '../../publisher/site/walk.ts';
 import { sayWhatWouldBeDone } from '../dry-run.ts';
@@ -22,6 +24,8 @@ interface Options {
   config?: string;
   out?: string;
   passphraseFile?: string;
+  key?: readonly string[];
+  keyPassphraseFile?: string;
   dryRun?: boolean;
   rekey?: readonly string[];
   watch?: boolean;
@@ -41,9 +45,15 @@ export function addProtectCommand(program: Command): void {
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('--out <dir>', 'where to write, instead of "out" in the configuration')
     .option('--dry-run', 'say what would be done, and do nothing; asks for no passphrase')
-    .option('--rekey <set>', 'give a set a new key (more than once for more)', collectSets)
+    .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
     .option('--watch', 'go on, and protect again whenever the site changes')
+    .option(
+      '--key <file>',
+      "sign with this key file too: a section's, or a second signer's (more than once for more)",
+      collect,
+    )
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('--key-passphrase-file <file>', 'take the passphrase of --key from a file')
     .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')
     .action(protect);
@@ -59,19 +69,30 @@ async function protect(site: string | undefined, options: Options): Promise<void
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
   if (options.dryRun) return sayWhatWouldBeDone(what, options);
   const passphrase = await readPassphrase(passphraseFile);
+  const signers = await readSigners(options);
   await untilSignal(async (signal) => {
-    await protectOnce({ ...what, passphrase, signal }, options);
+    await protectOnce({ ...what, passphrase, signers, signal }, options);
     if (!options.watch) return;
     if (!options.quiet) say(`watching ${directory}; Ctrl-C ends it`);
     await watchSite([directory, configurationFile], signal, () => {
-      return protectAgain({ ...what, rekey: [], passphrase, signal }, options);
+      return protectAgain({ ...what, rekey: [], passphrase, signers, signal }, options);
     });
   });
 }
 
-/** The sets of one `--rekey` after the other. */
-export function collectSets(set: string, sets: readonly string[] = []): readonly string[] {
-  return [...sets, set];
+/** The values of an option that may be given more than once. */
+export function collect(value: string, values: readonly string[] = []): readonly string[] {
+  return [...values, value];
+}
+
+/** The keys of `--key`. */
+export function readSigners({
+  key = [],
+  keyPassphraseFile,
+}: Pick<Options, 'key' | 'keyPassphraseFile'>): Promise<RoleSigner[]> {
+  return openSigners(key, (file) => {
+    return readPassphrase(keyPassphraseFile, `passphrase of ${file}`, '--key-passphrase-file');
+  });
 }
 
 async function protectOnce(what: Parameters<typeof protectSite>[0], { json, quiet }: Options): Promise<void> {

@@ -13,13 +13,14 @@ import {
   describeRekey,
   hintsAfterProtection,
   warnAboutBundle,
+  warnAboutSections,
 } from '../protection-summary.ts';
 import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
 import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
 import { print, say, UsageError } from '../voice.ts';
-import { collectSets } from './protect.ts';
+import { collect, readSigners } from './protect.ts';
 
 interface Options {
   config?: string;
@@ -29,6 +30,8 @@ interface Options {
   tokenFile?: string;
   keysHandedOver?: boolean;
   passphraseFile?: string;
+  key?: readonly string[];
+  keyPassphraseFile?: string;
   quiet?: boolean;
   json?: boolean;
 }
@@ -48,10 +51,16 @@ export function addPublishCommand(program: Command): void {
     .option('-c, --config <file>', 'the configuration, or its directory (default: this one)')
     .option('--no-protect', 'publish what is in "out" as it is; asks for no passphrase')
     .option('--dry-run', 'say what protecting the site would do, and do nothing; asks for no passphrase')
-    .option('--rekey <set>', 'give a set a new key (more than once for more)', collectSets)
+    .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
     .option('--token-file <file>', 'the file with the publishing token of the key server')
     .option('--keys-handed-over', 'go on without a token: the key server was given keys.bundle by hand')
+    .option(
+      '--key <file>',
+      "sign with this key file too: a section's, or a second signer's (more than once for more)",
+      collect,
+    )
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('--key-passphrase-file <file>', 'take the passphrase of --key from a file')
     .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')
     .action(publish);
@@ -67,9 +76,10 @@ async function publish(named: string | undefined, options: Options): Promise<voi
     return sayWhatWouldBeDone({ configurationFile, rekey: options.rekey ?? [] }, options);
   }
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
+  const signers = await readSigners(options);
   try {
     const summary = await untilSignal(async (signal) => {
-      if (passphrase !== undefined) await protect(prepared, passphrase, signal, options);
+      if (passphrase !== undefined) await protect(prepared, { passphrase, signers, signal }, options);
       return bring(prepared, passphrase, signal, options);
     });
     report(summary, options);
@@ -78,8 +88,9 @@ async function publish(named: string | undefined, options: Options): Promise<voi
   }
 }
 
-function checkTogether({ protect, passphraseFile, rekey, dryRun }: Options): void {
+function checkTogether({ protect, passphraseFile, key, rekey, dryRun }: Options): void {
   if (protect) return;
+  if (key !== undefined) throw new UsageError('--no-protect signs nothing: leave --key out');
   if (passphraseFile !== undefined)
     throw new UsageError('--no-protect needs no passphrase: leave --passphrase-file out');
   if (rekey !== undefined || dryRun)
@@ -88,13 +99,12 @@ function checkTogether({ protect, passphraseFile, rekey, dryRun }: Options): voi
 
 async function protect(
   { configuration, configurationFile, target, token }: PublicationPlaces,
-  passphrase: string,
-  signal: AbortSignal,
+  keys: Pick<Parameters<typeof protectSite>[0], 'passphrase' | 'signers' | 'signal'>,
   { quiet, json, rekey = [], keysHandedOver }: Options,
 ): Promise<void> {
   const progress = showProtecting(quiet);
   const summary = await protectSite({
-    ...{ configurationFile, passphrase, signal, rekey },
+    ...{ configurationFile, rekey, ...keys },
     ...progress.shown,
     // Where the output itself is served, protecting it shows it: its keys have to be there before.
     ...(target === undefined &&
@@ -105,6 +115,7 @@ async function protect(
   }).finally(progress.end);
   if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined));
   if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
+  for (const line of warnAboutSections(summary.sections)) say(line);
   if (!keysHandedOver) for (const line of warnAboutBundle(summary)) say(line);
 }
 
