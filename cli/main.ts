@@ -34,6 +34,7 @@ async function createProgram(words: readonly string[]): Promise<Command> {
   const program = new Command('wispr')
     .description('encrypted publishing over caches that nobody has to trust')
     .version(packageJson.version, '-V, --version')
+    .configureHelp({ minWidthToWrap: 20 }) // long names leave little room in 80 columns
     .showSuggestionAfterError()
     .exitOverride();
   for (const name of namedIn(words)) (await COMMANDS[name]?.())?.(program);

@@ -1,6 +1,8 @@
 /** `wispr keys`: the keys that sign a site, and who else may sign for it. */
+import { relative } from 'node:path';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';
+import { changePassphrase } from '../../publisher/keys/change-passphrase.ts';
 import {
   addSigner,
   removeSigner,
@@ -21,7 +23,7 @@ import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { describeKeys, warnAboutKeys } from '../key-listing.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
-import { readPassphrase } from '../passphrase.ts';
+import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
 import { outcomeAsJson, sayAfterRotation, tellOutcome } from '../root-outcome.ts';
 import { print, say } from '../voice.ts';
 import { addSignerCommands } from './signer.ts';
@@ -64,6 +66,9 @@ export function addKeysCommand(program: Command): void {
   withFlags(keys.command('finish').description('take a root into use once enough have signed it'))
     .argument('<files...>', 'root.N.json, or copies of it with signatures')
     .action(finish);
+  withFlags(keys.command('passphrase').description('change the passphrase of publisher.keys and root.keys'))
+    .option('--new-passphrase-file <file>', 'take the new passphrase from a file')
+    .action(passphrase);
   addSignerCommands(keys);
 }
 
@@ -145,6 +150,18 @@ async function remove(role: TopLevelRole, keyid: string, flags: ThresholdFlags):
   if (section !== undefined)
     return tellSection(await removeSectionSigner(await keysOptions(flags), section, keyid, flags.threshold), flags);
   tell(await removeSigner(await keysOptions(flags), role, keyid, flags.threshold), flags);
+}
+
+async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }): Promise<void> {
+  const options = await keysOptions(flags);
+  const after = await readNewPassphrase(flags.newPassphraseFile, 'the new passphrase', '--new-passphrase-file');
+  const files = await changePassphrase(options, after);
+  if (flags.json) print(JSON.stringify({ files }));
+  else print(`The passphrase of ${files.map((file) => relative('.', file)).join(' and ')} is another one now.`);
+  say('copies of before still open under the old passphrase, and hold the same keys');
+  say(
+    'hint: replace your backups; if somebody may know the old passphrase and have a copy, "wispr keys rotate" the keys',
+  );
 }
 
 async function finish(files: readonly string[], flags: Flags): Promise<void> {

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { Target } from '../../node-support/storage/target.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
+import { missingDirectory } from '../../publisher/publish/resolve-target.ts';
 import { sayWhatWouldBeDone } from '../dry-run.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { showProgress, showProtecting } from '../progress.ts';
@@ -19,6 +21,7 @@ import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
 import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
+import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 import { collect, readSigners } from './protect.ts';
 
@@ -32,6 +35,7 @@ interface Options {
   passphraseFile?: string;
   key?: readonly string[];
   keyPassphraseFile?: string;
+  yes?: boolean;
   quiet?: boolean;
   json?: boolean;
 }
@@ -61,6 +65,7 @@ export function addPublishCommand(program: Command): void {
     )
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
     .option('--key-passphrase-file <file>', 'take the passphrase of --key from a file')
+    .option('-y, --yes', 'make the target directory if it is not there, without a question')
     .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')
     .action(publish);
@@ -75,6 +80,7 @@ async function publish(named: string | undefined, options: Options): Promise<voi
     const { configurationFile } = prepared;
     return sayWhatWouldBeDone({ configurationFile, rekey: options.rekey ?? [] }, options);
   }
+  await confirmNewTarget(prepared.target, options);
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
   const signers = await readSigners(options);
   try {
@@ -86,6 +92,19 @@ async function publish(named: string | undefined, options: Options): Promise<voi
   } finally {
     prepared.target?.close();
   }
+}
+
+/** A directory that is not there may be the right one, misspelt, or a disk that is not mounted. */
+async function confirmNewTarget(target: Target | undefined, { yes }: Options): Promise<void> {
+  const directory = target && missingDirectory(target);
+  if (yes || directory === undefined) return;
+  if (!canAsk()) {
+    throw new UsageError(`there is no directory ${directory}`, {
+      hint: 'if it is not misspelt, and no disk is missing, make it, or add --yes, and it is made',
+    });
+  }
+  if (!(await askYesOrNo(`there is no directory ${directory}: make it, and publish there?`)))
+    throw new UsageError('nothing was published');
 }
 
 function checkTogether({ protect, passphraseFile, key, rekey, dryRun }: Options): void {
