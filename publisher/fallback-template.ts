@@ -1,6 +1,6 @@
 /**
  * Makes fallback pages: from wispr's own template, so that whoever finds such a page on a host can make it again and compare
- * (`verify/fallback-check.ts`), or from one of the publisher's, which is tried out before anything is made with it.
+ * (`fallback-check.ts`), or from one of the publisher's, which is tried out before anything is made with it.
  */
 import { readFile } from 'node:fs/promises';
 import { Eta } from 'eta';

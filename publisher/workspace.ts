@@ -1,8 +1,11 @@
 /** Where a publisher's files lie: everything beside `wispr.json`. */
-import { readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { createFile } from '../node-support/create-file.ts';
-import { describeUnreadable, systemCode, systemReason } from '../node-support/system-error.ts';
+import { isSqliteError } from '../node-support/sqlite.ts';
+import { describeUnreadable, systemReason } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/sealed-file.ts';
 
@@ -12,9 +15,10 @@ const KEY_STORE_FILE = 'publisher.keys';
 const ROOT_KEYS_FILE = 'root.keys';
 const BUNDLE_FILE = 'keys.bundle';
 const INDEX_FILE = 'publisher.index';
+const LOCK_FILE = 'publisher.lock';
 
-/** The locks that this process holds: another process with our id, long dead, may have left one. */
-const held = new Set<string>();
+/** SQLITE_BUSY, https://sqlite.org/rescode.html */
+const BUSY = 5;
 
 /** The files of one workspace, absolute. */
 export interface Workspace {
@@ -28,6 +32,8 @@ export interface Workspace {
   readonly bundle: string;
   /** What earlier runs have written; may be lost. */
   readonly index: string;
+  /** Empty; locked by the process that is at work here. */
+  readonly lock: string;
 }
 
 /** The workspace whose configuration is `configurationFile`. */
@@ -42,6 +48,7 @@ export function workspaceOf(configurationFile: string): Workspace {
     rootKeys: file(ROOT_KEYS_FILE),
     bundle: file(BUNDLE_FILE),
     index: file(INDEX_FILE),
+    lock: file(LOCK_FILE),
   };
 }
 
@@ -63,53 +70,28 @@ export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array>
 }
 
 /**
- * Keeps a second `wispr protect` out while `work` runs. A lock that a process left behind when it was killed is taken over.
+ * Keeps a second `wispr` out while `work` runs, by a lock that the system takes back however a process ends. The empty file stays: removing it
+ * would let two processes hold locks on two files of one name.
  *
- * @throws PublishError `workspace-busy`
+ * @throws PublishError `workspace-busy`, `output-failed`
  */
-export async function withLock<Result>({ keyStore }: Workspace, work: () => Promise<Result>): Promise<Result> {
-  const lock = `${keyStore}.lock`;
-  await takeLock(lock);
-  try {
-    return await work();
-  } finally {
-    held.delete(lock);
-    await rm(lock, { force: true });
-  }
+export async function withLock<Result>({ lock }: Workspace, work: () => Promise<Result>): Promise<Result> {
+  using _held = takeLock(lock);
+  return await work();
 }
 
-async function takeLock(lock: string): Promise<void> {
-  for (let attempt = 0; attempt < 2; attempt++) {
-    if (makeLock(lock)) {
-      held.add(lock);
-      return;
-    }
-    if (await isHeld(lock)) break;
-    await rm(lock, { force: true });
-  }
-  throw new PublishError('workspace-busy', 'another wispr is at work on this site', {
-    hint: `wait for it; if there is none, remove ${lock}`,
-  });
-}
-
-/** Makes the lock, with our process id in it; `false` if there is one. */
-function makeLock(lock: string): boolean {
+/** SQLite's lock, since Node has none of its own for files; nothing is ever written. */
+function takeLock(lock: string): DatabaseSync {
   try {
-    return createFile(lock, String(process.pid), 0o600);
+    if (!existsSync(lock)) createFile(lock, '', 0o600);
+    using opening = new DisposableStack();
+    const database = opening.use(new DatabaseSync(lock));
+    database.exec('BEGIN EXCLUSIVE');
+    opening.move();
+    return database;
   } catch (error) {
-    throw new PublishError('output-failed', `cannot make ${lock}: ${systemReason(error)}`, { cause: error });
-  }
-}
-
-/** Whether the process that a lock names is alive. */
-async function isHeld(lock: string): Promise<boolean> {
-  const holder = Number(await readFile(lock, 'utf8').catch(() => '0'));
-  if (!Number.isSafeInteger(holder) || holder <= 0) return false;
-  if (holder === process.pid) return held.has(lock);
-  try {
-    process.kill(holder, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) === 'EPERM';
+    if (isSqliteError(error) && error.errcode === BUSY)
+      throw new PublishError('workspace-busy', 'another wispr is at work on this site', { hint: 'wait for it' });
+    throw new PublishError('output-failed', `cannot lock ${lock}: ${systemReason(error)}`, { cause: error });
   }
 }

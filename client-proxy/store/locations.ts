@@ -14,6 +14,13 @@ export function defaultKeyFile(environment: Environment = process.env): string {
   return join(baseDirectory(environment.XDG_CONFIG_HOME, '.config'), 'wispr', 'reader.key');
 }
 
-function baseDirectory(value: string | undefined, ...fallback: string[]): string {
+/** The folder of what was read; beside the database, where that was put somewhere else than usual. */
+export function cacheDirectoryFor(dataDirectory: string | undefined, environment: Environment = process.env): string {
+  if (dataDirectory !== undefined) return join(dataDirectory, 'cache');
+  return join(baseDirectory(environment.XDG_CACHE_HOME, '.cache'), 'wispr');
+}
+
+/** One of the specification's folders; relative values are ignored. */
+export function baseDirectory(value: string | undefined, ...fallback: string[]): string {
   return value !== undefined && isAbsolute(value) ? value : join(homedir(), ...fallback);
 }

@@ -12,6 +12,8 @@ import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
+import { recogniseFallbackPage } from '../fallback-check.ts';
+import { MAXIMUM_FALLBACK_PAGE } from '../fallback-template.ts';
 import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { IndexedFiles } from '../index/rows.ts';
@@ -197,7 +199,14 @@ class Inspection implements InspectedOutput {
     if (this.#hasObject(path)) return 'plain';
     const name = parseImmutableName(path);
     if (name && (this.#hasObject(name.path) || digestOf(file) === name.hash)) return 'immutable';
-    return isHtmlCarrier(startOf(file)) ? 'immutable' : 'foreign';
+    if (isHtmlCarrier(startOf(file))) return 'immutable';
+    return this.#isFallbackPage(file) ? 'plain' : 'foreign';
+  }
+
+  /** The page of a document whose object was lost together with the index. */
+  #isFallbackPage(file: string): boolean {
+    const start = startOf(file, MAXIMUM_FALLBACK_PAGE + 1);
+    return start.length <= MAXIMUM_FALLBACK_PAGE && recogniseFallbackPage(start) !== undefined;
   }
 
   /** Whether an object lies beside the file of a document, under its immutable name or as wispr 0.1 put it. */
@@ -247,13 +256,12 @@ function* entriesOf(directory: string): Generator<Dirent> {
   for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
 }
 
-function startOf(file: string): Buffer {
+function startOf(file: string, length = 32): Buffer {
   return reading(file, () => {
     const descriptor = openSync(file, 'r');
     try {
-      const start = Buffer.alloc(32);
-      readSync(descriptor, start, 0, start.length, 0);
-      return start;
+      const start = Buffer.alloc(length);
+      return start.subarray(0, readSync(descriptor, start, 0, start.length, 0));
     } finally {
       closeSync(descriptor);
     }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
+import { leadsTo, parseFallbackPage } from '../../publisher/fallback-check.ts';
 import { type FallbackSettings, fallbackPageOf } from '../../publisher/fallback-page.ts';
 import { renderFallbackPage } from '../../publisher/fallback-template.ts';
 import { readPage, type Teaser } from '../../publisher/site/page.ts';
-import { leadsTo, parseFallbackPage } from '../../publisher/verify/fallback-check.ts';
 
 const SETTINGS: FallbackSettings = {
   publisher: 'The News',

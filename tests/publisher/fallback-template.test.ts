@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_TEMPLATE } from '../../publisher/fallback-built-in.ts';
+import { parseFallbackPage, recogniseFallbackPage } from '../../publisher/fallback-check.ts';
 import { type FallbackPage, fallbackPageOf } from '../../publisher/fallback-page.ts';
 import { builtInTemplate, compileFallbackTemplate, readFallbackTemplate } from '../../publisher/fallback-template.ts';
 import { readPage } from '../../publisher/site/page.ts';
-import { parseFallbackPage, recogniseFallbackPage } from '../../publisher/verify/fallback-check.ts';
 
 const LINK = '<a id="read" href="<%= it.reading %>">Read on</a>';
 const SCRIPT = '<script><%~ it.script %></script>';

@@ -42,13 +42,15 @@ it('attack 66: protect, killed at a hundred random moments, leaves one whole pub
 function start(state: number): ChildProcess {
   const script = join(import.meta.dirname, '../support/protect-loop.ts');
   return spawn(process.execPath, [script, workspace.configurationFile, String(state)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: 'pipe',
   });
 }
 
-/** A moment of the first run or of one after it: the time from one to the next is measured on the way. */
+/** A moment of the first run or of one after it: the time from one to the next is measured on the way. A run that fails by itself is an error. */
 async function runAndKill(child: ChildProcess, kill: number): Promise<void> {
-  const gone = new Promise((resolve) => child.once('exit', resolve));
+  const errors: Buffer[] = [];
+  child.stderr?.on('data', (text: Buffer) => errors.push(text));
+  const gone = new Promise((resolve) => child.once('close', resolve));
   const done = new Promise((resolve) => child.stdout?.once('data', resolve));
   const begun = performance.now();
   child.stdin?.write('go\n');
@@ -59,12 +61,18 @@ async function runAndKill(child: ChildProcess, kill: number): Promise<void> {
   );
   child.kill('SIGKILL');
   await gone;
+  expect([child.signalCode, Buffer.concat(errors).toString()]).toEqual(['SIGKILL', '']);
 }
 
-/** What is in the key store at any time opens what is published then. */
+/** The key store as it is, and as it was whenever something was published. */
 async function learnKeys(keys: Map<string, Uint8Array>): Promise<void> {
-  const { contents } = await openKeyStore(await readFile(join(workspace.directory, 'publisher.keys')), PASSPHRASE);
-  for (const key of contents.sets.values()) keys.set(await keyIdOf('set', key), key);
+  const copies = join(workspace.directory, 'key-stores');
+  const whole = (await readdir(copies)).filter((name) => /^\d+$/.test(name));
+  for (const file of [...whole.map((name) => join(copies, name)), join(workspace.directory, 'publisher.keys')]) {
+    const { contents } = await openKeyStore(await readFile(file), PASSPHRASE);
+    for (const key of contents.sets.values()) keys.set(await keyIdOf('set', key), key);
+  }
+  for (const name of whole) await rm(join(copies, name));
 }
 
 /** Reads every document of the publication, and returns the state that all of them are of. */

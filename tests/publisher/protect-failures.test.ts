@@ -1,7 +1,7 @@
 /** Failures in the middle of the work: readers find the publication before, no key is lost, and the next run goes on (attack 67). */
 import { spawn } from 'node:child_process';
 import { appendFileSync, chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { chmod, chown, lchown, mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
@@ -148,18 +148,26 @@ describe('two runs at a time', () => {
     await workspace.protect();
   });
 
-  it('a lock of a process that is gone is taken over', async () => {
-    const gone = spawn('true');
-    await new Promise((resolve) => gone.once('exit', resolve));
-    await writeFile(join(workspace.directory, 'publisher.keys.lock'), String(gone.pid));
-    await workspace.protect();
-    await symlink('nowhere', join(workspace.directory, 'publisher.keys.lock'));
+  it('are possible when the first was killed, and while it lives they are not', async () => {
+    const script = `
+      import { withLock, workspaceOf } from ${JSON.stringify(new URL('../../publisher/workspace.ts', import.meta.url).href)};
+      withLock(workspaceOf(process.argv[1]), () => new Promise(() => setInterval(() => {}, 60_000)));
+      console.log('locked');`;
+    const args = ['--input-type=module', '--eval', script, workspace.configurationFile];
+    const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await new Promise((resolve) => holder.stdout.once('data', resolve));
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'workspace-busy' });
+    const gone = new Promise((resolve) => holder.once('exit', resolve));
+    holder.kill('SIGKILL');
+    await gone;
     await expect(workspace.protect()).resolves.toBeDefined();
+    expect((await stat(join(workspace.directory, 'publisher.lock'))).mode & 0o777).toBe(0o600);
   });
 
-  it('a lock of a process that lives is not', async () => {
-    await writeFile(join(workspace.directory, 'publisher.keys.lock'), String(process.ppid));
-    await expect(workspace.protect()).rejects.toMatchObject({ code: 'workspace-busy' });
+  it('say so where the lock cannot be made', async () => {
+    await rm(join(workspace.directory, 'publisher.lock'));
+    await symlink('/nonexistent/nowhere', join(workspace.directory, 'publisher.lock'));
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'output-failed' });
   });
 });
 

@@ -271,6 +271,19 @@ describe('the index', () => {
     await expect(readFile(old)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
+  it('that was lost together with the object of a page does not make its fallback page a stranger', async () => {
+    await createCheap({ 'a.html': PAGE });
+    await workspace.protect({ now: NOW });
+    await rm(await workspace.objectFile('/a.html'));
+    await lose();
+    await workspace.protect({ now: NOW + 1 });
+    expect((await workspace.published({ now: NOW + 1 })).paths).toEqual(['/a.html']);
+    await rm(await workspace.objectFile('/a.html'));
+    await lose();
+    await writeFile(join(workspace.out, 'a.html'), '<title>A page</title>Somebody else made this');
+    await expect(workspace.protect({ now: NOW + 2 })).rejects.toMatchObject({ code: 'output-foreign' });
+  });
+
   it('that is damaged is made anew, and said to be', async () => {
     await createCheap({ 'a.txt': 'a' });
     await workspace.protect();

@@ -119,11 +119,13 @@ async function stopAfter(documents: number): Promise<void> {
   });
 }
 
-/** Any file but those by which the output is known to be ours. */
+/** Any file but those by which the output, and what is public in it, is known to be ours where the index is lost too. */
 async function loseFile(which: number): Promise<void> {
   if (!existsSync(workspace.out)) return;
   const entries = await readdir(workspace.out, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && !/^(?:timestamp|wispr-site)/.test(entry.name));
+  const files = entries.filter(
+    (entry) => entry.isFile() && !/^(?:timestamp|wispr-site)|\.html\.protected$/.test(entry.name),
+  );
   const lost = files[which % files.length];
   if (lost) await rm(join(lost.parentPath, lost.name));
 }

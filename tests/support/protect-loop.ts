@@ -1,11 +1,17 @@
-/** Changes a site and protects it, again and again, until somebody kills it: `node protect-loop.ts CONFIGURATION FIRST`. Begins at a line on standard input. */
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * Changes a site and protects it, again and again, until somebody kills it: `node protect-loop.ts CONFIGURATION FIRST`. Begins at a line on
+ * standard input. A copy of each key store that published something is kept in `key-stores`.
+ */
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { PASSPHRASE } from './workspace.ts';
 
 const [configurationFile = '', first = '1'] = process.argv.slice(2);
-const site = join(dirname(configurationFile), 'site');
+const directory = dirname(configurationFile);
+const site = join(directory, 'site');
+const keyStores = join(directory, 'key-stores');
+mkdirSync(keyStores, { recursive: true });
 
 /** Every document says the number of the state it belongs to, so that two states that were mixed would show. */
 function writeState(state: number): void {
@@ -17,6 +23,13 @@ function writeState(state: number): void {
     if (/^only-/.test(name) && name !== `only-${state}.txt`) rmSync(join(site, name));
 }
 
+/** A later run may replace the keys of this one, and be killed before it has published anything under its own. */
+function keepKeyStore(state: number): void {
+  const copy = join(keyStores, `${state}`);
+  copyFileSync(join(directory, 'publisher.keys'), `${copy}.part`);
+  renameSync(`${copy}.part`, copy);
+}
+
 await new Promise((resolve) => process.stdin.once('data', resolve));
 for (let state = Number(first); ; state++) {
   writeState(state);
@@ -25,5 +38,6 @@ for (let state = Number(first); ; state++) {
     passphrase: PASSPHRASE,
     ...(state % 3 === 0 && { rekey: ['subscribers'] }),
   });
+  keepKeyStore(state);
   process.stdout.write(`${state}\n`);
 }
