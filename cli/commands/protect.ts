@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { RoleSigner } from '../../core/publication/keys.ts';
@@ -86,10 +87,13 @@ export function collect(value: string, values: readonly string[] = []): readonly
 }
 
 /** The keys of `--key`. */
-export function readSigners({
+export async function readSigners({
   key = [],
   keyPassphraseFile,
 }: Pick<Options, 'key' | 'keyPassphraseFile'>): Promise<RoleSigner[]> {
+  const missing = key.find((file) => !existsSync(file));
+  if (missing !== undefined)
+    throw new UsageError(`there is no ${missing}`, { hint: 'name the key file of a signer: --key FILE' });
   return openSigners(key, (file) => {
     return readPassphrase(keyPassphraseFile, `passphrase of ${file}`, '--key-passphrase-file');
   });

@@ -69,4 +69,5 @@ it('says what is wrong with a section that nobody named, and with a key of nobod
   expect(stranger).toMatchObject({ code: 2 });
   expect(stranger.stderr).toContain('[signer-unknown]');
   expect(await wispr('publish', '--no-protect', ...nobody)).toMatchObject({ code: 2 });
+  expect(await wispr('protect', ...ours, '--key', 'absent.key')).toMatchObject({ code: 2, stdout: '' });
 });
