@@ -32,6 +32,8 @@ export type ReaderErrorCode =
   // requests
   | 'site-withdrawn'
   | 'bad-request'
+  | 'coding-refused'
+  | 'version-refused'
   | 'method-refused'
   | 'scheme-refused'
   | 'cross-site'
@@ -41,6 +43,7 @@ export type ReaderErrorCode =
   | 'port-refused'
   | 'site-port'
   | 'tunnel-refused'
+  | 'local-refused'
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
@@ -65,6 +68,7 @@ export type ReaderErrorCode =
   | 'reader-running'
   // starting
   | 'connect-to-malformed'
+  | 'allow-local-malformed'
   | 'parent-proxy-malformed'
   | 'port-taken'
   | 'already-running'

@@ -1,20 +1,19 @@
 /** The personal proxy: one port on loopback, for programs that use a proxy and for browsers that do not. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, duplexPair } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
 import type { CacheStatus, ObjectCache } from './cache/object-cache.ts';
 import { openCache } from './cache/open-cache.ts';
+import type { AllowLocal } from './content/allow-local.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
 import { openControl } from './control/open-control.ts';
-import { parseAuthority } from './doors/request-target.ts';
-import { Router, type RouterOptions } from './doors/router.ts';
-import { openTunnel } from './doors/tunnel.ts';
-import { LIMITS } from './limits.ts';
+import { BoundTunnels } from './doors/bound-tunnels.ts';
+import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
 import { HOST, Instance, listen } from './listening/listen.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
@@ -27,13 +26,6 @@ import { ReaderStore } from './store/store.ts';
 
 const ignore = () => undefined;
 
-const SERVER_OPTIONS = {
-  maxHeaderSize: LIMITS.headerFields,
-  headersTimeout: 60_000,
-  requestTimeout: 0,
-  keepAliveTimeout: 65_000,
-};
-
 export interface ProxyOptions {
   /** 0: any free one. If left out: that of the reader's settings or 8001, and, where another program has it, a free one from now on. */
   readonly port?: number;
@@ -44,6 +36,8 @@ export interface ProxyOptions {
   /** Asks for the passphrase of a protected database, where none was given. */
   readonly askPassphrase?: Passphrase;
   readonly connectTo?: readonly ConnectTo[];
+  /** What may be reached on this computer and in its own network, which nothing may without. */
+  readonly allowLocal?: readonly AllowLocal[];
   /** URL of an HTTP proxy through which all plain HTTP goes; that of the reader's settings if left out. */
   readonly parentProxy?: string;
   /** Hosts that need not show to whom they belong when they are connected on the Reader's page: for development. */
@@ -78,6 +72,8 @@ export interface RunningProxy {
   sites(): Promise<{ site: string; gateway: string }[]>;
   /** `undefined` for a site that is not connected. */
   gatewayUrl(site: string): Promise<string | undefined>;
+  /** How often a connected site was asked for by a tunnel, past the checks, since the start. */
+  boundTunnels(site: string): number;
   /**
    * Looks for newer publications of all connected sites now, instead of when it is due.
    *
@@ -97,12 +93,15 @@ export interface RunningProxy {
 /** The proxy without its port: answers whatever connection it is given. */
 export interface OpenReader {
   readonly server: Server;
+  /** A connection of this very process, which the doors answer like one that came to the port. */
+  connect(): Duplex;
   readonly sites: BoundSites;
   readonly health: HostHealth;
   readonly cache: ObjectCache;
   readonly settings: SettingsKeeper;
   readonly preferences: Preferences;
   readonly instance: Instance;
+  readonly tunnels: BoundTunnels;
   /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -140,13 +139,15 @@ export async function openReader(
     cache = openCache({ ...options, cacheBytes: options.cacheBytes ?? settings.current.cacheBytes });
     const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
+    const tunnels = new BoundTunnels(now);
     const instance = new Instance();
     const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
-    const common = { store, sites, upstream, access: { upstream, health, cache }, settings, now };
+    const common = { store, sites, upstream, access: { upstream, health, cache }, settings, now, tunnels };
     const control = openControl({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
-    const stopServing = attach(server, { ...common, ...control, ownPort, refused });
+    const stopServing = attachDoors(server, { ...common, ...control, ownPort, refused });
     const close = () => stopServing().then(closeAll);
-    return { server, sites, health, cache, settings, preferences: store.preferences, instance, close };
+    const own = { settings, preferences: store.preferences, instance };
+    return { server, connect: () => connectTo(server), sites, health, cache, tunnels, ...own, close };
   } catch (error) {
     await closeAll();
     throw error;
@@ -185,34 +186,15 @@ function withoutPassword(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : '';
 }
 
-/** Puts the doors on the server; returns what closes them. */
-function attach(server: Server, options: RouterOptions): () => Promise<void> {
-  const router = new Router(options);
-  const tunnels = new Set<Duplex>();
-  const opened = (socket: Duplex) => {
-    tunnels.add(socket);
-    socket.once('close', () => tunnels.delete(socket));
-  };
-  server.on('request', router.handle);
-  server.on('connect', (request, socket, head) => {
-    noteTunnel(request.url ?? '', options);
-    openTunnel({ ...options, opened }, request, socket, head);
-  });
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
-    else socket.destroy();
-  });
-  return () => stop(server, tunnels);
-}
-
-/** The page of the reader explains what a connected site looks like that was asked for past its checks. */
-function noteTunnel(authority: string, { sites, noticed, now }: RouterOptions): void {
-  const host = parseAuthority(authority, undefined)?.host;
-  if (host !== undefined && sites.find(host)) noticed.tunnels.note(host, now());
+function connectTo(server: Server): Duplex {
+  const [client, door] = duplexPair();
+  door.on('error', () => undefined); // told by what the client gets
+  server.emit('connection', door);
+  return client;
 }
 
 function describe(
-  { sites, health, cache, close }: OpenReader,
+  { sites, health, cache, tunnels, close }: OpenReader,
   server: LoopbackServer,
   takenPort: number | undefined,
 ): RunningProxy {
@@ -229,6 +211,7 @@ function describe(
     takenPort,
     sites: list,
     gatewayUrl: async (wanted) => (await list()).find(({ site }) => site === wanted)?.gateway,
+    boundTunnels: (site) => tunnels.of(site)?.count ?? 0,
     check: async () => {
       await sites.refresh();
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
@@ -247,16 +230,4 @@ function describe(
 /** Where a browser without any settings opens a site. */
 function gatewayUrl(label: string, port: number | undefined): string {
   return `http://${label}.localhost:${port}/`;
-}
-
-function stop(server: Server, tunnels: ReadonlySet<Duplex>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), LIMITS.stopTimeout);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    for (const socket of tunnels) socket.destroy();
-    server.closeIdleConnections();
-  });
 }

@@ -68,7 +68,7 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
 
 function tell({ sites, port }: BoundSites): void {
   for (const { site, label } of sites) say(`connected: ${site}, to be opened at http://${label}.localhost:${port}/`);
-  say('hint: "wispr proxy" has to run while you read');
+  say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
 }
 
 function describe({ name, publisher, keyServer, sites, port }: BoundSites) {

@@ -1,4 +1,5 @@
 /** Connects this device with a publisher, for the sites that the reader confirms: what `wispr bind` does. */
+import type { AllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { DEFAULT_PORT } from '../listening/listen.ts';
@@ -15,6 +16,8 @@ export interface BindOptions extends ProofSettings {
   /** Decides which sites may be connected; asked for sites that were not confirmed before. All, if left out. */
   readonly confirm?: (request: ConnectionRequest) => Promise<readonly string[]>;
   readonly connectTo?: readonly ConnectTo[];
+  /** What may be reached on this computer and in its own network. */
+  readonly allowLocal?: readonly AllowLocal[];
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
   readonly dataDirectory?: string;
@@ -33,7 +36,7 @@ export interface BoundSites extends BoundResult {
  */
 export async function bindSite(options: BindOptions): Promise<BoundSites> {
   const link = parseInvitationLink(options.link);
-  const upstream = new Upstream({ connectTo: options.connectTo, ca: options.ca });
+  const upstream = new Upstream(options);
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   try {
     const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });

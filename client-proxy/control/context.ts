@@ -3,6 +3,7 @@ import type { ProofSettings } from '../bind/connection.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
 import type { Upstream } from '../content/upstream.ts';
+import type { BoundTunnels } from '../doors/bound-tunnels.ts';
 import type { Instance } from '../listening/listen.ts';
 import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
@@ -15,13 +16,12 @@ export interface Noticed {
   readonly activity: Activity;
   /** Hosts with protected content that are not connected. */
   readonly seen: Observed;
-  /** Connected sites that were asked for by CONNECT. */
-  readonly tunnels: Observed;
   /** Browsers, by what they call themselves, that use the Reader as their proxy. */
   readonly browsers: Observed;
 }
 
 export interface ControlContext extends Noticed {
+  readonly tunnels: BoundTunnels;
   readonly store: ReaderStore;
   readonly sites: BoundSites;
   readonly upstream: Upstream;

@@ -48,8 +48,10 @@ function browserInWords({ browsers, now }: ControlContext, { request, throughPro
 }
 
 function tunnelsInWords({ tunnels, sites, now }: ControlContext): string[] {
-  const bound = tunnels.list().filter(({ name }) => sites.find(name) !== undefined);
-  return bound.map(({ name, time }) => HOME_TEXT.tunnels(name, ago(time, now())));
+  return sites.all().flatMap(({ site }) => {
+    const last = tunnels.of(site)?.last;
+    return last === undefined ? [] : [HOME_TEXT.tunnels(site, ago(last, now()))];
+  });
 }
 
 function describeLately(context: ControlContext): LatelyView {

@@ -3,6 +3,7 @@ import type { ProofSettings } from '../bind/connection.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
 import type { Upstream } from '../content/upstream.ts';
+import type { BoundTunnels } from '../doors/bound-tunnels.ts';
 import type { Instance } from '../listening/listen.ts';
 import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
@@ -15,6 +16,7 @@ import { Proposals } from './proposals.ts';
 import { controlRoutes } from './routes.ts';
 
 export interface ControlOptions {
+  readonly tunnels: BoundTunnels;
   readonly store: ReaderStore;
   readonly sites: BoundSites;
   readonly upstream: Upstream;
@@ -40,7 +42,6 @@ export function openControl(options: ControlOptions): Control {
   const noticed: Noticed = {
     activity: new Activity(),
     seen: new Observed(),
-    tunnels: new Observed(),
     browsers: new Observed(),
   };
   const context = { ...options, ...noticed, proposals: new Proposals(), token: guard.token };
