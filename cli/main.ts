@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   invite: async () => (await import('./commands/invite.ts')).addInviteCommand,
   proxy: async () => (await import('./commands/proxy.ts')).addProxyCommand,
   bind: async () => (await import('./commands/bind.ts')).addBindCommand,
+  identity: async () => (await import('./commands/identity.ts')).addIdentityCommand,
   'cache-config': async () => (await import('./commands/cache-config.ts')).addCacheConfigCommand,
 };
 

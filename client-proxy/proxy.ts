@@ -10,23 +10,21 @@ import { Upstream } from './content/upstream.ts';
 import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
 import { ReaderError } from './errors.ts';
+import { openControl } from './identity/control-socket.ts';
+import { ReaderLock } from './identity/lock.ts';
 import { LIMITS } from './limits.ts';
-import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
-import type { Passphrase } from './store/storage-key.ts';
+import { type StorageOptions, storeOptions } from './store/locations.ts';
+import type { KeyPlace } from './store/protection.ts';
 import { ReaderStore } from './store/store.ts';
 
 export const DEFAULT_PORT = 8001;
 const HOST = '127.0.0.1';
 
-export interface ProxyOptions {
+export interface ProxyOptions extends StorageOptions {
   /** 0: any free one. 8001 if left out. */
   readonly port?: number;
-  readonly dataDirectory?: string;
-  readonly keyFile?: string;
-  /** Protects a fresh database, and opens one that is protected. */
-  readonly passphrase?: Passphrase;
-  /** Asks for the passphrase of a protected database, where none was given. */
-  readonly askPassphrase?: Passphrase;
+  /** Starts locked where a person has to bring the key of the database and nobody can be asked, instead of failing. */
+  readonly mayStartLocked?: boolean;
   readonly connectTo?: readonly ConnectTo[];
   /** URL of an HTTP proxy through which all plain HTTP goes. */
   readonly parentProxy?: string;
@@ -52,6 +50,12 @@ export interface RunningProxy {
    * @throws whatever the first one that failed met
    */
   check(): Promise<void>;
+  /** Locks and unlocks it. */
+  readonly lock: ReaderLock;
+  /** Where the key of its database is; and whether that was decided just now. */
+  readonly keysIn: { readonly place: KeyPlace['kind'] | undefined; readonly isFresh: boolean };
+  /** What was put right at the start, in sentences for the reader. */
+  readonly notices: readonly string[];
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -62,7 +66,6 @@ export interface RunningProxy {
  * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
-  const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   const server = createServer({
     maxHeaderSize: LIMITS.headerFields,
     headersTimeout: 60_000,
@@ -74,8 +77,9 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     port = (server.address() as AddressInfo).port;
   });
   const ownPort = () => port;
+  const { directory, ...keyOptions } = storeOptions(options);
   const upstream = new Upstream({ ...options, ownPort });
-  const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+  const store = await ReaderStore.open({ directory, ...keyOptions, mayWait: options.mayStartLocked });
   try {
     const { now = nowInSeconds } = options;
     const sites = new BoundSites(store, upstream, now);
@@ -83,11 +87,19 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const refused = options.onRefusal ?? (() => undefined);
     const close = attach(server, { sites, upstream, ownPort, now, refused });
     await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(server, sites, async () => {
+    const lock = new ReaderLock(store, sites);
+    const control = await openControl(directory, lock).catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
+    const end = async () => {
+      await control.close();
       await close();
       await upstream.close();
       store.close();
-    });
+    };
+    const keysIn = { place: store.keyPlace, isFresh: store.isFresh };
+    return { ...describe(server, sites, end), lock, keysIn, notices: store.notices };
   } catch (error) {
     await upstream.close();
     store.close();
@@ -129,7 +141,11 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe(server: Server, sites: BoundSites, close: () => Promise<void>): RunningProxy {
+function describe(
+  server: Server,
+  sites: BoundSites,
+  close: () => Promise<void>,
+): Omit<RunningProxy, 'lock' | 'keysIn' | 'notices'> {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();

@@ -1,8 +1,9 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { DEFAULT_PORT, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { describeDecision } from '../keys-place.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
-import { printable } from '../terminal.ts';
+import { canAsk, printable } from '../terminal.ts';
 import { print, say } from '../voice.ts';
 
 interface ProxyFlags extends ReaderFlags {
@@ -29,10 +30,12 @@ async function runProxy(flags: ProxyFlags): Promise<void> {
   const proxy = await startProxy({
     ...(await readerOptions(flags)),
     port,
+    mayStartLocked: !canAsk() && flags.passphraseFile === undefined,
     ...(parentProxy !== undefined && { parentProxy }),
     ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
   });
-  if (json) print(JSON.stringify({ proxy: proxy.url, sites: await proxy.sites() }));
+  if (json) print(JSON.stringify({ proxy: proxy.url, sites: await proxy.sites(), locked: proxy.lock.isLocked }));
+  for (const notice of proxy.notices) say(notice);
   if (!quiet) await greet(proxy);
   await stopped;
   await proxy.close();
@@ -41,6 +44,13 @@ async function runProxy(flags: ProxyFlags): Promise<void> {
 async function greet(proxy: RunningProxy): Promise<void> {
   const sites = await proxy.sites();
   say(`ready on ${proxy.url}, for browsers and programs that use a proxy`);
+  if (proxy.lock.isLocked) {
+    say('locked: connected sites are not shown until it has its keys');
+    say('hint: wispr identity unlock');
+    return;
+  }
+  const { isFresh, place } = proxy.keysIn;
+  if (isFresh && place) for (const line of describeDecision(place)) say(line);
   for (const { site, gateway } of sites) say(`${site} without any settings: ${gateway}`);
   if (sites.length === 0)
     say('hint: no site is connected yet: wispr bind "URL#CODE" connects one, even while this runs');

@@ -1,19 +1,59 @@
 /** Where the reader's files are: the XDG Base Directory Specification, which says that relative values are ignored. */
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { ReaderError } from '../errors.ts';
+import { DATABASE_FILES } from './database.ts';
+import type { Passphrase } from './storage-key.ts';
+import type { StoreOptions } from './store.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The folder of the database. */
-export function defaultDataDirectory(environment: Environment = process.env): string {
+function defaultDataDirectory(environment: Environment = process.env): string {
   return join(baseDirectory(environment.XDG_DATA_HOME, '.local', 'share'), 'wispr');
 }
 
 /** The file of the storage key; not beside the database, so that a copy of the one is not a copy of both. */
-export function defaultKeyFile(environment: Environment = process.env): string {
+function defaultKeyFile(environment: Environment = process.env): string {
   return join(baseDirectory(environment.XDG_CONFIG_HOME, '.config'), 'wispr', 'reader.key');
 }
 
 function baseDirectory(value: string | undefined, ...fallback: string[]): string {
   return value !== undefined && isAbsolute(value) ? value : join(homedir(), ...fallback);
+}
+
+/** Where the reader's data are, and what opens them, as the functions of the reader take it. */
+export interface StorageOptions {
+  readonly dataDirectory?: string | undefined;
+  /** Named, it is where the key of a fresh database will be; left out, that is the system's keyring where there is one. */
+  readonly keyFile?: string | undefined;
+  /** Protects a fresh database, and opens one that is protected. */
+  readonly passphrase?: Passphrase | undefined;
+  /** Asks for a passphrase where one is needed and none was given. */
+  readonly askPassphrase?: Passphrase | undefined;
+}
+
+/** The same with everything that was left out. */
+export function storeOptions({ dataDirectory, keyFile, passphrase, askPassphrase }: StorageOptions): StoreOptions {
+  return {
+    directory: dataDirectory ?? defaultDataDirectory(),
+    keyFile: keyFile ?? defaultKeyFile(),
+    keyring: keyFile === undefined,
+    passphrase,
+    askPassphrase,
+  };
+}
+
+export function hasDatabase(directory: string): boolean {
+  return existsSync(join(directory, DATABASE_FILES[0]));
+}
+
+/** @throws ReaderError `no-identity` */
+export function requireDatabase(directory: string): void {
+  if (hasDatabase(directory)) return;
+  throw new ReaderError('no-identity', `there is no reader's database in ${directory}`, {
+    typed: true,
+    hint: 'it is made when you first connect: wispr bind "URL#CODE"; or name its folder with --data',
+  });
 }

@@ -17,6 +17,7 @@ const ORDER = [
   'invite',
   'proxy',
   'bind',
+  'identity',
   'cache-config',
 ];
 
