@@ -162,7 +162,7 @@ function removeFiles(directory: string): void {
     try {
       rmdirSync(folder);
     } catch {
-      return; // something else is there, or it is not ours to remove
+      // something else is in it, or it was never there
     }
   }
 }
