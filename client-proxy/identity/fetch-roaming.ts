@@ -95,8 +95,9 @@ async function get(url: URL, upstream: Upstream, signal: AbortSignal): Promise<U
   const headers = { accept: '*/*', 'accept-encoding': 'identity' };
   const { statusCode, headers: fields, body } = await request(url, { dispatcher: upstream.direct, signal, headers });
   const location = String(fields.location ?? '');
+  const drop = () => body.on('error', () => undefined).destroy();
   if (REDIRECTS.includes(statusCode) && URL.canParse(location, url)) {
-    body.destroy();
+    drop();
     const next = new URL(location, url);
     const mayFollow = next.protocol === 'https:' || (next.protocol === 'http:' && url.protocol === 'http:');
     if (mayFollow) return next;
@@ -106,7 +107,7 @@ async function get(url: URL, upstream: Upstream, signal: AbortSignal): Promise<U
     );
   }
   if (statusCode === 200) return readBounded(body);
-  body.destroy();
+  drop();
   throw unavailable(
     `${url.host} answered ${statusCode}`,
     'check the address: is the file there, for everybody who knows it?',

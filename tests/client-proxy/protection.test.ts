@@ -9,7 +9,7 @@ import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
-import { type Ended, ROOT, startCommand } from '../support/programs.ts';
+import { type Ended, ROOT, startCommand, startProgram } from '../support/programs.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();
@@ -170,6 +170,33 @@ describe('attack 67: where nothing more can be written', () => {
     expect(await secretsIn(storage)).toEqual(before);
     await setPassphrase('first');
     expect(await secretsIn(saying('first'))).toEqual(before);
+  });
+});
+
+describe('attack 66: kill -9 while the passphrase changes', () => {
+  it('leaves a database that opens with the one of before or the new one, and nothing of it lost', { timeout: 300_000 }, async () => {
+    const { set } = await fillStore(saying('one'));
+    const store = await open(saying('one'));
+    const ids = Array.from({ length: 500 }, () => toBase64url(randomBytes(32)));
+    await store.saveSetKeys(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
+    store.close();
+    const before = await secretsIn(saying('one'));
+    let current = 'one';
+    for (let kill = 0; kill < 6; kill++) {
+      const other = current === 'one' ? 'two' : 'one';
+      const args = [storage.dataDirectory, storage.keyFile, current, other];
+      const loop = startProgram('tests/support/reprotect-loop.ts', args);
+      await loop.line(/^ready$/);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
+      await loop.stop('SIGKILL');
+      const good = (passphrase: string) => secretsIn(saying(passphrase)).catch(() => undefined);
+      const opened = await good('one');
+      current = opened ? 'one' : 'two';
+      expect(opened ?? (await good('two'))).toEqual(before);
+    }
+    const again = await open(saying(current));
+    for (const id of ids) expect((await again.setKey(1, id))?.notAfter).toBe(1);
+    again.close();
   });
 });
 
