@@ -4,13 +4,14 @@ import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../core/publicat
 import type { SitePublication } from '../core/publication/site-publication.ts';
 import { HostedSource } from '../node-support/publication/hosted-source.ts';
 import { PublicationKeeper } from '../node-support/publication/publication-keeper.ts';
+import type { HostHealth } from './content/host-health.ts';
 import type { Upstream } from './content/upstream.ts';
 import { RememberedDocuments } from './documents/remembered-documents.ts';
 import { ReaderError } from './errors.ts';
 import { DescriptorKeeper } from './keys/descriptor-keeper.ts';
 import { KeyFinder } from './keys/key-finder.ts';
 import { LIMITS } from './limits.ts';
-import { fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
+import { ChangingFile, fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
 import { StaleNotice } from './publication/stale-notice.ts';
 import { readerLocked } from './store/sealed-database.ts';
 import type { ReaderStore, StoredBinding } from './store/store.ts';
@@ -42,6 +43,7 @@ interface KeptPublication {
 export class BoundSites {
   readonly #store: ReaderStore;
   readonly #upstream: Upstream;
+  readonly #health: HostHealth;
   readonly #now: () => number;
   #version = '';
   #reading: Promise<void> | undefined;
@@ -53,9 +55,10 @@ export class BoundSites {
   #locked: ReadonlySet<string> = new Set();
 
   /** @param now - seconds since 1970 */
-  constructor(store: ReaderStore, upstream: Upstream, now: () => number) {
+  constructor(store: ReaderStore, upstream: Upstream, health: HostHealth, now: () => number) {
     this.#store = store;
     this.#upstream = upstream;
+    this.#health = health;
     this.#now = now;
   }
 
@@ -144,11 +147,21 @@ export class BoundSites {
 
   #keep(site: string, { publisher, keyServer }: VerifiedDescriptor): KeptPublication {
     const upstream = this.#upstream;
+    const health = this.#health;
     const store = this.#store.publicationOf(site);
     const path = METADATA_PATH + TIMESTAMP_FILE;
+    const timestamp = new ChangingFile();
     const source = new HostedSource({
-      hosts: () => kept.content,
-      fetch: (origin, ...file) => fetchFile(upstream, origin, ...file),
+      hosts: () => health.inOrder(kept.content),
+      fetch: async (origin, urlPath, maximumLength, milliseconds, newest) => {
+        const wanted = { origin, path: urlPath, maximumLength, milliseconds };
+        try {
+          return await (urlPath === path ? timestamp.fetch(upstream, wanted, newest) : fetchFile(upstream, wanted));
+        } catch (error) {
+          health.noteFailure(origin, error);
+          throw error;
+        }
+      },
       own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
       ownTimestamp: (...bounds) => fetchFromKeyServer(upstream.keyServers, keyServer, path, ...bounds),
       times: LIMITS,

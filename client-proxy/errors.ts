@@ -45,6 +45,7 @@ export type ReaderErrorCode =
   | 'scheme-refused'
   | 'cross-site'
   | 'worker-refused'
+  | 'other-user'
   | 'host-unknown'
   | 'port-refused'
   | 'site-port'
@@ -52,10 +53,25 @@ export type ReaderErrorCode =
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
+  // keeping
+  | 'site-unknown'
+  | 'cache-too-small'
+  | 'cache-unusable'
+  // for programs
+  | 'address-malformed'
+  | 'range-refused'
+  | 'redirect-refused'
+  // the service
+  | 'service-manager-missing'
+  | 'service-failed'
+  | 'unit-foreign'
+  | 'unit-unwritable'
+  | 'reader-running'
   // starting
   | 'connect-to-malformed'
   | 'parent-proxy-malformed'
   | 'port-taken'
+  | 'owner-unknown'
   | 'internal';
 
 /** The reader's side could not do what it was asked; nothing was released, and nothing half changed. */

@@ -1,7 +1,9 @@
 /** The reader's side: the personal proxy with its gateway, and connecting to publishers. */
 export { type BindOptions, type BoundResult, bindSite, type ConnectionRequest } from './bind/bind-site.ts';
-export { type ConnectTo, parseConnectTo } from './content/connect-to.ts';
+export { type ConnectTo, formatConnectTo, parseConnectTo } from './content/connect-to.ts';
+export type { HostReport } from './content/host-health.ts';
 export { ReaderError } from './errors.ts';
+export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
 export type { ControlOutcome } from './identity/control-socket.ts';
 export {
   describeIdentity,
@@ -15,4 +17,15 @@ export {
 export { exportIdentity, importIdentity } from './identity/take-along.ts';
 export { readWords, requireWords } from './identity/words.ts';
 export { DEFAULT_PORT, type ProxyOptions, type RunningProxy, startProxy } from './proxy.ts';
+export { checkInstallable, type Installed, installService } from './service/install.ts';
+export { readerFiles } from './service/places.ts';
+export { eraseData, planRemoval, type ReaderFiles, removeService } from './service/remove.ts';
+export { type ServiceState, serviceState } from './service/systemctl.ts';
+export { UNIT_NAME, unitFile } from './service/unit.ts';
+export { askStatus } from './status/ask-status.ts';
+export { folderBytes, readSiteStatuses } from './status/read-status.ts';
+export { serveStatus } from './status/serve-status.ts';
+export type { ReaderStatus, SiteStatus } from './status/status.ts';
 export type { Passphrase } from './store/storage-key.ts';
+export { syncSite } from './sync/sync-site.ts';
+export type { SyncOptions, SyncProgress, SyncSummary } from './sync/types.ts';

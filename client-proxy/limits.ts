@@ -27,6 +27,15 @@ export const LIMITS = {
   bodyTimeout: 30_000,
   /** Until a document's first block is verified, all requests for it together. */
   openTimeout: 60_000,
+  /** How long one content host alone may take to that, where there are others: then the next is asked beside it. */
+  hedgeAfter: 2_000,
+  /** Between two pieces of a body, where there are other content hosts. */
+  bodyTimeoutAmongSeveral: 10_000,
+  /** For how long a content host is asked after the others: one that was late, was not there, or gave wrong bytes. And of how many that is known. */
+  slowFor: 60_000,
+  deadFor: 30_000,
+  wrongFor: 600_000,
+  rememberedHosts: 1_000,
   /** One exchange with a key server, or one proof of a host. */
   exchangeTimeout: 15_000,
   /** Until an unreachable or refusing key server is asked again for the same descriptor. */
@@ -41,6 +50,8 @@ export const LIMITS = {
   /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one look for newer ones, with all its files. */
   metadataTimeout: 20_000,
   timestampTimeout: 5_000,
+  /** How long a content host is asked by the validators that it gave. */
+  validatorsFor: 3_600_000,
   checkTimeout: 60_000,
   /** Kept of one site's publication on disk, besides what every look needs. */
   publicationBytes: 67_108_864,
@@ -56,6 +67,32 @@ export const LIMITS = {
   keyringTimeout: 60_000,
   /** The same where there is another way, for a database that is just being made. */
   keyringProbeTimeout: 10_000,
+  /** What is kept of what was read, unless the reader says otherwise: bytes on the disk, and objects. */
+  cacheBytes: 2_147_483_648,
+  cacheObjects: 200_000,
+  /** One object takes at most this part of it; so much may others have added before the folder is looked through again. */
+  cacheShare: 8,
+  /** How full it is when something is dropped, and how full then. */
+  cacheSweepAt: 0.95,
+  cacheFilledTo: 0.9,
+  /** Objects up to here are read at once; others in such pieces. */
+  cacheReadAtOnce: 131_072,
+  cachePiece: 262_144,
+  /** What is collected before it is written; and what may wait before a copy is given up. */
+  cacheWriteAtOnce: 262_144,
+  cacheUnwritten: 8_388_608,
+  /** How exactly it is known when an object was last used. */
+  cacheUseGrain: 3_600_000,
+  /** Documents that a sync fetches at the same time. */
+  syncAtOnce: 6,
+  /** How long nothing is kept after the disk refused. */
+  cachePause: 30_000,
+  /** What a running Reader says of itself, and how long it may take. */
+  statusLength: 1_048_576,
+  statusTimeout: 5_000,
+  /** One word with the service manager, and until a service that it started answers; how often that is looked at. */
+  serviceTimeout: 60_000,
+  servicePoll: 200,
   /** How long requests under way may take to end when the proxy stops. */
   stopTimeout: 1_000,
 } as const;

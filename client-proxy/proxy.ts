@@ -5,7 +5,10 @@ import type { Duplex } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
+import type { CacheStatus, ObjectCache } from './cache/object-cache.ts';
+import { openCache } from './cache/open-cache.ts';
 import type { ConnectTo } from './content/connect-to.ts';
+import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
 import { Router, type RouterOptions } from './doors/router.ts';
 import { openTunnel } from './doors/tunnel.ts';
@@ -13,12 +16,24 @@ import { ReaderError } from './errors.ts';
 import { openControl } from './identity/control-socket.ts';
 import { ReaderLock } from './identity/lock.ts';
 import { LIMITS } from './limits.ts';
+import { LoopbackServer } from './listening/loopback-server.ts';
+import { ownConnections } from './listening/own-connections.ts';
+import { type SiteStatus, siteStatuses } from './status/status.ts';
 import { type StorageOptions, storeOptions } from './store/locations.ts';
 import type { KeyPlace } from './store/protection.ts';
 import { ReaderStore } from './store/store.ts';
 
 export const DEFAULT_PORT = 8001;
 const HOST = '127.0.0.1';
+
+const ignore = () => undefined;
+
+const SERVER_OPTIONS = {
+  maxHeaderSize: LIMITS.headerFields,
+  headersTimeout: 60_000,
+  requestTimeout: 0,
+  keepAliveTimeout: 65_000,
+};
 
 export interface ProxyOptions extends StorageOptions {
   /** 0: any free one. 8001 if left out. */
@@ -30,8 +45,16 @@ export interface ProxyOptions extends StorageOptions {
   readonly parentProxy?: string;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
+  /** Serves every user of this machine, not only the one who runs it. */
+  readonly otherUsers?: boolean;
   /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
   readonly now?: () => number;
+  /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
+  readonly cacheDirectory?: string;
+  /** The most that it may hold; 0: nothing is kept. 2 GiB if left out. */
+  readonly cacheBytes?: number;
+  /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
+  readonly onHostFault?: (report: HostReport) => void;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
@@ -56,53 +79,90 @@ export interface RunningProxy {
   readonly keysIn: { readonly place: KeyPlace['kind'] | undefined; readonly isFresh: boolean };
   /** What was put right at the start, in sentences for the reader. */
   readonly notices: readonly string[];
+  /** Content hosts that something is wrong with at the moment; others are asked first. */
+  contentHosts(): HostReport[];
+  /** How much of what was read is kept. */
+  cacheStatus(): CacheStatus;
+  /** The connected sites, and how their publications are. */
+  siteStatuses(): Promise<SiteStatus[]>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
 
+/** The proxy without its port: answers whatever connection it is given. */
+export interface OpenReader {
+  readonly server: Server;
+  readonly sites: BoundSites;
+  readonly health: HostHealth;
+  readonly cache: ObjectCache;
+  readonly store: ReaderStore;
+  /** Lets what is under way end for a moment, and closes everything. */
+  close(): Promise<void>;
+}
+
 /**
- * Starts the proxy. A binding that another process makes counts from the next request on.
+ * Opens everything that answering requests needs, and listens nowhere.
  *
- * @throws ReaderError `port-taken`, `parent-proxy-malformed`, and those of the store
+ * @param server - what requests come to
+ *
+ * @throws ReaderError `parent-proxy-malformed`, and those of the store
  */
-export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
-  const server = createServer({
-    maxHeaderSize: LIMITS.headerFields,
-    headersTimeout: 60_000,
-    requestTimeout: 0,
-    keepAliveTimeout: 65_000,
-  });
+export async function openReader(
+  options: ProxyOptions = {},
+  server: Server = createServer(SERVER_OPTIONS),
+): Promise<OpenReader> {
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
   });
   const ownPort = () => port;
-  const { directory, ...keyOptions } = storeOptions(options);
   const upstream = new Upstream({ ...options, ownPort });
-  const store = await ReaderStore.open({ directory, ...keyOptions, mayWait: options.mayStartLocked });
-  try {
-    const { now = nowInSeconds } = options;
-    const sites = new BoundSites(store, upstream, now);
-    await sites.refresh();
-    const refused = options.onRefusal ?? (() => undefined);
-    const close = attach(server, { sites, upstream, ownPort, now, refused });
-    await listen(server, options.port ?? DEFAULT_PORT);
-    const lock = new ReaderLock(store, sites);
-    const control = await openControl(directory, lock).catch(async (error: unknown) => {
-      await close();
-      throw error;
-    });
-    const end = async () => {
-      await control.close();
-      await close();
-      await upstream.close();
-      store.close();
-    };
-    const keysIn = { place: store.keyPlace, isFresh: store.isFresh };
-    return { ...describe(server, sites, end), lock, keysIn, notices: store.notices };
-  } catch (error) {
+  const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
+  const closeAll = async () => {
     await upstream.close();
     store.close();
+  };
+  try {
+    const { now = nowInSeconds } = options;
+    const health = new HostHealth(options.onHostFault);
+    const cache = openCache(options);
+    const sites = new BoundSites(store, upstream, health, now);
+    await sites.refresh();
+    const refused = options.onRefusal ?? ignore;
+    const access = { upstream, health, cache };
+    const stopServing = attach(server, { sites, upstream, access, ownPort, now, refused });
+    const close = async () => {
+      await stopServing();
+      await cache.close();
+      await closeAll();
+    };
+    return { server, sites, health, cache, store, close };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+/**
+ * Starts the proxy. A binding that another process makes counts from the next request on.
+ *
+ * @throws ReaderError `port-taken`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
+ */
+export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
+  const { otherUsers = false, onRefusal: refused = ignore } = options;
+  const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
+  const reader = await openReader(options, server);
+  try {
+    await listen(server, options.port ?? DEFAULT_PORT);
+    const lock = new ReaderLock(reader.store, reader.sites);
+    const control = await openControl(storeOptions(options).directory, lock);
+    const close = async () => {
+      await control.close();
+      await reader.close();
+    };
+    return describe({ ...reader, close }, server, lock);
+  } catch (error) {
+    await reader.close();
     throw error;
   }
 }
@@ -126,11 +186,9 @@ function attach(server: Server, options: RouterOptions): () => Promise<void> {
   return () => stop(server, tunnels);
 }
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, port)));
-    server.listen(port, HOST, resolve);
-  });
+async function listen(server: LoopbackServer, port: number): Promise<void> {
+  const failure = await server.open(port);
+  if (failure) throw cannotListen(failure, port);
 }
 
 function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
@@ -141,11 +199,8 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe(
-  server: Server,
-  sites: BoundSites,
-  close: () => Promise<void>,
-): Omit<RunningProxy, 'lock' | 'keysIn' | 'notices'> {
+function describe(reader: OpenReader, server: LoopbackServer, lock: ReaderLock): RunningProxy {
+  const { sites, health, cache, store, close } = reader;
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -162,6 +217,12 @@ function describe(
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
       await sites.refresh();
     },
+    lock,
+    keysIn: { place: store.keyPlace, isFresh: store.isFresh },
+    notices: store.notices,
+    contentHosts: () => health.reports(),
+    cacheStatus: () => cache.status(),
+    siteStatuses: () => siteStatuses(sites, port),
     close: () => {
       closing ??= close();
       return closing;

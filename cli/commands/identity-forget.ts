@@ -44,6 +44,7 @@ async function runPublisher(named: string, flags: Flags): Promise<void> {
   say(
     `removed: the key of this device with ${keyServer}, ${setKeys} keys of sets, and what was kept of the publications`,
   );
+  say('left: what was read, as ciphertext in the cache, which nothing opens any more; it goes when room is needed');
   sayWhatStays(overwritten);
 }
 
@@ -62,7 +63,7 @@ async function runEverything(flags: Flags): Promise<void> {
   say('removed: the seed of this device, all keys, and what was kept of the publications');
   say(
     filesRemoved
-      ? `removed: the database in ${directory}`
+      ? `removed: the database in ${directory}, and what was read`
       : `left: the empty database in ${directory}, which a Reader that runs has open`,
   );
   if (!keyDiscarded)

@@ -1,14 +1,19 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
-import { type Command, InvalidArgumentError } from 'commander';
-import { DEFAULT_PORT, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import type { Command } from 'commander';
+import { type RunningProxy, readerFiles, serveStatus, startProxy } from '../../client-proxy/index.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { cacheOptions } from '../cache-options.ts';
 import { describeDecision } from '../keys-place.ts';
-import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
+import { readerOptions } from '../reader-options.ts';
 import { canAsk, printable } from '../terminal.ts';
 import { print, say } from '../voice.ts';
+import { addProxyInstallCommand } from './proxy-install.ts';
+import { addProxyRemoveCommand } from './proxy-remove.ts';
+import { addProxyStatusCommand } from './proxy-status.ts';
 
-interface ProxyFlags extends ReaderFlags {
-  readonly port: number;
-  readonly parentProxy?: string;
+interface RunFlags extends ProxyFlags {
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -17,28 +22,49 @@ export function addProxyCommand(program: Command): void {
   const command = program
     .command('proxy')
     .description('run the personal proxy and its gateway, on this machine only')
-    .option('-p, --port <port>', 'the port to listen on; 0 takes a free one', parsePort, DEFAULT_PORT)
-    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
+    .enablePositionalOptions() // what stands behind "install" is for it
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print one line of JSON when the proxy is ready');
-  addReaderOptions(command).action(runProxy);
+  addProxyOptions(command).action(runProxy);
+  addProxyInstallCommand(command);
+  addProxyRemoveCommand(command);
+  addProxyStatusCommand(command);
 }
 
-async function runProxy(flags: ProxyFlags): Promise<void> {
-  const { port, parentProxy, quiet, json } = flags;
+async function runProxy(flags: RunFlags): Promise<void> {
+  const { port, parentProxy, otherUsers = false, quiet, json } = flags;
   const stopped = nextSignal();
+  const options = await readerOptions(flags);
   const proxy = await startProxy({
-    ...(await readerOptions(flags)),
-    port,
+    ...options,
+    ...cacheOptions(flags),
+    ...(port !== undefined && { port }),
+    otherUsers,
     mayStartLocked: !canAsk() && flags.passphraseFile === undefined,
     ...(parentProxy !== undefined && { parentProxy }),
+    // Worth a word even with --quiet: somebody changes what readers get.
+    onHostFault: ({ origin, fault, code }) => {
+      if (fault === 'wrong')
+        say(
+          `warning: ${printable(origin)} gave bytes that the publisher did not sign (${code}); nothing of them was shown`,
+        );
+      else if (!quiet)
+        say(`${printable(origin)} ${fault === 'slow' ? 'was slower than another content host' : `failed: ${code}`}`);
+    },
     ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
   });
+  const status = await serveStatus(readerFiles(options).dataDirectory, statusOf(proxy));
   if (json) print(JSON.stringify({ proxy: proxy.url, sites: await proxy.sites(), locked: proxy.lock.isLocked }));
   for (const notice of proxy.notices) say(notice);
   if (!quiet) await greet(proxy);
   await stopped;
+  await status?.close();
   await proxy.close();
+}
+
+function statusOf(proxy: RunningProxy) {
+  const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url: proxy.url };
+  return async () => ({ ...known, sites: await proxy.siteStatuses(), cache: proxy.cacheStatus() });
 }
 
 async function greet(proxy: RunningProxy): Promise<void> {
@@ -62,10 +88,4 @@ function nextSignal(): Promise<void> {
     process.once('SIGINT', resolve);
     process.once('SIGTERM', resolve);
   }).then(() => undefined);
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('a port is a number from 0 to 65535.');
-  return port;
 }

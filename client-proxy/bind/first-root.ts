@@ -23,7 +23,9 @@ export async function fetchFirstRoot(upstream: Upstream, descriptor: VerifiedDes
   let failure: unknown;
   for (const ask of [
     () => fetchFromKeyServer(upstream.keyServers, keyServer, PATH, length, time),
-    ...sites.flatMap(({ content }) => content).map((host) => () => fetchFile(upstream, host, PATH, length, time)),
+    ...sites
+      .flatMap(({ content }) => content)
+      .map((origin) => () => fetchFile(upstream, { origin, path: PATH, maximumLength: length, milliseconds: time })),
   ]) {
     const bytes = await ask().catch((error: unknown) => {
       failure ??= error;

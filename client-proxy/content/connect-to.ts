@@ -29,6 +29,12 @@ export function parseConnectTo(text: string): ConnectTo {
   return { fromHost: nameOf(fromHost), fromPort: ports[0], toHost: nameOf(toHost), toPort: ports[1] };
 }
 
+/** As it is typed. */
+export function formatConnectTo({ fromHost, fromPort, toHost, toPort }: ConnectTo): string {
+  const host = (name = '') => (name.includes(':') ? `[${name}]` : name);
+  return `${host(fromHost)}:${fromPort ?? ''}:${host(toHost)}:${toPort ?? ''}`;
+}
+
 /** Where to connect for `endpoint`; the first rule that fits decides. Names for certificates and `Host` stay as they were. */
 export function redirect(endpoint: Endpoint, rules: readonly ConnectTo[]): Endpoint {
   const rule = rules.find(

@@ -2,14 +2,40 @@
 
 import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
+import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
+import type { RequestHeaders } from '../../core/reading/request-headers.ts';
 import { LIMITS } from '../limits.ts';
 import { BodyQueue } from './body-queue.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface Answer {
   readonly status: number;
+  /** Names in lower case. Nothing in them is signed. */
+  readonly headers: RequestHeaders;
   readonly body: BodyQueue;
+}
+
+/** What a host said of an earlier answer, to ask whether it is still the same. */
+export interface HeldVersion {
+  readonly etag: string | undefined;
+  readonly lastModified: string | undefined;
+}
+
+/** For caches on the way: what they hold is old, or no good (RFC 9111 section 5.2.1.4). */
+export const PAST_CACHES: readonly string[] = ['cache-control', 'no-cache'];
+
+/** What is asked for. */
+export interface Wanted {
+  readonly path: string;
+  /** Bytes of the object: `start` inclusive, `end` exclusive. */
+  readonly range?: ByteRange | undefined;
+  /** Further header fields: names and values alternate. */
+  readonly fields?: readonly string[];
+  /** A version that is at hand: 304 is an answer too. */
+  readonly held?: HeldVersion | undefined;
+  /** Milliseconds between two pieces of the body. */
+  readonly bodyTimeout?: number;
 }
 
 /** undici's names for answers that break the protocol, and for bodies that break off. */
@@ -20,41 +46,48 @@ const CLOSED = 'UND_ERR_SOCKET';
  * Fetches one path. Nothing that says who the reader is goes along: no cookie, no referrer, no user agent.
  *
  * @param signal - ends the request at whatever point it is, also while nothing reads the body; its reason is then what is thrown
- * @param range - bytes of the object: `start` inclusive, `end` exclusive
  * @throws ReadingError `content-host-unreachable`, `content-host-answer`; also out of the body
  */
 export async function fetchBody(
   upstream: Upstream,
   origin: string,
-  path: string,
+  wanted: Wanted,
   signal: AbortSignal,
-  range?: { readonly start: number; readonly end: number },
 ): Promise<Answer> {
-  const headers = ['accept', '*/*', 'accept-encoding', 'identity'];
-  if (range) headers.push('range', `bytes=${range.start}-${range.end - 1}`);
+  const answer = await attemptTwice(upstream, origin, wanted, signal);
+  if (answer.status !== 304 || wanted.held !== undefined) return answer;
+  // 304 for a version that nobody here has: once more, past whoever said it.
+  await answer.body.return();
+  return attemptTwice(upstream, origin, { ...wanted, fields: PAST_CACHES }, signal);
+}
+
+async function attemptTwice(upstream: Upstream, origin: string, wanted: Wanted, signal: AbortSignal): Promise<Answer> {
   try {
-    return await attempt(upstream, origin, path, headers, signal);
+    return await attempt(upstream, origin, wanted, signal);
   } catch (error) {
     // A connection that was kept may close just when it is used again: once more, on another.
     if ((error as { cause?: { code?: string } }).cause?.code !== CLOSED) throw error;
-    return attempt(upstream, origin, path, headers, signal);
+    return attempt(upstream, origin, wanted, signal);
   }
 }
 
 function attempt(
   upstream: Upstream,
   origin: string,
-  path: string,
-  headers: string[],
+  { path, range, fields = [], held, bodyTimeout = LIMITS.bodyTimeout }: Wanted,
   signal: AbortSignal,
 ): Promise<Answer> {
+  const headers = ['accept', '*/*', 'accept-encoding', 'identity', ...fields];
+  if (range) headers.push('range', `bytes=${range.start}-${range.end - 1}`);
+  if (held?.etag !== undefined) headers.push('if-none-match', held.etag);
+  if (held?.lastModified !== undefined) headers.push('if-modified-since', held.lastModified);
   return new Promise((resolve, reject) => {
     const authority = origin.slice(origin.indexOf('//') + 2);
     try {
       upstream.dispatch(
         origin,
         authority,
-        { path, method: 'GET', headers },
+        { path, method: 'GET', headers, bodyTimeout },
         new AnswerHandler(resolve, reject, authority, signal),
       );
     } catch (error) {
@@ -84,14 +117,14 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true });
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: RequestHeaders): void {
     // Interim answers say nothing that counts, and each gives the host new time.
     if (status < 200) {
       if (++this.#interim > LIMITS.interimAnswers) controller.abort(tooManyInterim(this.#host));
       return;
     }
     this.#body = new BodyQueue(controller);
-    this.#resolve({ status, body: this.#body });
+    this.#resolve({ status, headers, body: this.#body });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

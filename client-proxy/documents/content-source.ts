@@ -1,39 +1,92 @@
 /**
- * Where one request gets its bytes: the content hosts of a site, in the publisher's order. Holds what is under way, so that everything
- * ends when the client leaves, or when it takes too long until a document is open.
+ * Where one request gets its bytes: the content hosts of a site. The first one is asked; where it fails, the next; where it is late, the
+ * next beside it, and whoever has the document open first is taken. Holds what is under way, so that everything ends when the client
+ * leaves, or when it takes too long until a document is open.
  */
 import type { ByteRange } from '../../core/object/geometry.ts';
-import { askInOrder } from '../../core/reading/content-hosts.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { ContentAnswer } from '../../core/reading/open-at.ts';
-import type { BodyQueue } from '../content/body-queue.ts';
-import { type Answer, fetchBody } from '../content/fetch-body.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
+import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../content/fetch-body.ts';
+import { faultOf, type HostHealth } from '../content/host-health.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { LIMITS } from '../limits.ts';
 
-export class ContentSource {
+/** One content host's part in a request. */
+export class HostAttempt {
+  readonly origin: string;
   readonly #upstream: Upstream;
-  readonly #origins: readonly string[];
-  readonly #timer: NodeJS.Timeout;
-  #current: BodyQueue | undefined;
+  readonly #how: Pick<Wanted, 'bodyTimeout' | 'fields'>;
   readonly #ending = new AbortController();
+  #answer: Answer | undefined;
 
-  constructor(upstream: Upstream, origins: readonly string[]) {
+  constructor(upstream: Upstream, origin: string, how: Pick<Wanted, 'bodyTimeout' | 'fields'>) {
     this.#upstream = upstream;
-    this.#origins = origins;
-    this.#timer = setTimeout(() => this.end(tooSlow()), LIMITS.openTimeout);
+    this.origin = origin;
+    this.#how = how;
   }
 
   /** For `openAt`. */
   readonly fetch = (urlPath: string): Promise<ContentAnswer> => this.fetchRange(urlPath);
 
+  /** For `describeAt`. */
+  readonly fetchPart = (urlPath: string, range?: ByteRange): Promise<ContentAnswer> => this.fetchRange(urlPath, range);
+
   /** One path, or a range of it. */
-  fetchRange(urlPath: string, range?: ByteRange): Promise<Answer> {
+  async fetchRange(urlPath: string, range?: ByteRange): Promise<Answer> {
     const { signal } = this.#ending;
-    return askInOrder(this.#origins, async (origin) => {
-      signal.throwIfAborted();
-      return this.#hold(await fetchBody(this.#upstream, origin, urlPath, signal, range));
-    });
+    signal.throwIfAborted();
+    const wanted = { path: urlPath, range, ...this.#how };
+    this.#answer = await fetchBody(this.#upstream, this.origin, wanted, signal);
+    signal.throwIfAborted();
+    return this.#answer;
+  }
+
+  /** What is coming now is not wanted any more; something else will be fetched. */
+  release(): void {
+    this.#answer?.body.destroy(new Error('not wanted'));
+    this.#answer = undefined;
+  }
+
+  /** Closes whatever is still coming, also what was given up before. Harmless where all has come. */
+  end(reason: Error): void {
+    this.#ending.abort(reason);
+  }
+}
+
+/** How an attempt ended. */
+interface Outcome<Result> {
+  readonly attempt: HostAttempt;
+  readonly result?: Result;
+  readonly error?: unknown;
+}
+
+export interface ContentSourceOptions {
+  readonly upstream: Upstream;
+  readonly health: HostHealth;
+  /** In the publisher's order. */
+  readonly origins: readonly string[];
+  /** Whether the object lies at a URL whose content changes: then another one there is nobody's fault. */
+  readonly inPage: boolean;
+}
+
+export class ContentSource {
+  readonly #upstream: Upstream;
+  readonly #origins: readonly string[];
+  readonly #health: HostHealth;
+  readonly #inPage: boolean;
+  readonly #timer: NodeJS.Timeout;
+  #attempts: HostAttempt[] = [];
+  #held: StoredObject | undefined;
+  #ended: Error | undefined;
+  #isPastCaches = false;
+
+  constructor({ upstream, health, origins, inPage }: ContentSourceOptions) {
+    this.#upstream = upstream;
+    this.#health = health;
+    this.#origins = origins;
+    this.#inPage = inPage;
+    this.#timer = setTimeout(() => this.end(tooSlow()), LIMITS.openTimeout);
   }
 
   /** The document is open: from now on only silence ends it. */
@@ -43,21 +96,153 @@ export class ContentSource {
 
   /** What is coming now is not wanted any more; something else will be fetched. */
   release(): void {
-    this.#current?.destroy(new Error('not wanted'));
-    this.#current = undefined;
+    for (const attempt of this.#attempts) attempt.release();
+  }
+
+  /** An object of the cache that is read for this request; closed when it ends. */
+  hold(stored: StoredObject): void {
+    this.#held?.close();
+    this.#held = stored;
   }
 
   /** Closes whatever is still coming, also what was given up before. Harmless where all has come. */
   end(reason: Error): void {
     clearTimeout(this.#timer);
-    this.#ending.abort(reason);
+    this.#ended ??= reason;
+    this.#held?.close();
+    for (const attempt of this.#attempts) attempt.end(reason);
   }
 
-  #hold(answer: Answer): Answer {
-    this.#current = answer.body;
-    this.#ending.signal.throwIfAborted();
-    return answer;
+  /**
+   * Does `work` with one content host after the other, until it succeeds; see above.
+   *
+   * @param passedOver - hosts that are not to be asked
+   * @throws what the most telling failure was; at once, where it is none of the host's
+   */
+  async ask<Result>(
+    work: (attempt: HostAttempt) => Promise<Result>,
+    passedOver: ReadonlySet<string> = NOBODY,
+  ): Promise<Result> {
+    const order = this.#health.inOrder(this.#origins);
+    const waiting = passedOver.size === 0 ? order : order.filter((origin) => !passedOver.has(origin));
+    try {
+      if (waiting.length !== 1) return await this.#race(waiting, work);
+      return await work(this.#begin(waiting[0] as string, ALONE));
+    } catch (error) {
+      if (waiting.length === 1) this.#note(waiting[0] as string, error);
+      const mayHelp = waiting.length === 0 || faultOf(error) === 'wrong';
+      if (!mayHelp || order[0] === undefined) throw error;
+      return this.#askPastCaches(order[0], work, error);
+    }
   }
+
+  /** A cache on the way may hold what is damaged, or a page of yesterday: once for a request, the host itself is asked. */
+  async #askPastCaches<Result>(
+    origin: string,
+    work: (attempt: HostAttempt) => Promise<Result>,
+    failure: unknown,
+  ): Promise<Result> {
+    if (this.#isPastCaches || this.#ended) throw failure;
+    this.#isPastCaches = true;
+    try {
+      return await work(this.#begin(origin, PAST));
+    } catch (error) {
+      throw faultOf(error) === undefined ? error : moreTelling(error, failure);
+    }
+  }
+
+  /** A host has failed, perhaps late: that is remembered. @returns whether another one could do better */
+  failed({ origin }: HostAttempt, error: unknown): boolean {
+    this.#note(origin, error);
+    return faultOf(error) !== undefined && !this.#ended;
+  }
+
+  #note(origin: string, error: unknown): void {
+    const aged = this.#inPage && faultOf(error) === 'wrong';
+    if (!aged && !this.#ended) this.#health.noteFailure(origin, error);
+  }
+
+  async #race<Result>(waiting: readonly string[], work: (attempt: HostAttempt) => Promise<Result>): Promise<Result> {
+    const running = new Map<HostAttempt, Promise<Outcome<Result>>>();
+    let next = 0;
+    let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no other content host');
+    for (;;) {
+      if (running.size === 0 && next === waiting.length) throw failure;
+      // The first one; and another where all that were begun have failed, or take too long.
+      if (next < waiting.length) this.#start(waiting[next++] as string, work, running);
+      const outcome = await firstOf(running, next < waiting.length ? LIMITS.hedgeAfter : undefined);
+      if (outcome === undefined) continue;
+      running.delete(outcome.attempt);
+      if (!('error' in outcome)) {
+        this.#giveUp(running.keys(), outcome.attempt);
+        return outcome.result as Result;
+      }
+      if (!this.failed(outcome.attempt, outcome.error)) throw outcome.error;
+      failure = moreTelling(failure, outcome.error);
+    }
+  }
+
+  #start<Result>(
+    origin: string,
+    work: (attempt: HostAttempt) => Promise<Result>,
+    running: Map<HostAttempt, Promise<Outcome<Result>>>,
+  ): void {
+    const attempt = this.#begin(origin, { bodyTimeout: LIMITS.bodyTimeoutAmongSeveral });
+    const outcome = work(attempt).then(
+      (result) => ({ attempt, result }),
+      (error: unknown) => ({ attempt, error }),
+    );
+    running.set(attempt, outcome);
+  }
+
+  #begin(origin: string, how: Pick<Wanted, 'bodyTimeout' | 'fields'>): HostAttempt {
+    if (this.#ended) throw this.#ended;
+    const attempt = new HostAttempt(this.#upstream, origin, how);
+    this.#attempts.push(attempt);
+    return attempt;
+  }
+
+  /** Those that were begun before the one that was quickest were slow. */
+  #giveUp(others: Iterable<HostAttempt>, winner: HostAttempt): void {
+    const begun = this.#attempts.indexOf(winner);
+    for (const attempt of others) {
+      if (this.#attempts.indexOf(attempt) < begun) this.#health.note(attempt.origin, 'slow', 'slow');
+      attempt.end(new Error('another content host was quicker'));
+    }
+  }
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+const ALONE = { bodyTimeout: LIMITS.bodyTimeout };
+const PAST = { bodyTimeout: LIMITS.bodyTimeout, fields: PAST_CACHES };
+
+/** `undefined` when the time is over before any has ended. */
+async function firstOf<Result>(
+  running: ReadonlyMap<HostAttempt, Promise<Outcome<Result>>>,
+  milliseconds: number | undefined,
+): Promise<Outcome<Result> | undefined> {
+  if (milliseconds === undefined) return Promise.race(running.values());
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, undefined);
+  });
+  try {
+    return await Promise.race([...running.values(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A host that has something else says more than one that says nothing: the publication may have moved on. */
+function moreTelling(one: unknown, other: unknown): unknown {
+  return rank(other) >= rank(one) ? other : one;
+}
+
+function rank(error: unknown): number {
+  const { code } = error as { code?: string };
+  if (code === 'content-host-unreachable') return 0;
+  if (code === 'content-host-answer') return 1;
+  return code === 'object-missing' ? 2 : 3;
 }
 
 function tooSlow(): ReadingError {

@@ -1,6 +1,6 @@
 /** Puts verified content on the wire, as fast as the client takes it and no faster. */
 import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
@@ -13,6 +13,8 @@ export interface Delivery {
   /** Bytes of content. */
   readonly length: number;
   readonly undo?: ContentCoding | undefined;
+  /** Changes the content, when no coding is on it any more. */
+  readonly change?: Transform | undefined;
 }
 
 /**
@@ -21,10 +23,10 @@ export interface Delivery {
  */
 export async function deliver(
   response: ServerResponse,
-  { status, headers, content, length, undo }: Delivery,
+  { status, headers, content, length, undo, change }: Delivery,
 ): Promise<void> {
   const first = await content.next();
-  if (undo) return deliverUndone(response, status, headers, undo, first, content);
+  if (undo || change) return deliverChanged(response, { status, headers, undo, change }, first, content);
   // Mostly the first piece is all there is; then head and content leave together.
   if (first.done || first.value.length === length) {
     if (!first.done) await content.next(); // the end has passed its checks too
@@ -44,11 +46,9 @@ export async function deliver(
  * Where content or coding fails, the connection is reset before `pipeline` ends the response: without length and chunks, as for HTTP/1.0,
  * an ordinary close would be the proper end of what came so far. Chunks say it themselves, and lose nothing that was sent.
  */
-async function deliverUndone(
+async function deliverChanged(
   response: ServerResponse,
-  status: number,
-  headers: HeaderFields,
-  undo: ContentCoding,
+  { status, headers, undo, change }: Omit<Delivery, 'content' | 'length'>,
   first: IteratorResult<Uint8Array>,
   content: AsyncIterator<Uint8Array>,
 ): Promise<void> {
@@ -56,8 +56,9 @@ async function deliverUndone(
   const reset = () => {
     if (!response.chunkedEncoding) response.socket?.resetAndDestroy();
   };
-  const decoder = createDecoder(undo).once('error', reset);
-  await pipeline(Readable.from(startingWith(first, content, reset), { objectMode: false }), decoder, response);
+  const steps = [undo && createDecoder(undo), change].filter((step) => step !== undefined);
+  for (const step of steps) step.once('error', reset);
+  await pipeline([Readable.from(startingWith(first, content, reset), { objectMode: false }), ...steps, response]);
 }
 
 async function* startingWith(

@@ -4,28 +4,38 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
-import type { DocumentReader, OpenedDocument } from '../../core/object/document-reader.ts';
+import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { isSingleRange, parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
-import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
-import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
+import { isNotModified, preconditionFails, rangeApplies } from '../../core/reading/validators.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type HeaderFields, VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
-import type { Upstream } from '../content/upstream.ts';
+import type { GatewayLinks } from '../gateway/links.ts';
+import {
+  createRewriter,
+  type Rewriting,
+  rewritingOf,
+  rewrittenFields,
+  rewrittenRepresentation,
+} from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
+import type { ContentAccess } from './content-access.ts';
 import { ContentSource } from './content-source.ts';
 import { deliver } from './delivery.ts';
 import { type Door, documentHeaders } from './document-headers.ts';
-import { fetchBlocks } from './fetch-blocks.ts';
+import { describeFor, type Opened, openFor, openPart } from './open-document.ts';
+import type { Payload, Supply } from './payload.ts';
 
 export interface DocumentRequest {
   readonly bound: BoundSite;
   readonly description: SiteDescription;
   /** By which door the request came. */
   readonly door: Door;
+  /** In the gateway: the links that stay in it. */
+  readonly links: GatewayLinks | undefined;
   /** The document's path. */
   readonly path: string;
   /** What the publication says of it. */
@@ -39,8 +49,7 @@ export interface DocumentRequest {
 }
 
 /** One request on its way. */
-interface Exchange extends DocumentRequest {
-  readonly source: ContentSource;
+interface Exchange extends DocumentRequest, Supply {
   /** The `Range` header, where it may be honoured. */
   readonly range: string | undefined;
 }
@@ -48,11 +57,12 @@ interface Exchange extends DocumentRequest {
 /**
  * @throws whatever kept the document from being shown; if `response.headersSent`, the caller must end it visibly incomplete
  */
-export async function serveDocument(upstream: Upstream, wanted: DocumentRequest): Promise<void> {
-  const { request, response, description } = wanted;
-  const source = new ContentSource(upstream, description.content);
+export async function serveDocument(access: ContentAccess, wanted: DocumentRequest): Promise<void> {
+  const { bound, entry, request, response, description } = wanted;
+  const source = new ContentSource({ ...access, origins: description.content, inPage: entry.inPage });
   const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
-  const exchange = { ...wanted, source, range: isSingleRange(header) ? header : undefined };
+  const range = isSingleRange(header) ? header : undefined;
+  const exchange = { ...wanted, site: bound.site, cache: access.cache, source, range };
   const stop = () => source.end(new Error('the client left'));
   response.once('close', stop);
   try {
@@ -65,61 +75,93 @@ export async function serveDocument(upstream: Upstream, wanted: DocumentRequest)
 
 /** From the beginning: head and first block are verified before anything is decided. */
 async function serveFresh(exchange: Exchange): Promise<void> {
-  const { bound, path, entry, status, request, response, source, range } = exchange;
+  const { bound, path, entry, request, response, source, range } = exchange;
   const expected = { site: bound.site, path, publisherKey: bound.publisherKey, entry };
   const known = bound.remembered.get(path);
-  const opened = await openAt(source.fetch, expected, { findKey: bound.keys.find, now: nowInSeconds(), known });
+  const context = { findKey: bound.keys.find, now: nowInSeconds(), known };
+  const isHead = request.method === 'HEAD';
+  const opened = isHead ? undefined : await openFor(exchange, expected, context);
+  const reader = opened?.reader ?? (await describeFor(exchange, expected, context));
   source.opened();
-  if (opened.reader !== known?.reader) bound.remembered.set(path, opened.reader, entry.head);
-  const chosen = await represent(opened.reader, exchange);
-  if (status === 200 && isNotModified(request.headers, chosen)) endNotModified(response, chosen);
-  else if (request.method === 'HEAD') response.writeHead(status, chosen.headers).end();
+  if (reader !== known?.reader) bound.remembered.set(path, reader, entry.head);
+  const chosen = await represent(reader, exchange);
+  if (endEarly(chosen, exchange)) return;
+  if (opened === undefined) response.writeHead(exchange.status, chosen.headers).end();
   else if (range !== undefined && chosen.ranges && rangeApplies(request.headers, chosen))
     await serveRangeOf(opened, chosen, range, exchange);
   else await sendWhole(opened, chosen, exchange);
 }
 
-function sendWhole({ content, metadata }: OpenedDocument, chosen: Decorated, exchange: Exchange): Promise<void> {
-  const { headers, undo } = chosen;
-  const { response, status } = exchange;
-  return deliver(response, { status, headers, content, length: metadata.contentLength, undo });
+/** What needs no content: the answer to a condition. */
+function endEarly(chosen: Decorated, { request, response, status }: Exchange): boolean {
+  if (status !== 200) return false;
+  if (preconditionFails(request.headers, chosen)) endWithout(response, chosen, 412);
+  else if (isNotModified(request.headers, chosen)) endWithout(response, chosen, 304);
+  else return false;
+  return true;
+}
+
+async function sendWhole(
+  { content, metadata, payload }: Opened,
+  { headers, undo, rewriting }: Decorated,
+  { response, status }: Exchange,
+): Promise<void> {
+  const change = rewriting && createRewriter(rewriting, metadata.headers?.['content-security-policy']);
+  payload.beginKeeping();
+  try {
+    await deliver(response, { status, headers, content, length: metadata.contentLength, undo, change });
+  } finally {
+    payload.stopKeeping();
+  }
 }
 
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */
-async function serveRangeOf(
-  opened: OpenedDocument,
-  chosen: Decorated,
-  header: string,
-  exchange: Exchange,
-): Promise<void> {
-  const { reader, content, metadata } = opened;
+async function serveRangeOf(opened: Opened, chosen: Decorated, header: string, exchange: Exchange): Promise<void> {
+  const { reader, content, metadata, payload } = opened;
   const { response, source } = exchange;
   const range = parseByteRange(header, metadata.contentLength);
   if (range === undefined) return sendWhole(opened, chosen, exchange);
   if (range === 'unsatisfiable') return endUnsatisfiable(response, chosen, metadata.contentLength);
-  if (range.start <= LIMITS.skippedInStream)
-    return sendRange(sliceOf(content, range), chosen, range, metadata.contentLength, response);
+  if (range.start <= LIMITS.skippedInStream) {
+    if (range.end === metadata.contentLength) payload.beginKeeping();
+    try {
+      return await sendRange(sliceOf(content, range), chosen, range, metadata.contentLength, response);
+    } finally {
+      payload.stopKeeping();
+    }
+  }
   source.release();
   if (!(await serveBlocks(reader, chosen, header, exchange))) await serveFresh({ ...exchange, range: undefined });
 }
 
 /**
- * With a head that was verified a while ago, and is still the one that the publication names: a client that has this version is told so, and
- * ranges are fetched by themselves. `false`: nothing was sent, and the document has to be opened anew.
+ * With a head that was verified a while ago, and is still the one that the publication names: conditions and HEAD are answered without asking
+ * for anything, and ranges are fetched by themselves. `false`: nothing was sent, and the document has to be opened anew.
  */
 async function serveRemembered(exchange: Exchange): Promise<boolean> {
   const { bound, path, entry, request, response, range, status } = exchange;
-  const conditional = 'if-none-match' in request.headers || 'if-modified-since' in request.headers;
-  const known = status === 200 && (conditional || range !== undefined) ? bound.remembered.get(path) : undefined;
+  const isHead = request.method === 'HEAD';
+  const wanted = isHead || (status === 200 && (range !== undefined || isConditional(request)));
+  const known = wanted ? bound.remembered.get(path) : undefined;
   if (known === undefined || known.headHash !== entry.head) return false;
   const reader = await known.reader.confirm({ findKey: bound.keys.find, now: nowInSeconds() });
   const chosen = await represent(reader, exchange);
-  if (isNotModified(request.headers, chosen)) {
-    endNotModified(response, chosen);
+  if (endEarly(chosen, exchange)) return true;
+  if (isHead) {
+    response.writeHead(status, chosen.headers).end();
     return true;
   }
   if (range === undefined || !chosen.ranges || !rangeApplies(request.headers, chosen)) return false;
   return serveBlocks(reader, chosen, range, exchange);
+}
+
+function isConditional({ headers }: IncomingMessage): boolean {
+  return (
+    headers['if-none-match'] !== undefined ||
+    headers['if-modified-since'] !== undefined ||
+    headers['if-match'] !== undefined ||
+    headers['if-unmodified-since'] !== undefined
+  );
 }
 
 /**
@@ -135,10 +177,14 @@ async function serveBlocks(
   const { bound, path, response, source } = exchange;
   const { contentLength } = reader.metadata;
   const range = parseByteRange(header, contentLength);
-  if (range === undefined || range === 'unsatisfiable') return false;
+  if (range === undefined) return false;
+  if (range === 'unsatisfiable') {
+    endUnsatisfiable(response, chosen, contentLength);
+    return true;
+  }
   try {
-    const payload = await fetchBlocks(reader, range, source, exchange);
-    if (payload === undefined) return false;
+    const payload: Payload = await openPart(exchange, reader, reader.payloadRange(range));
+    payload.stopKeeping();
     const content = tellingWhenOpen(reader.contentRange(range, payload), source);
     await sendRange(content, chosen, range, contentLength, response);
     return true;
@@ -180,17 +226,22 @@ function sendRange(
 /** A representation with the headers that leave this program. */
 interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
+  /** What the gateway changes on the way. */
+  readonly rewriting: Rewriting | undefined;
 }
 
-async function represent(reader: DocumentReader, { door, request, confirmed }: Exchange): Promise<Decorated> {
-  const chosen = await chooseRepresentation(reader, request.headers);
-  const headers = { ...chosen.headers, via: VIA, [CONFIRMED_HEADER]: confirmed };
-  return { ...chosen, headers: documentHeaders(headers, door) };
+async function represent(reader: DocumentReader, { door, links, request, confirmed }: Exchange): Promise<Decorated> {
+  const carried = await chooseRepresentation(reader, request.headers);
+  const rewriting = rewritingOf(reader.metadata.mediaType, links);
+  const chosen = rewriting ? rewrittenRepresentation(carried, rewriting) : carried;
+  const fields = links ? rewrittenFields(chosen.headers, links) : chosen.headers;
+  const headers = { ...fields, via: VIA, [CONFIRMED_HEADER]: confirmed };
+  return { ...chosen, headers: documentHeaders(headers, door), rewriting };
 }
 
-function endNotModified(response: ServerResponse, { headers }: Decorated): void {
+function endWithout(response: ServerResponse, { headers }: Decorated, status: 304 | 412): void {
   const { 'content-type': _type, 'content-length': _length, 'content-encoding': _coding, ...rest } = headers;
-  response.writeHead(304, rest).end();
+  response.writeHead(status, status === 412 ? { ...rest, 'content-length': '0' } : rest).end();
 }
 
 function endUnsatisfiable(response: ServerResponse, { headers }: Decorated, total: number): void {

@@ -1,5 +1,6 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { CodedError } from '../../core/errors.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { Freshness } from '../../core/publication/site-publication.ts';
@@ -8,8 +9,11 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
+import type { ContentAccess } from '../documents/content-access.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
+import { GatewayLinks } from '../gateway/links.ts';
+import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { labelOf } from '../gateway-label.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import { serveHome } from './home.ts';
@@ -21,6 +25,7 @@ import { serveSite } from './site.ts';
 export interface RouterOptions {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
+  readonly access: ContentAccess;
   readonly ownPort: () => number | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -45,6 +50,8 @@ const OWN_HOSTS = ['localhost', '127.0.0.1'];
 
 export class Router {
   readonly #options: RouterOptions;
+  /** By the site as it was read: read anew, its publisher may have others. */
+  readonly #links = new WeakMap<BoundSite, GatewayLinks>();
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -98,6 +105,7 @@ export class Router {
     call.address = `${host.host}${path.split('?', 1)[0]}`;
     welcome(call, `http://${host.host}:${host.port}`);
     const label = labelOf(host.host);
+    if (label === undefined && path === PROXY_FILE_PATH) return this.#proxyFile(call);
     if (label === undefined)
       return serveHome(
         { sites: this.#options.sites.all(), urlOf: (site) => this.gatewayUrl(site.label), now: this.#options.now() },
@@ -108,6 +116,11 @@ export class Router {
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
     return this.#serve(call, bound, path, 'gateway');
+  }
+
+  #proxyFile({ request, response }: Call): void {
+    const sites = this.#options.sites.all().map(({ site }) => site);
+    serveProxyFile(sites, this.#options.ownPort() ?? 0, request, response);
   }
 
   async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {
@@ -129,8 +142,9 @@ export class Router {
     const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
-    const { upstream, now } = this.#options;
-    await serveSite(upstream, { ...current, freshness, door, target, now, request, response });
+    const { access, now } = this.#options;
+    const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
+    await serveSite(access, { ...current, freshness, door, links, target, now, request, response });
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
@@ -150,6 +164,19 @@ export class Router {
     const bound = this.#options.sites.find(site);
     if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
     return { bound, description: bound.description };
+  }
+
+  /**
+   * The hosts whose links stay in the gateway: the site's own, and those of its publisher, who knows of them. Were others among them, a page could
+   * find out by its own links what else somebody reads.
+   */
+  #linksOf(bound: BoundSite): GatewayLinks {
+    const known = this.#links.get(bound);
+    if (known) return known;
+    const own = this.#options.sites.all().filter(({ publisherKey }) => equalBytes(publisherKey, bound.publisherKey));
+    const links = new GatewayLinks(new Map(own.map(({ site, label }) => [site, this.gatewayUrl(label).slice(0, -1)])));
+    this.#links.set(bound, links);
+    return links;
   }
 
   /** Where a browser without any settings opens a site. */

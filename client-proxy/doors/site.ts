@@ -12,15 +12,18 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
 import { VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
-import type { Upstream } from '../content/upstream.ts';
+import type { ContentAccess } from '../documents/content-access.ts';
 import { serveDocument } from '../documents/document-door.ts';
 import { type Door, documentHeaders } from '../documents/document-headers.ts';
+import type { GatewayLinks } from '../gateway/links.ts';
 import { sendNotice } from '../pages/notice.ts';
 
 export interface SiteRequest {
   readonly bound: BoundSite;
   readonly description: SiteDescription;
   readonly door: Door;
+  /** In the gateway: the links that stay in it. */
+  readonly links: GatewayLinks | undefined;
   /** Path and query as they stand in the request. */
   readonly target: string;
   readonly freshness: Freshness;
@@ -31,28 +34,28 @@ export interface SiteRequest {
 }
 
 /** @throws whatever kept the answer from being given; if `response.headersSent`, the caller must end it visibly incomplete */
-export async function serveSite(upstream: Upstream, wanted: SiteRequest): Promise<void> {
+export async function serveSite(access: ContentAccess, wanted: SiteRequest): Promise<void> {
   const { bound, freshness, request, response } = wanted;
   if (freshness.stale && isNavigation(request) && bound.notice.isDue())
     return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
   try {
-    await serveResolved(upstream, wanted);
+    await serveResolved(access, wanted);
   } catch (error) {
     if (response.headersSent || !mayBeOutdated(error) || !(await hasMovedOn(bound))) throw error;
-    await serveResolved(upstream, wanted);
+    await serveResolved(access, wanted);
   }
 }
 
-async function serveResolved(upstream: Upstream, wanted: SiteRequest): Promise<void> {
+async function serveResolved(access: ContentAccess, wanted: SiteRequest): Promise<void> {
   const { publication } = wanted.bound.publication;
   const resolution = await publication.resolve(wanted.target, wanted.now());
   switch (resolution.kind) {
     case 'document':
-      return serve(upstream, wanted, resolution, 200);
+      return serve(access, wanted, resolution, 200);
     case 'redirect':
       return sendRedirect(wanted, resolution);
     case 'missing':
-      return serveMissing(upstream, wanted);
+      return serveMissing(access, wanted);
     case 'refused':
       throw new ReadingError('path-refused', 'the address has a spelling that no document has');
   }
@@ -60,26 +63,27 @@ async function serveResolved(upstream: Upstream, wanted: SiteRequest): Promise<v
 
 type Found = Pick<Extract<Resolution, { kind: 'document' }>, 'path' | 'entry'>;
 
-function serve(upstream: Upstream, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
+function serve(access: ContentAccess, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
   const { path, entry } = found;
-  return serveDocument(upstream, { ...wanted, path, entry, status, confirmed: confirmedAt(wanted.freshness) });
+  return serveDocument(access, { ...wanted, path, entry, status, confirmed: confirmedAt(wanted.freshness) });
 }
 
 /** The publisher's own page for it, if there is one that everybody may read. */
-async function serveMissing(upstream: Upstream, wanted: SiteRequest): Promise<void> {
+async function serveMissing(access: ContentAccess, wanted: SiteRequest): Promise<void> {
   const { publication } = wanted.bound.publication;
   const path = publication.settings.notFound;
   const entry = path === undefined ? undefined : await publication.document(path, wanted.now());
-  if (path !== undefined && entry && entry.set === undefined) return serve(upstream, wanted, { path, entry }, 404);
+  if (path !== undefined && entry && entry.set === undefined) return serve(access, wanted, { path, entry }, 404);
   throw new ReadingError('no-such-document', 'the publisher signed that there is no such document');
 }
 
 function sendRedirect(
-  { bound, door, freshness, response }: SiteRequest,
+  { bound, door, links, freshness, response }: SiteRequest,
   { status, location }: Extract<Resolution, { kind: 'redirect' }>,
 ): void {
+  const local = localRedirect(location, bound.site);
   const headers = {
-    location: localRedirect(location, bound.site),
+    location: links?.rewrite(local) ?? local,
     'content-length': '0',
     'cache-control': 'no-cache',
     via: VIA,

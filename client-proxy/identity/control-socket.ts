@@ -2,19 +2,16 @@
  * The way from the command line to a Reader that runs: a socket in a folder that only its owner can enter, one line of JSON each way. Not by
  * the Reader's port: whoever listens there while no Reader runs would be given the passphrase.
  */
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
+import { isOwn, makeSocketFolder, statusSocket } from '../status/socket-place.ts';
 
-/** In the folder of the database. */
-export const CONTROL_FOLDER = 'run';
-const NAME = /^reader-\d+\.sock$/;
-/** `sun_path` of unix(7), without the zero at its end; the least of all systems. */
-const MAXIMUM_PATH = 103;
+const NOTHING = { close: async () => undefined };
 
 /** What can be asked of a Reader that runs. */
 export type ControlRequest = { readonly do: 'lock' } | { readonly do: 'unlock'; readonly passphrase?: string };
@@ -31,16 +28,10 @@ export interface Lockable {
   unlock(passphrase?: string): Promise<void>;
 }
 
-/** Listens for requests until it is closed. Nothing where the system, or the length of the path, has no such sockets. */
+/** Listens for requests until it is closed. Nothing where the system has no such sockets, or no place for them that is this user's own. */
 export async function openControl(directory: string, reader: Lockable): Promise<{ close(): Promise<void> }> {
-  const folder = join(directory, CONTROL_FOLDER);
-  const path = join(folder, `reader-${process.pid}.sock`);
-  if (process.platform === 'win32' || Buffer.byteLength(path) > MAXIMUM_PATH) return { close: async () => undefined };
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if ((statSync(folder).mode & 0o077) !== 0)
-    throw new ReaderError('store-exposed', `other users of this machine can enter ${folder}`, {
-      hint: `chmod 700 ${folder}`,
-    });
+  const path = controlSocket(directory, process.pid);
+  if (process.platform === 'win32' || makeSocketFolder(path) === undefined) return NOTHING;
   rmSync(path, { force: true }); // of a process that had this number before
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -48,7 +39,10 @@ export async function openControl(directory: string, reader: Lockable): Promise<
     socket.once('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
     serve(socket, reader);
   });
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
+  const listens = await new Promise((resolve) => {
+    server.once('error', () => resolve(false)).listen(path, () => resolve(true));
+  });
+  if (!listens) return NOTHING; // reading does not depend on it
   return {
     close: () => {
       for (const socket of sockets) socket.destroy();
@@ -82,17 +76,21 @@ export type ControlOutcome =
 
 /** Asks every Reader that runs on this database; those that were killed leave a name behind, which is removed. */
 export async function tellReaders(directory: string, request: ControlRequest): Promise<ControlOutcome[]> {
-  const folder = join(directory, CONTROL_FOLDER);
-  const outcomes = await Promise.all(socketsIn(folder).map((name) => tell(join(folder, name), request)));
+  const outcomes = await Promise.all(controlSockets(directory).map((path) => tell(path, request)));
   return outcomes.filter((outcome) => outcome !== undefined);
 }
 
-function socketsIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => NAME.test(name));
-  } catch {
-    return []; // no Reader ever ran here
-  }
+/** One for each process, beside the one that tells how a Reader is. */
+function controlSocket(directory: string, process: number | string): string {
+  return statusSocket(directory).replace(/\.sock$/, `-${process}.sock`);
+}
+
+function controlSockets(directory: string): string[] {
+  const [folder, pattern] = [dirname(controlSocket(directory, '')), basename(controlSocket(directory, '#'))];
+  const [start = '', end = ''] = pattern.split('#');
+  if (!isOwn(folder)) return []; // no Reader ever ran here, or another user made the folder
+  const names = readdirSync(folder).filter((name) => name.startsWith(start) && name.endsWith(end));
+  return names.map((name) => join(folder, name));
 }
 
 async function tell(path: string, request: ControlRequest): Promise<ControlOutcome | undefined> {

@@ -1,16 +1,23 @@
 /** What there is of the identity on this machine, and what its reader may do with it: protect, lock, forget. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { CACHE_FOLDERS } from '../cache/layout.ts';
 import { ReaderError } from '../errors.ts';
 import { changeProtection, type ProtectionChange } from '../store/change-protection.ts';
 import { DATABASE_FILES, openDatabase } from '../store/database.ts';
 import { whyNoKeyring } from '../store/keyring.ts';
-import { hasDatabase, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
+import {
+  cacheDirectoryFor,
+  hasDatabase,
+  requireDatabase,
+  type StorageOptions,
+  storeOptions,
+} from '../store/locations.ts';
 import { type KeyPlace, readProtection } from '../store/protection.ts';
 import type { SeenRoaming } from '../store/roaming-store.ts';
 import { discardKey, newKeyFileKey, newKeyringKey, newPassphraseKey } from '../store/storage-key.ts';
 import { type ConnectedPublisher, ReaderStore } from '../store/store.ts';
-import { CONTROL_FOLDER, type ControlOutcome, tellReaders } from './control-socket.ts';
+import { type ControlOutcome, tellReaders } from './control-socket.ts';
 
 export interface IdentityReport {
   /** The folder of the database. */
@@ -125,7 +132,7 @@ export function forgetPublisher(options: StorageOptions, publisher: ConnectedPub
 
 export interface ForgottenAll extends Forgotten {
   readonly directory: string;
-  /** Whether the files of the database are gone; a Reader that runs keeps the empty ones. */
+  /** Whether the files of the database and of the cache are gone; a Reader that runs keeps them, the database empty. */
   readonly filesRemoved: boolean;
   /** `false` where the system's keyring did not let go of its entry. */
   readonly keyDiscarded: boolean;
@@ -145,7 +152,7 @@ export async function forgetEverything(options: StorageOptions): Promise<Forgott
     return { publishers, overwritten: store.identity().forgetAll() };
   });
   const readers = await tellReaders(directory, { do: 'lock' });
-  if (readers.length === 0) removeFiles(directory);
+  if (readers.length === 0) removeFiles(directory, cacheDirectoryFor(options.dataDirectory));
   return {
     ...forgotten,
     directory,
@@ -155,16 +162,26 @@ export async function forgetEverything(options: StorageOptions): Promise<Forgott
   };
 }
 
-/** With their folders, where nothing else is in them. */
-function removeFiles(directory: string): void {
+/** Removes the database and what was read, with their folders, where nothing else is in them. */
+function removeFiles(directory: string, cacheDirectory: string): void {
   for (const name of DATABASE_FILES) rmSync(join(directory, name), { force: true });
-  for (const folder of [join(directory, CONTROL_FOLDER), directory]) {
+  for (const name of CACHE_FOLDERS) rmSync(join(cacheDirectory, name), { recursive: true, force: true });
+  for (const folder of [cacheDirectory, directory]) {
     try {
       rmdirSync(folder);
     } catch {
       // something else is in it, or it was never there
     }
   }
+}
+
+/** Removes the key of a database that is about to be erased, where it belongs to that alone. */
+export async function discardKeyOf(directory: string): Promise<void> {
+  if (!hasDatabase(directory)) return;
+  const { database } = openDatabase(directory);
+  const place = readProtection(database)?.place;
+  database.close();
+  if (place) await discardKey(place);
 }
 
 async function withLockedStore<Result>(

@@ -302,6 +302,12 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'Pages in the Reader can be opened by a link, but not be loaded into pages of other sites.',
     advice: ['Open the address in a tab of its own.'],
   },
+  'other-user': {
+    ...REFUSED,
+    title: 'This Reader belongs to another user',
+    lead: 'It shows what one user of this computer may read, and serves nobody else on it.',
+    advice: ['Start a Reader of your own, on another port.'],
+  },
   'host-unknown': {
     ...REFUSED,
     title: 'The Reader does not know this address',

@@ -2,10 +2,73 @@
 import type { Dispatcher } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
+import { headerOf } from '../../core/reading/request-headers.ts';
 import type { BodyQueue } from '../content/body-queue.ts';
-import { fetchBody } from '../content/fetch-body.ts';
+import { type Answer, fetchBody, type HeldVersion, PAST_CACHES } from '../content/fetch-body.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { exchange } from '../keys/exchange.ts';
+import { LIMITS } from '../limits.ts';
+
+/** What is wanted of a content host. */
+export interface WantedFile {
+  readonly origin: string;
+  readonly path: string;
+  readonly maximumLength: number;
+  readonly milliseconds: number;
+}
+
+/** Caches on the way are to ask the host, by conditions, and may keep what they hold: with `no-cache` Squid drops it. */
+const REVALIDATED = ['cache-control', 'max-age=0'];
+
+interface HeldFile extends HeldVersion {
+  readonly bytes: Uint8Array;
+  readonly until: number;
+}
+
+/**
+ * Fetches a file whose name stays while its content changes. A version that is at hand is asked for by its validators, so that caches and
+ * hosts can answer 304. They are forgotten after a while, and never written down: a host could give every reader validators of their own.
+ */
+export class ChangingFile {
+  /** By content host: each has validators of its own. */
+  readonly #held = new Map<string, HeldFile>();
+
+  /** As {@link fetchFile}. @param newest - whether caches on the way have to ask the host */
+  async fetch(upstream: Upstream, wanted: WantedFile, newest: boolean): Promise<Uint8Array | undefined> {
+    return within(wanted, async (signal) => {
+      const { origin, path } = wanted;
+      const known = this.#held.get(origin);
+      const held = known && known.until > performance.now() ? known : undefined;
+      const fields = newest ? REVALIDATED : [];
+      const answer = await fetchBody(upstream, origin, { path, held, fields }, signal);
+      if (answer.status !== 304) return this.#take(answer, wanted);
+      await answer.body.return();
+      if (held !== undefined && confirms(answer, held)) return held.bytes;
+      return this.#take(await fetchBody(upstream, origin, { path, fields: PAST_CACHES }, signal), wanted);
+    });
+  }
+
+  async #take(answer: Answer, wanted: WantedFile): Promise<Uint8Array | undefined> {
+    this.#held.delete(wanted.origin);
+    const bytes = await readAnswer(answer, wanted);
+    const [etag, lastModified] = [headerOf(answer.headers, 'etag'), headerOf(answer.headers, 'last-modified')];
+    const fits = bytes !== undefined && bytes.length <= wanted.maximumLength;
+    const until = performance.now() + LIMITS.validatorsFor;
+    if (fits && (etag ?? lastModified) !== undefined)
+      this.#held.set(wanted.origin, { etag, lastModified, bytes, until });
+    return bytes;
+  }
+}
+
+/** Whether 304 speaks of the version that is at hand. */
+function confirms({ headers }: Answer, { etag }: HeldVersion): boolean {
+  const named = headerOf(headers, 'etag');
+  return named === undefined || etag === undefined || weak(named) === weak(etag);
+}
+
+function weak(etag: string): string {
+  return etag.replace(/^W\//, '');
+}
 
 /**
  * Fetches a file from a content host.
@@ -13,25 +76,30 @@ import { exchange } from '../keys/exchange.ts';
  * @returns `undefined` where the host says that it has none; no more than one byte more than `maximumLength`
  * @throws ReadingError
  */
-export async function fetchFile(
-  upstream: Upstream,
-  origin: string,
-  path: string,
-  maximumLength: number,
-  milliseconds: number,
-): Promise<Uint8Array | undefined> {
+export async function fetchFile(upstream: Upstream, wanted: WantedFile): Promise<Uint8Array | undefined> {
+  const { origin, path } = wanted;
+  return within(wanted, async (signal) => readAnswer(await fetchBody(upstream, origin, { path }, signal), wanted));
+}
+
+async function within<Result>(
+  { origin, milliseconds }: WantedFile,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const ending = new AbortController();
   const tooSlow = () => ending.abort(new ReadingError('content-host-unreachable', `${origin} took too long`));
   const timer = setTimeout(tooSlow, milliseconds);
   try {
-    const { status, body } = await fetchBody(upstream, origin, path, ending.signal);
-    if (status === 200) return await readUpTo(body, maximumLength + 1);
-    body.destroy(new Error('not wanted'));
-    if (status === 404 || status === 410) return undefined;
-    throw new ReadingError('content-host-answer', `${origin} answered ${status} when asked for ${path}`);
+    return await work(ending.signal);
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function readAnswer({ status, body }: Answer, wanted: WantedFile): Promise<Uint8Array | undefined> {
+  if (status === 200) return readUpTo(body, wanted.maximumLength + 1);
+  body.destroy(new Error('not wanted'));
+  if (status === 404 || status === 410) return undefined;
+  throw new ReadingError('content-host-answer', `${wanted.origin} answered ${status} when asked for ${wanted.path}`);
 }
 
 /**

@@ -11,7 +11,7 @@ const SCHEMA_VERSION = 3;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
 const FILE_NAME = 'reader.db';
-/** The database, and what SQLite puts beside it. */
+/** The database, and what SQLite keeps beside it. */
 export const DATABASE_FILES = [FILE_NAME, `${FILE_NAME}-wal`, `${FILE_NAME}-shm`] as const;
 const BUSY_TIMEOUT = 5000;
 

@@ -10,28 +10,35 @@ import type { StoreOptions } from './store.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The folder of the database. */
-function defaultDataDirectory(environment: Environment = process.env): string {
+export function defaultDataDirectory(environment: Environment = process.env): string {
   return join(baseDirectory(environment.XDG_DATA_HOME, '.local', 'share'), 'wispr');
 }
 
 /** The file of the storage key; not beside the database, so that a copy of the one is not a copy of both. */
-function defaultKeyFile(environment: Environment = process.env): string {
+export function defaultKeyFile(environment: Environment = process.env): string {
   return join(baseDirectory(environment.XDG_CONFIG_HOME, '.config'), 'wispr', 'reader.key');
 }
 
-function baseDirectory(value: string | undefined, ...fallback: string[]): string {
+/** The folder of what was read; beside the database, where that was put somewhere else than usual. */
+export function cacheDirectoryFor(dataDirectory: string | undefined, environment: Environment = process.env): string {
+  if (dataDirectory !== undefined) return join(dataDirectory, 'cache');
+  return join(baseDirectory(environment.XDG_CACHE_HOME, '.cache'), 'wispr');
+}
+
+/** One of the specification's folders; relative values are ignored. */
+export function baseDirectory(value: string | undefined, ...fallback: string[]): string {
   return value !== undefined && isAbsolute(value) ? value : join(homedir(), ...fallback);
 }
 
 /** Where the reader's data are, and what opens them, as the functions of the reader take it. */
 export interface StorageOptions {
-  readonly dataDirectory?: string | undefined;
+  readonly dataDirectory?: string;
   /** Named, it is where the key of a fresh database will be; left out, that is the system's keyring where there is one. */
-  readonly keyFile?: string | undefined;
+  readonly keyFile?: string;
   /** Protects a fresh database, and opens one that is protected. */
-  readonly passphrase?: Passphrase | undefined;
+  readonly passphrase?: Passphrase;
   /** Asks for a passphrase where one is needed and none was given. */
-  readonly askPassphrase?: Passphrase | undefined;
+  readonly askPassphrase?: Passphrase;
 }
 
 /** The same with everything that was left out. */

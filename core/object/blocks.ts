@@ -1,11 +1,26 @@
 /** Blocks as they arrive: verification steps 11 and 12 of docs/spec/protected-object.md, which anybody can take without a key. */
 import { sha256 } from '#primitives';
-import type { ByteReader } from '../encoding/byte-reader.ts';
 import { equalBytes } from '../encoding/bytes.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount, blockRange } from './geometry.ts';
 import { digestOfBlock, type Head } from './head.ts';
 import { payloadShape } from './header.ts';
+
+/** Where the blocks of a payload come from, one after the other: a `ByteReader`, or one with a second source at hand. */
+export interface BlockSource {
+  /** The next `length` bytes; `undefined` if it ends before. */
+  read(length: number): Promise<Uint8Array | undefined>;
+  /** Whether nothing is left. */
+  atEnd(): Promise<boolean>;
+  /** Told of every block that has passed, as it came. */
+  keep?(block: Uint8Array): Promise<void> | undefined;
+  /**
+   * The block at `offset` of the payload could not be had, or is not the one that was signed: goes on from there with another source.
+   *
+   * @throws `error`, where there is none
+   */
+  recover?(offset: number, error: unknown): Promise<void>;
+}
 
 /**
  * Reads block `index` and takes steps 11 and 12; for encrypted documents the block is still sealed.
@@ -14,7 +29,21 @@ import { payloadShape } from './header.ts';
  * @param payload - stands where the block begins
  * @throws ObjectError `object-truncated`, `object-trailing`, `block-digest`
  */
-export async function readBlock(head: Head, index: number, payload: ByteReader): Promise<Uint8Array> {
+export async function readBlock(head: Head, index: number, payload: BlockSource): Promise<Uint8Array> {
+  for (;;) {
+    try {
+      const block = await readOnce(head, index, payload);
+      const keeping = payload.keep?.(block);
+      if (keeping) await keeping;
+      return block;
+    } catch (error) {
+      if (payload.recover === undefined) throw error;
+      await payload.recover(blockRange(payloadShape(head.header), index).start, error);
+    }
+  }
+}
+
+async function readOnce(head: Head, index: number, payload: BlockSource): Promise<Uint8Array> {
   const shape = payloadShape(head.header);
   const { start, end } = blockRange(shape, index);
   const block = await payload.read(end - start);
@@ -34,7 +63,7 @@ export async function readBlock(head: Head, index: number, payload: ByteReader):
  * @param payload - stands where the payload begins
  * @throws ObjectError as {@link readBlock}
  */
-export async function verifyBlocks(head: Head, payload: ByteReader): Promise<void> {
+export async function verifyBlocks(head: Head, payload: BlockSource): Promise<void> {
   const count = blockCount(payloadShape(head.header));
   for (let index = 0; index < count; index++) await readBlock(head, index, payload);
 }

@@ -5,7 +5,7 @@
 import { openChunks } from '#primitives';
 import { ByteReader } from '../encoding/byte-reader.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
-import { readBlock } from './blocks.ts';
+import { type BlockSource, readBlock } from './blocks.ts';
 import { type MessageKeys, messageKeysFor } from './chunked-encryption.ts';
 import { ObjectError } from './errors.ts';
 import {
@@ -37,6 +37,8 @@ export interface ReadingContext {
   readonly now: number;
   /** What was opened before at this site, path and publisher; steps 1 to 9 need not be taken twice for the same bytes. */
   readonly known?: KnownDocument | undefined;
+  /** What stands between a payload and its blocks: for who keeps them, or has another source where one fails. */
+  readonly supply?: ((reader: DocumentReader, payload: ByteReader) => BlockSource) | undefined;
 }
 
 /** A document that was opened before, at the same site, path and publisher. */
@@ -105,9 +107,19 @@ export class DocumentReader {
    *
    * @throws ObjectError steps 11 to 15
    */
-  async open(payload: ByteReader): Promise<OpenedDocument> {
+  async open(payload: BlockSource): Promise<OpenedDocument> {
     const first = await this.#openBlock(payload, 0);
     return { reader: this, metadata: this.metadata, content: this.#contentFrom(first, payload) };
+  }
+
+  /** Bytes of the payload. */
+  get payloadLength(): number {
+    return this.#shape.payloadLength;
+  }
+
+  /** The bytes of the payload that {@link open} needs, before it gives content. */
+  get firstBlock(): ByteRange {
+    return blockRange(this.#shape, 0);
   }
 
   /** The bytes of the payload, in whole blocks, that hold this range of the content. Known once the document was opened. */
@@ -121,7 +133,7 @@ export class DocumentReader {
    *
    * @throws ObjectError steps 11, 12 and 14
    */
-  async *contentRange(content: ByteRange, payload: ByteReader): AsyncGenerator<Uint8Array> {
+  async *contentRange(content: ByteRange, payload: BlockSource): AsyncGenerator<Uint8Array> {
     const { first, last } = this.#blocksOf(content);
     const wanted = this.#withinContent(content);
     for (let index = first; index <= last; index++) {
@@ -129,7 +141,7 @@ export class DocumentReader {
     }
   }
 
-  async *#contentFrom(first: Uint8Array, payload: ByteReader): AsyncGenerator<Uint8Array> {
+  async *#contentFrom(first: Uint8Array, payload: BlockSource): AsyncGenerator<Uint8Array> {
     const whole = { start: 0, end: this.metadata.contentLength };
     yield* this.#slice(first, 0, whole);
     for (let index = 1; index < blockCount(this.#shape); index++) {
@@ -138,7 +150,7 @@ export class DocumentReader {
   }
 
   /** Steps 11 to 15 for one block; returns its part of the message. */
-  async #openBlock(payload: ByteReader, index: number): Promise<Uint8Array> {
+  async #openBlock(payload: BlockSource, index: number): Promise<Uint8Array> {
     const block = await readBlock(this.head, index, payload);
     if (!this.#shape.encrypted) return block;
     const message = await this.#decrypt(block, index, index === blockCount(this.#shape) - 1);
@@ -213,10 +225,11 @@ export async function openDocument(
   const reader = known
     ? await known.confirm(context)
     : await DocumentReader.create(await readHead(input, expected), context);
-  if (isEncrypted(reader.head.header)) return reader.open(input);
+  const { supply = (_reader: DocumentReader, payload: ByteReader) => payload } = context;
+  if (isEncrypted(reader.head.header)) return reader.open(supply(reader, input));
   // Step 10, for signed documents.
   if (!(await input.atEnd())) throw new ObjectError('object-trailing', 'bytes follow the head of a signed document');
-  return reader.open(new ByteReader(await fetchContent()));
+  return reader.open(supply(reader, new ByteReader(await fetchContent())));
 }
 
 /** The reader of a document that was opened before, if these are the bytes of its head; a publication may demand others. */

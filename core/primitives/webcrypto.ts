@@ -12,6 +12,8 @@ import {
 export * from './contract.ts';
 export * from './sodium.ts';
 
+import './sodium.ts'; // esbuild awaits a module that is loaded late for an `import` only, not for `export *`
+
 const NO_DATA = new Uint8Array(0);
 const { subtle } = globalThis.crypto;
 

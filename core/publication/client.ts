@@ -111,6 +111,11 @@ export class PublicationClient {
     return this.#delegated.find(path, this.check(now), now);
   }
 
+  /** The target paths of all delegated roles, role by role: candidates for {@link target}. @throws as it does */
+  targetPaths(now: number): AsyncGenerator<string[], undefined> {
+    return this.#delegated.paths(this.check(now), now);
+  }
+
   /**
    * The state, if it may be used at this time: steps P6 to P8.
    *

@@ -1,5 +1,5 @@
 /** The search for a target through the delegations: TUF specification section 5.6.7. */
-import { binFor, delegates, pathHashOf } from './bins.ts';
+import { binFor, binNames, delegates, pathHashOf } from './bins.ts';
 import { PublicationError } from './errors.ts';
 import type { RoleKeys, TufKey } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
@@ -62,6 +62,23 @@ export class DelegatedRoles {
     return undefined;
   }
 
+  /**
+   * All target paths of the delegated roles, in no order; some may be named by a role that is not asked for them, or more than once. What
+   * counts of them, {@link find} says.
+   */
+  async *paths(state: TrustedState, now: number): AsyncGenerator<string[], undefined> {
+    const asked = new Set(['targets']);
+    const steps = allStepsFrom(state.targets);
+    for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
+      if (asked.has(step.name)) continue;
+      asked.add(step.name);
+      const role = await this.#role(step, state);
+      checkExpiry(step.name, role, now); // 5.6.5
+      yield role.targetPaths();
+      steps.push(...allStepsFrom(role));
+    }
+  }
+
   #role(step: Step, { root, snapshot }: TrustedState): Promise<TargetsMetadata> {
     const { name, roleKeys, keys } = step;
     const file = snapshot.roles.get(name);
@@ -101,6 +118,18 @@ export class DelegatedRoles {
     this.#bytes -= this.#kept.get(name)?.length ?? 0;
     this.#kept.delete(name);
   }
+}
+
+/** All delegations of a role. */
+function allStepsFrom({ bins, delegations, keys }: TargetsMetadata): Step[] {
+  if (bins && bins.bits > PUBLICATION_LIMITS.binBits)
+    throw new PublicationError(
+      'metadata-malformed',
+      `the publication has 2^${bins.bits} bins, and not all can be read`,
+    );
+  if (bins)
+    return binNames(bins.bits, bins.namePrefix).map((name) => ({ name, roleKeys: bins, keys, terminating: true }));
+  return delegations.map((one) => ({ name: one.name, roleKeys: one, keys, terminating: one.terminating }));
 }
 
 /** The delegations of a role that are for this path. */

@@ -1,6 +1,6 @@
 /** Where the files of a publication lie: docs/spec/publication.md, sections 1 and 3. All as URL paths, in the one spelling used for fetching. */
 import { DESCRIPTOR_PATH } from '../keys/descriptor.ts';
-import { OBJECT_SUFFIX, urlPathOf } from '../site/path.ts';
+import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../site/path.ts';
 
 /** The directory of the metadata. */
 export const METADATA_PATH = '/.well-known/wispr/';
@@ -27,6 +27,12 @@ export function metadataFile(role: string, version?: number): string {
 /** The target path of a document's head. */
 export function headTargetOf(documentPath: string): string {
   return documentPath.slice(1) + OBJECT_SUFFIX;
+}
+
+/** The document whose head has this target path; `undefined` if it is no head's. */
+export function documentPathOfHead(targetPath: string): string | undefined {
+  const path = `/${targetPath.slice(0, -OBJECT_SUFFIX.length)}`;
+  return targetPath.endsWith(OBJECT_SUFFIX) && isDocumentPath(path) ? path : undefined;
 }
 
 /** The target path of a public document's content. */

@@ -12,7 +12,14 @@ import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import type { TargetInfo } from './metadata.ts';
-import { DESCRIPTOR_TARGET, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
+import {
+  contentTargetOf,
+  DESCRIPTOR_TARGET,
+  documentPathOfHead,
+  headTargetOf,
+  SETTINGS_TARGET,
+  targetUrlPath,
+} from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import { parseSettings, type SiteSettings } from './settings.ts';
 import { readKept } from './trusted-state.ts';
@@ -47,6 +54,14 @@ export interface Freshness {
   /** Until when it is shown all the same, with a word about its age. */
   readonly shownUntil: number;
   readonly stale: boolean;
+}
+
+/** A document of a publication. */
+export interface ListedDocument {
+  readonly path: string;
+  readonly entry: DocumentEntry;
+  /** Of a public document: bytes of its content. */
+  readonly contentLength: number | undefined;
 }
 
 const DESCRIPTOR_LENGTH = 65_536;
@@ -153,6 +168,32 @@ export class SitePublication {
   }
 
   /**
+   * All documents, with the files of all bins.
+   *
+   * @throws PublicationError
+   */
+  async *documents(now: number): AsyncGenerator<ListedDocument, undefined> {
+    this.freshness(now);
+    const seen = new Set<string>(); // a path may stand in a section and, where it does not count, in a bin
+    for await (const targets of this.#client.targetPaths(now)) {
+      for (const target of targets) {
+        const path = documentPathOfHead(target);
+        if (path === undefined || seen.has(path)) continue;
+        seen.add(path);
+        const entry = await this.document(path, now).catch(passOverMalformed);
+        if (entry) yield { path, entry, contentLength: await this.#contentLength(path, entry, now) };
+      }
+    }
+  }
+
+  /** Public documents' contents are targets too. */
+  async #contentLength(path: string, entry: DocumentEntry, now: number): Promise<number | undefined> {
+    if (entry.content === undefined) return undefined;
+    const target = await this.#client.target(contentTargetOf(path), now);
+    return target?.sha256 === entry.content ? target.length : undefined;
+  }
+
+  /**
    * What the path and query of a URL name.
    *
    * @throws PublicationError
@@ -242,6 +283,12 @@ export class SitePublication {
       throw new PublicationError('metadata-mismatch', `${path} is not the file that the publication names`);
     return bytes;
   }
+}
+
+/** A single entry that says nothing is nobody's document; a request for it says so. */
+function passOverMalformed(error: unknown): undefined {
+  if (error instanceof PublicationError && error.code === 'metadata-malformed') return undefined;
+  throw error;
 }
 
 /** What is kept of one publisher is never taken for another's, also where a site is connected anew in the same place. */

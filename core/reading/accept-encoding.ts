@@ -1,20 +1,26 @@
-/** Whether a client accepts a content coding: RFC 9110 section 12.5.3. */
+/** Which content coding a client would have: RFC 9110 section 12.5.3. */
 
 /**
- * Without the header, nothing but the plain content is sent: programs that do not ask for a coding seldom undo one.
+ * Whether content that is carried in a coding is best sent in it; otherwise the coding is undone. Without the header it is undone: programs
+ * that do not ask for a coding seldom undo one. Where neither is acceptable, plain content is what everybody can read.
  *
  * @param coding - in lower case
  */
-export function acceptsCoding(header: string | undefined, coding: string): boolean {
+export function prefersCoding(header: string | undefined, coding: string): boolean {
   if (header === undefined) return false;
   let star: number | undefined;
+  let own: number | undefined;
+  let identity: number | undefined;
   for (const item of header.toLowerCase().split(',')) {
     const [name, ...parameters] = item.split(';').map((part) => part.trim());
     const quality = qualityOf(parameters);
-    if (name === coding || name === `x-${coding}`) return quality > 0;
-    if (name === '*') star = quality;
+    if (name === coding || name === `x-${coding}`) own = quality;
+    else if (name === 'identity') identity = quality;
+    else if (name === '*') star = quality;
   }
-  return (star ?? 0) > 0;
+  // Plain content that is not named is acceptable, but nobody asked for it.
+  const quality = own ?? star ?? 0;
+  return quality > 0 && quality >= (identity ?? 0);
 }
 
 /** A weight that is not one counts as a refusal. */

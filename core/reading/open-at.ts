@@ -3,9 +3,11 @@
  * the answers. Shared by every door (proxy, gateway, reading site); the caller brings the sockets and the keys.
  */
 
+import { ByteReader } from '../encoding/byte-reader.ts';
 import { openCarrier } from '../object/carrier.ts';
-import { type OpenedDocument, openDocument, type ReadingContext } from '../object/document-reader.ts';
-import type { Expectation } from '../object/head.ts';
+import { DocumentReader, type OpenedDocument, openDocument, type ReadingContext } from '../object/document-reader.ts';
+import type { ByteRange } from '../object/geometry.ts';
+import { type Expectation, readHead } from '../object/head.ts';
 import type { DocumentEntry } from '../publication/document-entry.ts';
 import { contentTargetOf, headTargetOf, targetUrlPath } from '../publication/names.ts';
 import { urlPathOf } from '../site/path.ts';
@@ -25,6 +27,9 @@ export interface ContentAnswer {
  */
 export type FetchContent = (urlPath: string) => Promise<ContentAnswer>;
 
+/** The same for a range of it; a host may give the whole all the same. */
+export type FetchContentRange = (urlPath: string, range?: ByteRange) => Promise<ContentAnswer>;
+
 /** A document that the reader wants, and what the publication says about it. */
 export interface WantedDocument extends Omit<Expectation, 'pin'> {
   readonly entry: DocumentEntry;
@@ -43,15 +48,53 @@ export async function openAt(
   context: ReadingContext,
 ): Promise<OpenedDocument> {
   const { path, entry } = wanted;
-  const expected = { ...wanted, pin: { sha256: entry.head, length: entry.headLength, set: entry.set } };
+  const expected = expectationOf(wanted);
   const body = await bodyOf(await fetchContent(objectUrl(path, entry)), `the protected object of ${path}`);
   return openDocument(entry.inPage ? openCarrier(body) : body, expected, context, async () =>
     bodyOf(await fetchContent(payloadUrl(path, entry)), `the content of the signed document ${path}`),
   );
 }
 
+/** What the publication says of the head, for whoever opens an object that is at hand. */
+export function expectationOf(wanted: WantedDocument): Expectation {
+  const { head, headLength, set } = wanted.entry;
+  return { ...wanted, pin: { sha256: head, length: headLength, set } };
+}
+
+/**
+ * Fetches no more of a document than says what it is: its head, and of an encrypted one the first block, where its metadata are. For who
+ * wants to know about it and nothing else.
+ *
+ * @throws as {@link openAt}
+ */
+export async function describeAt(
+  fetchRange: FetchContentRange,
+  wanted: WantedDocument,
+  context: ReadingContext,
+): Promise<DocumentReader> {
+  const { path, entry } = wanted;
+  if (entry.inPage) return (await openAt(fetchRange, wanted, context)).reader; // no part of a page is a part of the object
+  const url = objectUrl(path, entry);
+  const what = `the protected object of ${path}`;
+  const answer = await fetchRange(url, { start: 0, end: entry.headLength });
+  const input = new ByteReader(await bodyOf(answer, what, true));
+  const reader = await DocumentReader.create(await readHead(input, expectationOf(wanted)), context);
+  if (entry.set === undefined || answer.status === 200) {
+    if (entry.set !== undefined) await reader.open(input);
+    await input.cancel();
+    return reader;
+  }
+  const { start, end } = reader.firstBlock;
+  const first = await fetchRange(url, { start: entry.headLength + start, end: entry.headLength + end });
+  const payload = new ByteReader(await bodyOf(first, what, true));
+  if (first.status === 200) await payload.read(entry.headLength);
+  await reader.open(payload);
+  await payload.cancel();
+  return reader;
+}
+
 /** The URL path of the file that begins with a document's head. */
-function objectUrl(path: string, { head, inPage }: DocumentEntry): string {
+export function objectUrl(path: string, { head, inPage }: DocumentEntry): string {
   return inPage ? urlPathOf(path) : targetUrlPath(headTargetOf(path), head);
 }
 
@@ -60,8 +103,8 @@ export function payloadUrl(path: string, entry: DocumentEntry): string {
   return entry.content === undefined ? objectUrl(path, entry) : targetUrlPath(contentTargetOf(path), entry.content);
 }
 
-async function bodyOf(answer: ContentAnswer, what: string): Promise<AsyncIterable<Uint8Array>> {
-  if (answer.status === 200) return answer.body;
+async function bodyOf(answer: ContentAnswer, what: string, partial = false): Promise<AsyncIterable<Uint8Array>> {
+  if (answer.status === 200 || (partial && answer.status === 206)) return answer.body;
   await answer.body[Symbol.asyncIterator]().return?.();
   if (answer.status === 404 || answer.status === 410)
     throw new ReadingError('object-missing', `the content host does not have ${what}`);

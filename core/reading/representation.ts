@@ -1,7 +1,7 @@
 /** What of a document is sent: the content as it is carried, or with its content coding undone (RFC 9110 section 8). */
 import type { DocumentReader } from '../object/document-reader.ts';
 import type { ContentCoding } from '../object/metadata.ts';
-import { acceptsCoding } from './accept-encoding.ts';
+import { prefersCoding } from './accept-encoding.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 import { signedResponseHeaders } from './response-headers.ts';
 import type { Validators } from './validators.ts';
@@ -28,7 +28,7 @@ export async function chooseRepresentation(reader: DocumentReader, request: Requ
   if (contentCoding === undefined) {
     return { headers: { ...signed, 'accept-ranges': 'bytes' }, etag, lastModified, undo: undefined, ranges: true };
   }
-  if (acceptsCoding(headerOf(request, 'accept-encoding'), contentCoding))
+  if (prefersCoding(headerOf(request, 'accept-encoding'), contentCoding))
     return { headers: signed, etag, lastModified, undo: undefined, ranges: false };
   const { 'content-encoding': _coding, 'content-length': _length, ...rest } = signed;
   const plainTag = etag.replace(/"$/, '-plain"');

@@ -1,4 +1,5 @@
 /** Conditional requests: RFC 9110 sections 8.8 and 13. */
+import { parseHttpDate } from './http-date.ts';
 import { headerOf, type RequestHeaders } from './request-headers.ts';
 
 export interface Validators {
@@ -8,16 +9,25 @@ export interface Validators {
   readonly lastModified: string | undefined;
 }
 
-/** Whether the client has this version already, so that 304 is the answer. */
+/** Whether a request demands another version than this: 412 is the answer (section 13.2.2, steps 1 and 2). */
+export function preconditionFails(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
+  const tags = headerOf(headers, 'if-match');
+  if (tags !== undefined) return tags.trim() !== '*' && !strongTags(tags).includes(etag);
+  const since = parseHttpDate(headerOf(headers, 'if-unmodified-since'));
+  const modified = parseHttpDate(lastModified);
+  return since !== undefined && modified !== undefined && modified > since;
+}
+
+/** Whether the client has this version already, so that 304 is the answer (steps 3 and 4). */
 export function isNotModified(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const tags = headerOf(headers, 'if-none-match');
   if (tags !== undefined) return tags.trim() === '*' || entityTags(tags).includes(etag);
-  const since = headerOf(headers, 'if-modified-since');
-  if (since === undefined || lastModified === undefined) return false;
-  return Date.parse(lastModified) <= Date.parse(since);
+  const since = parseHttpDate(headerOf(headers, 'if-modified-since'));
+  const modified = parseHttpDate(lastModified);
+  return since !== undefined && modified !== undefined && modified <= since;
 }
 
-/** Whether a range may be served: `If-Range` is absent, or names exactly this version. */
+/** Whether a range may be served: `If-Range` is absent, or names exactly this version (step 5). */
 export function rangeApplies(headers: RequestHeaders, { etag, lastModified }: Validators): boolean {
   const condition = headerOf(headers, 'if-range');
   if (condition === undefined) return true;
@@ -27,4 +37,11 @@ export function rangeApplies(headers: RequestHeaders, { etag, lastModified }: Va
 /** The tags of a list, compared weakly: a mark of weakness is dropped. */
 function entityTags(list: string): string[] {
   return Array.from(list.matchAll(/(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g), ([, tag = '']) => tag);
+}
+
+/** Those that can match strongly: not the weak ones. */
+function strongTags(list: string): string[] {
+  return Array.from(list.matchAll(/(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g))
+    .filter(([, weak]) => weak === undefined)
+    .map(([, , tag = '']) => tag);
 }

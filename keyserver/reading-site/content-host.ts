@@ -48,7 +48,7 @@ export function createContentHosts(fetchFrom: Readonly<Record<string, string>>):
       return (urlPath) => askInOrder(targets, (target) => ask(agent, target, urlPath, signal));
     },
     targetsOf: (site) => targetsOf(site, fetchFrom),
-    fetchFile: (...file) => fetchFile(agent, ...file),
+    fetchFile: (target, path, length, milliseconds) => fetchFile(agent, target, path, length, milliseconds),
     close: () => agent.destroy(),
   };
 }

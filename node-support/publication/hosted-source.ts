@@ -5,12 +5,13 @@
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { SiteSource } from '../../core/publication/site-publication.ts';
 
-/** Fetches one file. @returns `undefined` where the host says that it has none; one byte more than `maximum` where it is longer */
+/** Fetches one file; `newest`: whatever caches on the way hold is to be confirmed by the host. @returns `undefined` where the host says that it has none; one byte more than `maximum` where it is longer */
 export type FetchFile<Host> = (
   host: Host,
   urlPath: string,
   maximumLength: number,
   milliseconds: number,
+  newest: boolean,
 ) => Promise<Uint8Array | undefined>;
 
 export interface HostedSourceOptions<Host> {
@@ -31,14 +32,17 @@ export class HostedSource<Host = unknown> implements SiteSource {
   #first = 0;
   /** When one look for newer files has to be over, all of them together; by `performance.now`. */
   #deadline = Number.POSITIVE_INFINITY;
+  /** Whether this look was asked for by somebody who wants what is newest. */
+  #newest = false;
 
   constructor(options: HostedSourceOptions<Host>) {
     this.#options = options;
   }
 
-  /** Does `work` with a bound on the time of all its fetches together. */
-  async within<Result>(milliseconds: number, work: () => Promise<Result>): Promise<Result> {
+  /** Does `work` with a bound on the time of all its fetches together; past the caches on the way, if `newest`. */
+  async within<Result>(milliseconds: number, work: () => Promise<Result>, newest = false): Promise<Result> {
     this.#deadline = performance.now() + milliseconds;
+    this.#newest = newest;
     try {
       return await work();
     } finally {
@@ -62,7 +66,7 @@ export class HostedSource<Host = unknown> implements SiteSource {
     const timeLeft = () => this.#timeLeft(times.timestampTimeout);
     return [
       () => ownTimestamp(maximumLength, timeLeft()),
-      ...this.#inOrder().map((host) => () => fetch(host, path, maximumLength, timeLeft())),
+      ...this.#inOrder().map((host) => () => fetch(host, path, maximumLength, timeLeft(), this.#newest)),
     ];
   }
 
@@ -73,7 +77,7 @@ export class HostedSource<Host = unknown> implements SiteSource {
     let missing = false;
     for (const host of this.#inOrder()) {
       try {
-        const bytes = await fetch(host, urlPath, maximumLength, this.#timeLeft(times.metadataTimeout));
+        const bytes = await fetch(host, urlPath, maximumLength, this.#timeLeft(times.metadataTimeout), false);
         if (bytes) return bytes;
         missing = true;
       } catch (error) {

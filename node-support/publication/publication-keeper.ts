@@ -71,9 +71,9 @@ export class PublicationKeeper {
     return freshness;
   }
 
-  /** Looks for a newer publication now; one look at a time. */
-  check(): Promise<void> {
-    this.#checking ??= this.#check().finally(() => {
+  /** Looks for a newer publication now; one look at a time. @param newest - past the caches on the way */
+  check(newest = false): Promise<void> {
+    this.#checking ??= this.#check(newest).finally(() => {
       this.#checking = undefined;
       this.#checkedAt = performance.now();
     });
@@ -83,7 +83,7 @@ export class PublicationKeeper {
   /** A look that begins only now: one that is under way may have begun before what is looked for. */
   async checkAnew(): Promise<void> {
     await this.#checking?.catch(() => undefined);
-    return this.check();
+    return this.check(true);
   }
 
   async status(): Promise<PublicationStatus> {
@@ -122,7 +122,7 @@ export class PublicationKeeper {
     const freshness = this.#usable();
     if (freshness === undefined) await this.#checkUnlessJustDone();
     else if (this.#isMoving || this.#isDue(reload ? checkIntervalUrgent : this.#interval))
-      await atMost(staleWait, this.check());
+      await atMost(staleWait, this.check(reload));
     this.#throwFailure();
     return this.publication.freshness(this.#options.now());
   }
@@ -148,13 +148,14 @@ export class PublicationKeeper {
     this.#loaded = true;
   }
 
-  async #check(): Promise<void> {
+  async #check(newest: boolean): Promise<void> {
     const { source, now, follow, times } = this.#options;
     try {
-      await source.within(times.checkTimeout, async () => {
+      const look = async () => {
         await this.#refresh(now);
         await follow(this.publication);
-      });
+      };
+      await source.within(times.checkTimeout, look, newest);
       this.#followed = this.publication.descriptorHash();
       this.#failures = 0;
       this.#failure = undefined;

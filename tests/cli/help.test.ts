@@ -17,6 +17,8 @@ const ORDER = [
   'invite',
   'proxy',
   'bind',
+  'fetch',
+  'sync',
   'identity',
   'cache-config',
 ];

@@ -60,6 +60,27 @@ function expectWords(stderr: string): void {
 }
 
 describe('wispr bind and wispr proxy', () => {
+  it('keep as much of what was read as is said, and say so where a content host gives wrong bytes', async () => {
+    await publisher.publish(host.files, '/a.html', { content: 'read once' });
+    await publisher.publish(host.files, '/b.html', { content: 'changed on the way' });
+    await bind('--yes');
+    const running = await startProxyCommand('--cache-size', '1.5M');
+    expect((await send(running.port, 'http://news.example/a.html')).text).toBe('read once');
+    const kept = () => readdir(join(home, '.cache', 'wispr', 'objects'), { recursive: true });
+    await expect.poll(async () => (await kept().catch(() => [])).length).toBe(2); // a folder, and the object in it
+    host.files.set(publisher.fileOf('/b.html'), Buffer.from('something else'));
+    expect((await send(running.port, 'http://news.example/b.html')).status).toBe(502);
+    await expect
+      .poll(() => running.stderr())
+      .toMatch(/^wispr: warning: http:\/\/news\.example gave bytes .*head-unexpected/m);
+    await running.stop();
+    host.files.clear();
+    const nothing = await startProxyCommand('--cache-size', '0');
+    expect((await send(nothing.port, 'http://news.example/a.html')).status).not.toBe(200);
+    for (const size of ['-1', 'much', '5X', '1e9'])
+      expect((await run(['proxy', '--port', '0', '--cache-size', size])).code).toBe(2);
+  });
+
   it('connect a device and read; a site bound while the proxy runs is there at the next request', async () => {
     await publisher.publish(host.files, '/a.html', { content: 'read at last' });
     const running = await startProxyCommand();

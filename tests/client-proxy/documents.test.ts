@@ -64,8 +64,12 @@ describe('a document through the proxy', () => {
     });
     const { requests } = rig.host;
     expect(requests.map(({ url }) => url)).toContain(rig.publisher.fileOf('/quiet.html'));
-    for (const { headers } of requests)
-      expect(Object.keys(headers).sort()).toEqual(['accept', 'accept-encoding', 'connection', 'host']);
+    for (const { url, headers } of requests) {
+      const { 'cache-control': control, ...others } = headers;
+      expect(Object.keys(others).sort()).toEqual(['accept', 'accept-encoding', 'connection', 'host']);
+      // That of a look for a newer publication says nothing of who looks.
+      expect(control).toBeOneOf(url.endsWith('/timestamp.json') ? [undefined, 'max-age=0'] : [undefined]);
+    }
   });
 
   it('that is signed only is checked against the head beside it', async () => {
@@ -93,6 +97,33 @@ describe('a document through the proxy', () => {
     await rig.publisher.publish(rig.host.files, '/folder/index.html', { content: 'index' });
     expect((await get('/folder/')).text).toBe('index');
     expect((await get('/folder/?query=1')).text).toBe('index');
+  });
+
+  it('is described to HEAD without fetching it; once it is known, without fetching anything', async () => {
+    const content = randomBytes(2_000_000);
+    await rig.publisher.publish(rig.host.files, '/long.bin', { content });
+    await rig.publisher.publishSigned(rig.host.files, '/long-public.bin', { content });
+    const object = await rig.publisher.object('/long-carried.bin', { content });
+    await rig.publisher.publishCarrier(rig.host.files, '/long-carried.bin', object);
+    const fetched = () => rig.host.requests.filter(({ url }) => url.includes('/long') || url.includes('.long'));
+    for (const [path, requests] of [
+      ['/long.bin', 2],
+      ['/long-public.bin', 1],
+      ['/long-carried.bin', 1],
+    ] as const) {
+      rig.host.requests.length = 0;
+      const first = await get(path, {}, 'HEAD');
+      expect([first.status, first.headers['content-length'], first.body.length]).toEqual([200, '2000000', 0]);
+      expect([path, fetched().length]).toEqual([path, requests]);
+      if (path !== '/long-carried.bin')
+        for (const { headers } of fetched()) {
+          const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
+          expect(Number(to) - Number(from)).toBeLessThan(70_000);
+        }
+      const again = await get(path, {}, 'HEAD');
+      expect([again.headers.etag, fetched().length]).toEqual([first.headers.etag, requests]);
+      expect((await get(path)).headers.etag).toBe(first.headers.etag);
+    }
   });
 
   it('answers HEAD without a body, and nothing but GET and HEAD', async () => {
@@ -127,6 +158,37 @@ describe('content codings', () => {
     }
   });
 
+  it('what the browser likes better is sent; where nothing is acceptable, plain content', async () => {
+    const coded = gzipSync(content);
+    await rig.publisher.publish(rig.host.files, '/choice.html', {
+      content: coded,
+      metadata: { contentCoding: 'gzip' },
+    });
+    await rig.publisher.publish(rig.host.files, '/plain.html', { content });
+    for (const [accepted, coding] of [
+      ['gzip;q=0.2, identity;q=0.5', undefined],
+      ['gzip;q=0.5, identity;q=0.5', 'gzip'],
+      ['gzip, identity;q=0', 'gzip'],
+      ['*', 'gzip'],
+      ['*;q=0.1, identity;q=0.2', undefined],
+      ['x-gzip', 'gzip'],
+      ['gzip;q=1.5', undefined],
+      ['identity;q=0, gzip;q=0', undefined],
+      ['br, identity;q=0', undefined],
+      ['', undefined],
+    ] as const) {
+      const answer = await get('/choice.html', { 'accept-encoding': accepted });
+      expect([accepted, answer.headers['content-encoding']]).toEqual([accepted, coding]);
+      expect(answer.body.equals(coding ? coded : content)).toBe(true);
+      const plain = await get('/plain.html', { 'accept-encoding': accepted });
+      expect([plain.status, plain.headers['content-encoding'], plain.body.equals(content)]).toEqual([
+        200,
+        undefined,
+        true,
+      ]);
+    }
+  });
+
   it('ends visibly incomplete where the content breaks off', async () => {
     const coded = gzipSync(content).subarray(0, 500);
     await rig.publisher.publish(rig.host.files, '/broken.html', {
@@ -155,6 +217,41 @@ describe('conditions', () => {
     expect(rig.host.requests.filter(({ url }) => url.includes('condition'))).toEqual([]); // the publication says it all
     expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:20 GMT' })).status).toBe(304);
     expect((await get('/condition.html', { 'if-modified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' })).status).toBe(200);
+  });
+
+  it('that demand another version are answered 412, before those that ask for a newer one', async () => {
+    const metadata = { lastModified: 1_700_000_000 }; // Tue, 14 Nov 2023 22:13:20 GMT
+    await rig.publisher.publish(rig.host.files, '/match.html', { content: 'one', metadata });
+    await rig.publisher.publish(rig.host.files, '/undated.html', { content: 'two' });
+    const etag = (await get('/match.html')).headers.etag ?? '';
+    const cases: [Record<string, string>, number][] = [
+      [{ 'if-match': etag }, 200],
+      [{ 'if-match': '*' }, 200],
+      [{ 'if-match': `"other", ${etag}` }, 200],
+      [{ 'if-match': '"other"' }, 412],
+      [{ 'if-match': `W/${etag}` }, 412], // compared strongly
+      [{ 'if-match': '' }, 412],
+      [{ 'if-unmodified-since': 'Tue, 14 Nov 2023 22:13:20 GMT' }, 200],
+      [{ 'if-unmodified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' }, 412],
+      [{ 'if-unmodified-since': 'Tuesday, 14-Nov-23 22:13:19 GMT' }, 412],
+      [{ 'if-unmodified-since': 'Tue Nov 14 22:13:19 2023' }, 412],
+      [{ 'if-unmodified-since': '2023-11-14' }, 200], // no date of HTTP
+      [{ 'if-match': etag, 'if-unmodified-since': 'Tue, 14 Nov 2023 22:13:19 GMT' }, 200],
+      [{ 'if-match': '"other"', 'if-none-match': etag }, 412],
+      [{ 'if-match': etag, 'if-none-match': etag }, 304],
+      [{ 'if-none-match': '"other"', 'if-modified-since': 'Tue, 14 Nov 2023 22:13:20 GMT' }, 200],
+      [{ 'if-modified-since': 'yesterday' }, 200],
+      [{ 'if-match': '"other"', range: 'bytes=0-0' }, 412],
+    ];
+    for (const [headers, status] of cases)
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await get('/match.html', headers, method);
+        const expected = headers.range && method === 'GET' && status === 200 ? 206 : status;
+        expect([headers, method, answer.status]).toEqual([headers, method, expected]);
+        expect([answer.headers.etag, status !== 200 && answer.body.length > 0]).toEqual([etag, false]);
+      }
+    const undated = await get('/undated.html', { 'if-unmodified-since': 'Tue, 14 Nov 2000 22:13:20 GMT' });
+    expect(undated.status).toBe(200); // nobody said when it was modified
   });
 
   it('see that a document changed', async () => {

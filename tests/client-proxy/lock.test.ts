@@ -1,7 +1,8 @@
 /** A Reader that runs, locked and unlocked: from the command line, and while its protection changes. */
-import { chmodSync, existsSync, readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPublisher } from '../../client-proxy/identity/manage.ts';
 import {
@@ -13,6 +14,7 @@ import {
   unlockReaders,
 } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { statusSocket } from '../../client-proxy/status/socket-place.ts';
 import { send } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
@@ -25,7 +27,13 @@ afterEach(() => rig.close());
 
 const read = () => send(rig.proxy.port, rig.url('/a.html'));
 const never = async () => expect.unreachable();
-const socketFolder = () => join(rig.storage.dataDirectory, 'run');
+/** By which this Reader is asked to lock. */
+const sockets = () => {
+  const status = statusSocket(rig.storage.dataDirectory);
+  const [start] = basename(status).split('.');
+  const names = readdirSync(dirname(status)).filter((name) => name.startsWith(`${start}-`));
+  return names.map((name) => join(dirname(status), name));
+};
 const setPassphrase = (passphrase: string) =>
   protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => passphrase });
 
@@ -87,14 +95,20 @@ describe('a locked Reader', () => {
 
 describe('the socket of a Reader', () => {
   it('is in a folder that nobody else can enter, and goes with the Reader', async () => {
-    const names = readdirSync(socketFolder());
-    expect(names).toEqual([`reader-${process.pid}.sock`]);
+    expect(sockets()).toHaveLength(1);
+    expect(statSync(dirname(sockets()[0] ?? '')).mode & 0o777).toBe(0o700);
     await rig.proxy.close();
-    expect(readdirSync(socketFolder())).toEqual([]);
-    chmodSync(socketFolder(), 0o755);
-    await expect(rig.restart()).rejects.toMatchObject({ code: 'store-exposed' });
-    chmodSync(socketFolder(), 0o700);
-    await rig.restart();
+    expect(sockets()).toEqual([]);
+    expect((await lockReaders(rig.storage)).readers).toEqual([]);
+  });
+
+  it('that a killed Reader left is removed, and no answer is waited for', async () => {
+    const [path = ''] = sockets();
+    const left = path.replace(/-\d+\.sock$/, '-1.sock');
+    const { status } = spawnSync(process.execPath, ['-e', `require('node:net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`]); // biome-ignore format: one line
+    expect([status, existsSync(left)]).toEqual([null, true]);
+    expect((await lockReaders(rig.storage)).readers).toEqual([{ locked: true }]);
+    expect(existsSync(left)).toBe(false);
   });
 
   it.each([
@@ -104,8 +118,7 @@ describe('the socket of a Reader', () => {
     ['a line without an end', 'x'.repeat(LIMITS.controlMessage + 10)],
     ['half a line and an end', '{"do":'],
   ])('outlives %s', async (_, text) => {
-    const [name = ''] = readdirSync(socketFolder());
-    const socket = connect(join(socketFolder(), name));
+    const socket = connect(sockets()[0] ?? '');
     socket.on('error', () => undefined).on('data', () => undefined);
     if (text.endsWith('\n') || text.length > 100) socket.write(text);
     else socket.end(text);

@@ -174,7 +174,9 @@ describe('attack 67: where nothing more can be written', () => {
 });
 
 describe('attack 66: kill -9 while the passphrase changes', () => {
-  it('leaves a database that opens with the one of before or the new one, and nothing of it lost', { timeout: 300_000 }, async () => {
+  it('leaves a database that opens with the one of before or the new one, and nothing of it lost', {
+    timeout: 300_000,
+  }, async () => {
     const { set } = await fillStore(saying('one'));
     const store = await open(saying('one'));
     const ids = Array.from({ length: 500 }, () => toBase64url(randomBytes(32)));

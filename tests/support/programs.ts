@@ -28,6 +28,7 @@ export interface RunningProgram {
   stderr(): string;
   /** What it has printed so far. */
   stdout(): string;
+  readonly pid: number;
   /** Resolves when it has ended. */
   readonly ended: Promise<Ended>;
   /** Sends a signal and waits for the end. */
@@ -63,6 +64,7 @@ export function startCommand(command: readonly string[], options: ProgramOptions
     line: (pattern) => lineOf(child, output, ended, pattern),
     stderr: () => output.stderr,
     stdout: () => output.stdout,
+    pid: child.pid ?? -1,
     ended,
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);

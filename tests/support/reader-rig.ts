@@ -61,11 +61,17 @@ export interface RigOptions {
   readonly proxy?: Partial<ProxyOptions>;
   /** What the descriptor says of the site, once it is known where the content host is. */
   readonly sites?: (host: ContentHost) => SiteDescription[];
+  /** The sites that the reader confirms; the publisher's own if left out. */
+  readonly confirm?: readonly string[];
 }
 
 /** With the real key server. */
-export function startReaderRig({ proxy, sites }: RigOptions = {}): Promise<ReaderRig<TestKeyServer>> {
-  return startRigAround((publisher, host) => startKeyServerOf(publisher, sites && { sites: sites(host) }), proxy);
+export function startReaderRig({ proxy, sites, confirm }: RigOptions = {}): Promise<ReaderRig<TestKeyServer>> {
+  return startRigAround(
+    (publisher, host) => startKeyServerOf(publisher, sites && { sites: sites(host) }),
+    proxy,
+    confirm,
+  );
 }
 
 /** With a key server that does what a test makes it do. */
@@ -76,6 +82,7 @@ export function startHostileReaderRig(): Promise<ReaderRig<HostileKeyServer>> {
 async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | 'close'>>(
   startKeyServer: (publisher: TestPublisher, host: ContentHost) => Promise<KeyServer>,
   settings: Partial<ProxyOptions> = {},
+  confirm?: readonly string[],
 ): Promise<ReaderRig<KeyServer>> {
   const cleanUp = new CleanUp();
   const directory = await temporaryFolder(cleanUp);
@@ -87,7 +94,7 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
   cleanUp.add(() => keyServer.close());
   await publisher.sign(host.files);
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)]; // every host, on port 80
-  await bindSite({ ...storage, connectTo, link: keyServer.invite(), trustSites: [publisher.site] });
+  await bindSite({ ...storage, connectTo, link: keyServer.invite(), trustSites: [...(confirm ?? [publisher.site])] });
   const refusals: ReaderRig['refusals'] = [];
   let shift = 0;
   const start = (changes: Partial<ProxyOptions> = {}) =>
@@ -96,6 +103,7 @@ async function startRigAround<KeyServer extends Pick<TestKeyServer, 'invite' | '
       port: 0,
       connectTo,
       now: () => Math.floor(Date.now() / 1000) + shift,
+      cacheBytes: 0, // what a content host does now shall be seen
       onRefusal: ({ code }, address) => refusals.push({ code, address }),
       ...settings,
       ...changes,

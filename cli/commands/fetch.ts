@@ -1,0 +1,99 @@
+/** `wispr fetch URL`: one verified document on standard output, for scripts. No proxy has to run. */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
+import { type Delivered, deliver } from '../deliver.ts';
+import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { untilSignal } from '../signals.ts';
+import { size } from '../size.ts';
+import { EXIT, print, say, UsageError } from '../voice.ts';
+
+interface FetchFlags extends ReaderFlags {
+  readonly range?: WantedRange;
+  readonly header?: readonly string[];
+  readonly include?: boolean;
+  readonly head?: boolean;
+  readonly output?: string;
+  readonly parentProxy?: string;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+const DESCRIPTION = `fetch one document of a connected site, verified and decrypted, to standard output
+
+by the checks of the proxy, which need not run; http:// and https:// both mean the site, and its gateway address does too
+
+what comes out is verified; if the end is missing, the exit code is 1, and FILE of --output is not written`;
+
+/** Fields that say how messages are carried, which is not for a caller to say. */
+const OWN_FIELDS =
+  /^(?:host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect|proxy-.*)$/i;
+
+export function addFetchCommand(program: Command): void {
+  const command = program
+    .command('fetch')
+    .summary('fetch one document of a connected site, verified, to standard output')
+    .description(DESCRIPTION)
+    .argument('<url>', 'for example https://news.example/a.html')
+    .option('-r, --range <range>', 'only these bytes: START-END, START- or -LAST, as for curl', parseRange)
+    .option('-H, --header <line>', "send this along, 'Name: value'; may be repeated", collectHeader)
+    .option('-i, --include', 'print the head of the answer too')
+    .option('-I, --head', 'print the head only, and fetch no more than that takes')
+    .option('-o, --output <file>', 'write FILE, whole or not at all')
+    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
+    .option('-q, --quiet', 'say nothing unless something is wrong')
+    .option('--json', 'with --output: print what was fetched as one line of JSON');
+  addReaderOptions(command).action(runFetch);
+}
+
+async function runFetch(address: string, flags: FetchFlags): Promise<void> {
+  const { range, header = [], head, parentProxy, json, output } = flags;
+  if (json && (output === undefined || output === '-'))
+    throw new UsageError('--json needs --output, because the document itself goes to standard output');
+  if (range && head) throw new UsageError('--head has no bytes to take a --range of');
+  const options = await readerOptions(flags);
+  await untilSignal(async (signal) => {
+    const wanted = { ...options, address, headers: header, range, signal, method: head ? 'HEAD' : 'GET' } as const;
+    try {
+      await fetchDocument({ ...wanted, ...(parentProxy !== undefined && { parentProxy }) }, async (document) => {
+        tell(document, await deliver(document, flags), flags);
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      say('stopped before the end of the document');
+      process.exitCode = EXIT.failed;
+    }
+  });
+}
+
+function tell(
+  { address, headers, status }: FetchedDocument,
+  { bytes }: Delivered,
+  { json, quiet, output }: FetchFlags,
+): void {
+  const { 'content-type': type, 'wispr-confirmed': confirmed } = headers;
+  if (json) print(JSON.stringify({ url: address, status, bytes, type, confirmed, file: output }));
+  else if (output !== undefined && output !== '-' && !quiet) say(`wrote ${output}: ${size(bytes)}, verified`);
+}
+
+function parseRange(text: string): WantedRange {
+  const [matched, first, last] = /^(\d{0,15})-(\d{0,15})$/.exec(text) ?? [];
+  const [start, end] = [first, last].map((digits) => (digits ? Number(digits) : undefined));
+  const backwards = start !== undefined && end !== undefined && end < start;
+  if (matched === undefined || (start === undefined && end === undefined) || backwards)
+    throw new InvalidArgumentError('a range is like 0-99, 100- or -100; several at once are not possible');
+  return { start, end };
+}
+
+function collectHeader(text: string, previous: readonly string[] = []): readonly string[] {
+  const [matched, name = '', value = ''] = /^([^:]+):[ \t]*(.*?)[ \t]*$/s.exec(text) ?? [];
+  if (matched === undefined) throw new InvalidArgumentError("a header field is like 'Name: value'");
+  if (OWN_FIELDS.test(name)) throw new InvalidArgumentError('this field is not for a caller to send');
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  } catch {
+    throw new InvalidArgumentError('a header field has no such characters');
+  }
+  return [...previous, name, value];
+}

@@ -1,0 +1,30 @@
+/** How a service starts this very program: with absolute paths, because it starts in another folder. */
+import { resolve } from 'node:path';
+import { isSea } from 'node:sea';
+import { fileURLToPath } from 'node:url';
+import { formatConnectTo } from '../client-proxy/index.ts';
+import type { ProxyFlags } from './proxy-options.ts';
+
+/** Program and arguments of `wispr proxy` with these flags. */
+export function serviceCommand(flags: ProxyFlags): string[] {
+  const { port, parentProxy, data, keyFile, passphraseFile, cacheSize, otherUsers, connectTo = [] } = flags;
+  const script = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
+  return [
+    process.execPath,
+    ...(isSea() ? [] : [script]),
+    'proxy',
+    '--quiet',
+    ...option('--port', port),
+    ...option('--parent-proxy', parentProxy),
+    ...(otherUsers ? ['--other-users'] : []),
+    ...option('--cache-size', cacheSize),
+    ...option('--data', data && resolve(data)),
+    ...option('--key-file', keyFile && resolve(keyFile)),
+    ...option('--passphrase-file', passphraseFile && resolve(passphraseFile)),
+    ...connectTo.flatMap((rule) => option('--connect-to', formatConnectTo(rule))),
+  ];
+}
+
+function option(name: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [name, String(value)];
+}

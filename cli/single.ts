@@ -1,0 +1,27 @@
+/** The `wispr` of the single file for readers: their commands, and what licences ask for. `npm run build:single` makes it. */
+import { getAsset } from 'node:sea';
+import type { Command } from 'commander';
+import { type CommandTable, runCommandLine } from './run.ts';
+import { print } from './voice.ts';
+
+const COMMANDS: CommandTable = {
+  proxy: async () => (await import('./commands/proxy.ts')).addProxyCommand,
+  bind: async () => (await import('./commands/bind.ts')).addBindCommand,
+  fetch: async () => (await import('./commands/fetch.ts')).addFetchCommand,
+  sync: async () => (await import('./commands/sync.ts')).addSyncCommand,
+  identity: async () => (await import('./commands/identity.ts')).addIdentityCommand,
+  licenses: async () => addLicensesCommand,
+};
+
+const ABOUT = `This file is for readers. Publishing, the key server and the configuration of
+caches are not in it; they are in the repository.`;
+
+function addLicensesCommand(program: Command): void {
+  program
+    .command('licenses')
+    .description('print the licences of what this file is made of')
+    .action(() => print(getAsset('licenses.txt', 'utf8')));
+}
+
+const exitCode = await runCommandLine(COMMANDS, ABOUT);
+if (exitCode !== undefined) process.exitCode = exitCode;

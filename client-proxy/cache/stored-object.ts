@@ -1,0 +1,88 @@
+/** An object out of the cache: its bytes, from wherever they are wanted. They are verified like those of a content host. */
+import { closeSync, constants, fstatSync, futimes, openSync, read, readSync } from 'node:fs';
+import { LIMITS } from '../limits.ts';
+
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW;
+
+export class StoredObject {
+  /** Bytes of the file. */
+  readonly length: number;
+  /** All of it, where it is small; then the file is closed already. */
+  readonly #bytes: Uint8Array | undefined;
+  readonly #descriptor: number;
+  #reading = false;
+  #closed = false;
+
+  private constructor(descriptor: number, length: number, bytes: Uint8Array | undefined) {
+    this.#descriptor = descriptor;
+    this.length = length;
+    this.#bytes = bytes;
+    this.#closed = bytes !== undefined;
+  }
+
+  /**
+   * Looks for a file. Small ones are read at once, and synchronously: out of the system's memory that costs less than handing it to a
+   * thread, and less than asking a content host.
+   */
+  static find(file: string): StoredObject | undefined {
+    let descriptor: number;
+    try {
+      descriptor = openSync(file, FLAGS);
+    } catch {
+      return undefined; // there is none, or none that can be read
+    }
+    try {
+      const { size, mtimeMs } = fstatSync(descriptor);
+      markUsed(descriptor, mtimeMs);
+      if (size > LIMITS.cacheReadAtOnce) return new StoredObject(descriptor, size, undefined);
+      const bytes = Buffer.allocUnsafe(size);
+      const length = readSync(descriptor, bytes, 0, size, 0);
+      closeSync(descriptor);
+      return new StoredObject(-1, length, bytes.subarray(0, length));
+    } catch {
+      closeSync(descriptor);
+      return undefined;
+    }
+  }
+
+  /** @param end - left out: to its end */
+  async *from(start: number, end = this.length): AsyncGenerator<Uint8Array, undefined> {
+    if (this.#bytes !== undefined) {
+      yield this.#bytes.subarray(start, end);
+      return;
+    }
+    for (let position = start; position < end; ) {
+      const piece = await this.#read(position, Math.min(LIMITS.cachePiece, end - position));
+      if (piece.length === 0) return;
+      yield piece;
+      position += piece.length;
+    }
+  }
+
+  /** Harmless where it is closed, or a read is under way. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (!this.#reading) closeSync(this.#descriptor);
+  }
+
+  #read(position: number, length: number): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new Error('the cached object is closed'));
+      this.#reading = true;
+      read(this.#descriptor, Buffer.allocUnsafeSlow(length), 0, length, position, (error, count, bytes) => {
+        this.#reading = false;
+        if (this.#closed) closeSync(this.#descriptor);
+        if (error) reject(error);
+        else resolve(bytes.subarray(0, count));
+      });
+    });
+  }
+}
+
+/** What is dropped first is what was not used for long. Written down once in a while only. */
+function markUsed(descriptor: number, modified: number): void {
+  const now = Date.now();
+  if (now - modified < LIMITS.cacheUseGrain) return;
+  futimes(descriptor, now / 1000, now / 1000, () => undefined);
+}

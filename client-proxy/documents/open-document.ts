@@ -1,0 +1,93 @@
+/** Opens a document: out of the cache where it is there and good, else from the content hosts. */
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import { CodedError } from '../../core/errors.ts';
+import {
+  type DocumentReader,
+  type OpenedDocument,
+  openDocument,
+  type ReadingContext,
+} from '../../core/object/document-reader.ts';
+import type { ByteRange } from '../../core/object/geometry.ts';
+import { describeAt, expectationOf, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
+import { faultOf } from '../content/host-health.ts';
+import type { HostAttempt } from './content-source.ts';
+import { fetchPayload } from './fetch-payload.ts';
+import { Payload, type Supply } from './payload.ts';
+
+export interface Opened extends OpenedDocument {
+  /** What its blocks come through. */
+  readonly payload: Payload;
+}
+
+/** @throws as `openAt` */
+export async function openFor(supply: Supply, wanted: WantedDocument, context: ReadingContext): Promise<Opened> {
+  const { cache, site, entry, source } = supply;
+  const stored = cache.find(site, entry.head);
+  const kept = stored && (await openStored(stored, supply, wanted, context));
+  if (kept) return kept;
+  return source.ask((attempt) =>
+    withPayload(supply, attempt, (follow) => openAt(attempt.fetch, wanted, { ...context, supply: follow })),
+  );
+}
+
+/** Only what says what the document is. @throws as `openAt` */
+export async function describeFor(
+  supply: Supply,
+  wanted: WantedDocument,
+  context: ReadingContext,
+): Promise<DocumentReader> {
+  const { cache, site, entry, source } = supply;
+  const stored = cache.find(site, entry.head);
+  const kept = stored && (await openStored(stored, supply, wanted, context));
+  return kept?.reader ?? source.ask((attempt) => describeAt(attempt.fetchPart, wanted, context));
+}
+
+/** A part of the payload of a document that was opened before, whole blocks from their beginning. @throws as `fetchPayload` */
+export async function openPart(supply: Supply, reader: DocumentReader, range: ByteRange): Promise<Payload> {
+  const { cache, site, entry, source } = supply;
+  const stored = cache.find(site, entry.head);
+  if (stored) {
+    source.hold(stored);
+    const bytes = new ByteReader(stored.from(reader.head.length + range.start, reader.head.length + range.end));
+    return new Payload(supply, reader, bytes, undefined, range.end);
+  }
+  const { bytes, attempt } = await source.ask((one) => fetchPayload(reader, range, one, supply));
+  return new Payload(supply, reader, bytes, attempt, range.end);
+}
+
+/** `undefined` where what is there is no good; then it is dropped. */
+async function openStored(
+  stored: StoredObject,
+  supply: Supply,
+  wanted: WantedDocument,
+  context: ReadingContext,
+): Promise<Opened | undefined> {
+  const { cache, site, entry, source } = supply;
+  source.hold(stored);
+  const object = entry.set === undefined ? stored.from(0, entry.headLength) : stored.from(0);
+  try {
+    return await withPayload(supply, undefined, (follow) =>
+      openDocument(object, expectationOf(wanted), { ...context, supply: follow }, async () =>
+        stored.from(entry.headLength),
+      ),
+    );
+  } catch (error) {
+    if (error instanceof CodedError && faultOf(error) === undefined) throw error; // the key, and the like
+    cache.drop(site, entry.head);
+    return undefined;
+  }
+}
+
+async function withPayload(
+  supply: Supply,
+  attempt: HostAttempt | undefined,
+  open: (follow: NonNullable<ReadingContext['supply']>) => Promise<OpenedDocument>,
+): Promise<Opened> {
+  let payload: Payload | undefined;
+  const opened = await open((reader, bytes) => {
+    payload = new Payload(supply, reader, bytes, attempt);
+    return payload;
+  });
+  return { ...opened, payload: payload as Payload };
+}

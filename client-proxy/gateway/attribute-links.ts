@@ -1,0 +1,156 @@
+/** Absolute links in the attributes of one HTML or SVG element: which attributes have links, and where in their values. */
+import { editsOfPolicy } from './content-security-policy.ts';
+import { type DecodeBytes, editsOfStyle } from './css-scanner.ts';
+import type { Edit, GatewayLinks } from './links.ts';
+import { editOfSpelling, readAttribute, type Spelled, sliceSpelled, withoutLineEnds } from './spelling.ts';
+
+/** An attribute as it is written, and where its value is. */
+interface Attribute {
+  readonly name: string;
+  /** Read only where it matters: a picture in an attribute can be long. */
+  readonly value: () => Spelled;
+  /** In the document. */
+  readonly start: number;
+}
+
+/** A start tag: name, and its attributes in lower case, as they are written. */
+export interface Tag {
+  readonly name: string;
+  readonly attributes: readonly WrittenAttribute[];
+}
+
+export interface WrittenAttribute {
+  /** From the first character of its name. */
+  readonly written: string;
+  readonly start: number;
+}
+
+/** What of a document decides over its attributes. */
+export interface Page {
+  readonly links: GatewayLinks;
+  readonly decode: DecodeBytes;
+  /** Styles stay as they are: a content security policy knows them by their hash. */
+  keepsStyles: boolean;
+  /** A `<base>` was there: relative links may lead anywhere. */
+  hasBase: boolean;
+}
+
+type FindLinks = (value: Spelled, page: Page) => Edit[];
+
+const LINK_ATTRIBUTES: Readonly<Record<string, FindLinks>> = {
+  action: one,
+  background: one,
+  cite: one,
+  formaction: one,
+  href: one,
+  'xlink:href': one,
+  poster: one,
+  src: one,
+  ping: several(/[^\t\n\f\r ]+/g),
+  srcset: sources,
+  imagesrcset: sources,
+  style: (value, { links, decode, keepsStyles }) => {
+    const edits = keepsStyles ? [] : editsOfStyle(value.text, links, decode);
+    return edits.map((edit) => editOfSpelling(value, edit));
+  },
+};
+
+/** These say how the document is called in public; nothing follows them to show it. */
+const PUBLIC_NAMES = /(?:^|\s)(?:canonical|shortlink)(?:$|\s)/i;
+const ATTRIBUTE =
+  /^([^\t\n\f\r /=>][^\t\n\f\r /=>]*)[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r >"'][^\t\n\f\r >]*))$/;
+/** https://html.spec.whatwg.org/multipage/semantics.html#shared-declarative-refresh-steps */
+const REFRESH =
+  /^[\t\n\f\r ]*[\d.]*(?:[\t\n\f\r ]*[;,][\t\n\f\r ]*|[\t\n\f\r ]+)(?:url[\t\n\f\r ]*=[\t\n\f\r ]*)?["']?/i;
+
+/** The edits that keep the links of one element in the gateway, in the order of the document. */
+export function editsOfTag(tag: Tag, page: Page): Edit[] {
+  const attributes = tag.attributes.flatMap((attribute) => read(attribute) ?? []);
+  const meaningOf = (name: string) => attributes.find((attribute) => attribute.name === name)?.value().text ?? '';
+  const edits = attributes.flatMap((attribute) =>
+    linksOf(tag.name, attribute, meaningOf, page).map((edit) => ({
+      ...edit,
+      start: attribute.start + edit.start,
+      end: attribute.start + edit.end,
+    })),
+  );
+  if (tag.name === 'base' && meaningOf('href') !== '') page.hasBase = true;
+  return edits.sort((one, other) => one.start - other.start);
+}
+
+function linksOf(tag: string, { name, value }: Attribute, meaningOf: (name: string) => string, page: Page): Edit[] {
+  if (tag === 'meta')
+    return name === 'content' ? linksOfMeta(value(), meaningOf('http-equiv').toLowerCase(), page) : [];
+  if (name === 'data') return tag === 'object' ? one(value(), page) : [];
+  if (tag === 'link' && name === 'href' && PUBLIC_NAMES.test(meaningOf('rel'))) return [];
+  if (tag === 'link' && name === 'integrity') return withoutIntegrity(value(), meaningOf('href'), page);
+  return Object.hasOwn(LINK_ATTRIBUTES, name) ? (LINK_ATTRIBUTES[name]?.(value(), page) ?? []) : [];
+}
+
+function linksOfMeta(value: Spelled, pragma: string, page: Page): Edit[] {
+  if (pragma === 'refresh') {
+    const before = REFRESH.exec(value.text)?.[0].length;
+    return before === undefined ? [] : one(sliceSpelled(value, before), page);
+  }
+  if (pragma !== 'content-security-policy') return [];
+  const policy = editsOfPolicy(value.text, page.links);
+  if (policy.keepsStyles) page.keepsStyles = true;
+  return policy.edits.map((edit) => editOfSpelling(value, edit));
+}
+
+/**
+ * A style sheet of the site itself may be changed on the way, and would not have its hash any more; it comes out of the publication, which
+ * knows every byte of it.
+ */
+function withoutIntegrity(value: Spelled, href: string, { links, hasBase }: Page): Edit[] {
+  const isOwn =
+    links.edit(href) !== undefined || (!hasBase && !/^[\0-\x20]*(?:[a-z][a-z0-9+.-]*:|[/\\]\s*[/\\])/i.test(href));
+  return isOwn && value.text !== '' ? [editOfSpelling(value, { start: 0, end: value.text.length, text: '' })] : [];
+}
+
+function one(value: Spelled, { links, decode }: Page): Edit[] {
+  const meant = withoutLineEnds(value);
+  const edit = links.edit(meant.text, decode);
+  return edit ? [editOfSpelling(meant, edit)] : [];
+}
+
+function several(pattern: RegExp): FindLinks {
+  return (value, page) =>
+    Array.from(value.text.matchAll(pattern)).flatMap(({ 0: url, index }) =>
+      one(sliceSpelled(value, index, index + url.length), page),
+    );
+}
+
+/** https://html.spec.whatwg.org/multipage/images.html#parse-a-srcset-attribute */
+function sources(value: Spelled, page: Page): Edit[] {
+  const { text } = value;
+  const edits: Edit[] = [];
+  const candidates = /[\t\n\f\r ,]*([^\t\n\f\r ]+)/y;
+  for (let match = candidates.exec(text); match !== null; match = candidates.exec(text)) {
+    const url = match[1] ?? '';
+    const end = candidates.lastIndex;
+    edits.push(...one(sliceSpelled(value, end - url.length, end), page));
+    if (!url.endsWith(',')) candidates.lastIndex = endOfDescriptors(text, end);
+  }
+  return edits;
+}
+
+/** Behind the comma that ends the descriptors of a candidate; commas in parentheses do not. */
+function endOfDescriptors(text: string, start: number): number {
+  let inParentheses = false;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index];
+    if (character === ',' && !inParentheses) return index + 1;
+    if (character === '(' || character === ')') inParentheses = character === '(';
+  }
+  return text.length;
+}
+
+/** Where the value is written; nothing where there is none, or where the text is not what the parser saw. */
+function read({ written, start }: WrittenAttribute): Attribute | undefined {
+  const [all, name = '', quoted, apostrophed, bare] = ATTRIBUTE.exec(written) ?? [];
+  const value = quoted ?? apostrophed ?? bare;
+  if (all === undefined || value === undefined) return undefined;
+  const end = all.length - (bare === undefined ? 1 : 0);
+  return { name: name.toLowerCase(), value: () => readAttribute(value), start: start + end - value.length };
+}

@@ -1,0 +1,127 @@
+/**
+ * Absolute links in a streaming HTML or SVG document. A kept parser says where tags and attributes are; what is sent is the text as it came,
+ * with the links changed in it. So nothing else can change, whatever the parser makes of a page.
+ */
+import { type EndTag, SAXParser, type SaxToken, type StartTag } from 'parse5-sax-parser';
+import { editsOfTag, type Page, type WrittenAttribute } from './attribute-links.ts';
+import { CssScanner, type DecodeBytes, LONGEST_TOKEN } from './css-scanner.ts';
+import { applyEdits, type Edit, type GatewayLinks } from './links.ts';
+
+/** Of a start tag, with its attributes. */
+type TagLocation = Span & { readonly attrs?: Readonly<Record<string, Span>> };
+
+/** A part of the document. */
+interface Span {
+  readonly startOffset: number;
+  readonly endOffset: number;
+}
+
+/** What the parser may hold back of text before it tells of it. */
+const HELD_TEXT = 131_072;
+
+/** Finds and changes the links of one document; text goes in piece by piece, one character for each byte, and comes out changed. */
+export class HtmlScanner {
+  readonly #parser = new SynchronousParser();
+  readonly #page: Page;
+  /** What came and did not leave yet, and where in the document it begins. */
+  #pending = '';
+  #position = 0;
+  #out = '';
+  /** The inside of a `<style>`. */
+  #style: CssScanner | undefined;
+  #gaveUp = false;
+
+  constructor(links: GatewayLinks, decode: DecodeBytes, keepsStyles = false) {
+    this.#page = { links, decode, keepsStyles, hasBase: false };
+    const pass = (token: SaxToken) => this.#pass(token);
+    this.#parser.on('startTag', (tag) => this.#startTag(tag));
+    this.#parser.on('endTag', (tag) => this.#endTag(tag));
+    for (const event of ['text', 'comment', 'doctype']) this.#parser.on(event, pass);
+  }
+
+  write(text: string): string {
+    this.#pending += text;
+    if (!this.#gaveUp) this.#parser.feed(text);
+    if (this.#pending.length > LONGEST_TOKEN + HELD_TEXT) this.#gaveUp = true;
+    if (this.#gaveUp) this.#leave(this.#position + this.#pending.length);
+    return this.#taken();
+  }
+
+  end(): string {
+    if (!this.#gaveUp) this.#parser.finish();
+    this.#leave(this.#position + this.#pending.length);
+    this.#endStyle();
+    return this.#taken();
+  }
+
+  #startTag({ tagName, attrs, sourceCodeLocation }: StartTag): void {
+    const location: TagLocation | null | undefined = sourceCodeLocation;
+    if (!location || this.#isTooLong(location)) return;
+    const attributes = attrs.flatMap(({ name, prefix }): WrittenAttribute[] => {
+      const place = location.attrs?.[prefix ? `${prefix}:${name}` : name] ?? location.attrs?.[name.toLowerCase()];
+      return place ? [{ written: this.#written(place), start: place.startOffset }] : [];
+    });
+    this.#leave(location.endOffset, editsOfTag({ name: tagName.toLowerCase(), attributes }, this.#page));
+    const { links, decode, keepsStyles } = this.#page;
+    if (tagName === 'style' && !keepsStyles) this.#style = new CssScanner(links, decode);
+  }
+
+  #endTag({ tagName, sourceCodeLocation: location }: EndTag): void {
+    if (tagName === 'style') this.#endStyle();
+    this.#pass({ sourceCodeLocation: location ?? null });
+  }
+
+  #endStyle(): void {
+    this.#out += this.#style?.end() ?? '';
+    this.#style = undefined;
+  }
+
+  #pass({ sourceCodeLocation: location }: SaxToken): void {
+    if (location && !this.#gaveUp) this.#leave(location.endOffset);
+  }
+
+  /** What is longer than what is waited for ends it in any case, wherever the pieces end. */
+  #isTooLong({ startOffset, endOffset }: Span): boolean {
+    this.#gaveUp ||= endOffset - startOffset > LONGEST_TOKEN;
+    return this.#gaveUp;
+  }
+
+  #written({ startOffset, endOffset }: Span): string {
+    return this.#pending.slice(startOffset - this.#position, endOffset - this.#position);
+  }
+
+  /** Everything up to a place in the document may leave. */
+  #leave(end: number, edits: readonly Edit[] = []): void {
+    const length = Math.max(0, end - this.#position);
+    const text = this.#pending.slice(0, length);
+    const moved = edits.map((edit) => ({
+      ...edit,
+      start: edit.start - this.#position,
+      end: edit.end - this.#position,
+    }));
+    this.#pending = this.#pending.slice(length);
+    this.#position += text.length;
+    this.#out += this.#style ? this.#style.write(text) : applyEdits(text, moved);
+  }
+
+  #taken(): string {
+    const out = this.#out;
+    this.#out = '';
+    return out;
+  }
+}
+
+/** It is a stream; but what it does, it does at once. */
+class SynchronousParser extends SAXParser {
+  constructor() {
+    super({ sourceCodeLocationInfo: true });
+  }
+
+  feed(text: string): void {
+    this._transformChunk(text);
+  }
+
+  finish(): void {
+    this._final(() => undefined);
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Which absolute links stay in the gateway. A page says `http://news.example/a.html`, and the reader has it open below `localhost`: followed
+ * as it stands, the link would lead past the checks to the web host.
+ */
+import { createHash } from 'node:crypto';
+import { parseAuthority } from '../doors/request-target.ts';
+
+/** Changes with every change of what rewriting does to a document: part of the entity tag. */
+const REWRITING_VERSION = 1;
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
+
+/** The beginning of a URL as browsers read it, up to the end of the authority; tabs and line ends are gone already. https://url.spec.whatwg.org/#url-parsing */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: browsers ignore control characters in front of a URL
+const WITH_AUTHORITY = /^([\x00-\x20]*)(?:(https?):)?[/\\]{2,}([^/\\?#]*)/i;
+
+/** What stands in a text from `start` to `end` is replaced. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Gateway origins of one page's site, and of the sites that share its publisher. */
+export class GatewayLinks {
+  /** Differs wherever the same document would be rewritten in another way; for entity tags. */
+  readonly tag: string;
+  readonly #origins: ReadonlyMap<string, string>;
+
+  /** @param origins - by site; none has anything in it that means something in HTML or CSS */
+  constructor(origins: ReadonlyMap<string, string>) {
+    this.#origins = origins;
+    const said = JSON.stringify([REWRITING_VERSION, ...[...origins].sort(([one], [other]) => (one < other ? -1 : 1))]);
+    this.tag = createHash('sha256').update(said).digest('base64url').slice(0, 12);
+  }
+
+  /**
+   * What to change at the beginning of a URL, so that it stays in the gateway: scheme and authority, nothing behind them.
+   *
+   * @param url - as the browser sees it: escapes of HTML or CSS undone, tabs and line ends dropped
+   * @param decode - makes text of the bytes of a host name that is not ASCII
+   */
+  edit(url: string, decode: (bytes: string) => string = identity): Edit | undefined {
+    const [all, before = '', scheme, authority = ''] = WITH_AUTHORITY.exec(url) ?? [];
+    const text = all === undefined ? undefined : this.#originOf(scheme?.toLowerCase(), decode(authority));
+    return all === undefined || text === undefined ? undefined : { start: before.length, end: all.length, text };
+  }
+
+  /** An absolute URL, in the gateway where it belongs there. */
+  rewrite(url: string): string {
+    const edit = this.edit(url);
+    return edit === undefined ? url : edit.text + url.slice(edit.end);
+  }
+
+  /** For a host by itself, perhaps with a port: what a content security policy may say in place of an origin. */
+  originOfHost(authority: string): string | undefined {
+    return this.#originOf(undefined, authority);
+  }
+
+  #originOf(scheme: string | undefined, authority: string): string | undefined {
+    const standard = DEFAULT_PORTS[scheme ?? 'http'];
+    const endpoint = parseAuthority(authority, standard);
+    return endpoint?.port === standard ? this.#origins.get(endpoint?.host ?? '') : undefined;
+  }
+}
+
+function identity(text: string): string {
+  return text;
+}
+
+/** @param edits - in order, none overlapping */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  let result = '';
+  let position = 0;
+  for (const edit of edits) {
+    result += text.slice(position, edit.start) + edit.text;
+    position = edit.end;
+  }
+  return result + text.slice(position);
+}

@@ -1,0 +1,60 @@
+/**
+ * The proxy auto-configuration file: with it a browser sends to the Reader what is for connected sites, and nothing else. It names those sites, so
+ * it is for the browser itself and for no page in it.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { isSite } from '../../core/site/site.ts';
+import { ReaderError } from '../errors.ts';
+
+/** Where browsers and systems fetch it. */
+export const PROXY_FILE_PATH = '/proxy.pac';
+
+const HEADERS = {
+  'content-type': 'application/x-ns-proxy-autoconfig',
+  'cache-control': 'no-store',
+  // It is a script, and a page of another site could load it as one.
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const;
+
+/** @throws ReaderError `cross-site`, `method-refused` */
+export function serveProxyFile(
+  sites: readonly string[],
+  port: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  if (!isForBrowser(request.headers))
+    throw new ReaderError('cross-site', 'the file is for browsers, not for pages in them');
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    throw new ReaderError('method-refused', 'this file can only be read');
+  const text = proxyFile(sites, port);
+  response.writeHead(200, { ...HEADERS, 'content-length': String(Buffer.byteLength(text)) });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}
+
+/** Who fetches it for itself says nothing of a page; who types its address says `none`. */
+function isForBrowser({ 'sec-fetch-site': site, origin, referer }: IncomingHttpHeaders): boolean {
+  return site === undefined ? origin === undefined && referer === undefined : site === 'none';
+}
+
+/**
+ * @param sites - the connected ones
+ * @param port - of the Reader on this machine
+ */
+export function proxyFile(sites: readonly string[], port: number): string {
+  const names = sites.filter(isSite).sort();
+  return `// Made by the wispr Reader. Plain http: addresses of connected sites go to it; everything else goes where it went before.
+// While the Reader does not run, those sites do not load: what their web host says is not checked by anybody.
+var sites = ${JSON.stringify(names)};
+function FindProxyForURL(url, host) {
+  if (url.slice(0, 5).toLowerCase() !== "http:") return "DIRECT";
+  var name = host.toLowerCase();
+  if (name.charAt(name.length - 1) === ".") name = name.slice(0, -1);
+  for (var i = 0; i < sites.length; i++) if (sites[i] === name) return "PROXY 127.0.0.1:${port}";
+  return "DIRECT";
+}
+`;
+}

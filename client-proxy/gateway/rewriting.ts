@@ -1,0 +1,134 @@
+/** Documents whose absolute links are changed on their way through the gateway: which they are, with what headers, and the stream that does it. */
+import { Transform, type TransformCallback } from 'node:stream';
+import type { Representation } from '../../core/reading/representation.ts';
+import { editsOfPolicy } from './content-security-policy.ts';
+import { CssScanner } from './css-scanner.ts';
+import { HtmlScanner } from './html-scanner.ts';
+import { applyEdits, type GatewayLinks } from './links.ts';
+
+type Kind = 'css' | 'markup';
+
+const KINDS: Readonly<Record<string, Kind>> = { 'text/html': 'markup', 'image/svg+xml': 'markup', 'text/css': 'css' };
+
+/**
+ * Charsets in which every byte below 128 is the ASCII character that it seems to be, and in which links are found without reading anything
+ * else. In others (UTF-16, Shift_JIS, GBK …) a byte of a letter can look like a quotation mark.
+ */
+const ASCII_COMPATIBLE =
+  /^(?:utf-8|windows-125\d|windows-874|iso-8859-\d+(?:-i)?|koi8-[ru]|macintosh|x-mac-cyrillic|ibm866)$/;
+
+/** How a document's links are changed; `undefined` for one that goes through as it is. */
+export interface Rewriting {
+  readonly kind: Kind;
+  readonly charset: string;
+  readonly links: GatewayLinks;
+}
+
+/** @param mediaType - the signed one, with its charset: without, only a browser could find out what the bytes mean */
+export function rewritingOf(mediaType: string, links: GatewayLinks | undefined): Rewriting | undefined {
+  const [, type = '', charset = ''] = /^([^; ]+)(?:.*;\s*charset\s*=\s*"?([^\s";]+))?/i.exec(mediaType) ?? [];
+  const kind = Object.hasOwn(KINDS, type.toLowerCase()) ? KINDS[type.toLowerCase()] : undefined;
+  // SVG is UTF-8 unless it says otherwise, which matters for host names in other scripts only.
+  const known = encodingOf(charset || (kind === 'markup' && type.toLowerCase() !== 'text/html' ? 'utf-8' : ''));
+  return links && kind && known ? { kind, charset: known, links } : undefined;
+}
+
+function encodingOf(label: string): string | undefined {
+  try {
+    const { encoding } = new TextDecoder(label);
+    return label !== '' && ASCII_COMPATIBLE.test(encoding) ? encoding : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What is said of a document that is changed on its way: a content coding is undone, the length is not known, ranges are not served, and the entity
+ * tag names what was done. A date alone would not tell two rewritings apart, so no condition on one is met.
+ */
+export function rewrittenRepresentation(chosen: Representation, { links }: Rewriting): Representation {
+  const {
+    'content-length': _length,
+    'content-encoding': coding,
+    'accept-ranges': _ranges,
+    vary: _vary,
+    ...rest
+  } = chosen.headers;
+  const etag = chosen.etag.replace(/(?:-plain)?"$/, `-${links.tag}"`);
+  const undo = chosen.undo ?? (coding === 'br' || coding === 'gzip' ? coding : undefined);
+  return { headers: { ...rest, etag }, etag, lastModified: undefined, undo, ranges: false };
+}
+
+/** The signed header fields that name the site by its own address, as they are good for in the gateway. */
+export function rewrittenFields<Value>(
+  fields: Readonly<Record<string, Value>>,
+  links: GatewayLinks,
+): Record<string, Value | string> {
+  const { link, 'content-security-policy': policy } = fields;
+  return {
+    ...fields,
+    ...(typeof link === 'string' && { link: rewrittenLink(link, links) }),
+    ...(typeof policy === 'string' && {
+      'content-security-policy': applyEdits(policy, editsOfPolicy(policy, links).edits),
+    }),
+  };
+}
+
+/** RFC 8288. What a document is called in public stays, as in its `<link>`. */
+function rewrittenLink(field: string, links: GatewayLinks): string {
+  return field.replace(/<([^>]*)>((?:[^,"]|"(?:[^"\\]|\\.)*")*)/g, (all, url: string, parameters: string) =>
+    /;\s*rel\s*=\s*"?[^";]*\b(?:canonical|shortlink)\b/i.test(parameters)
+      ? all
+      : `<${links.rewrite(url)}>${parameters}`,
+  );
+}
+
+/**
+ * The stream that changes the links. Bytes are read as characters of one byte each: whatever they mean, they come out as they went in.
+ *
+ * @param policy - the document's signed content security policy
+ */
+export function createRewriter({ kind, charset, links }: Rewriting, policy = ''): Transform {
+  const decode = (bytes: string) => new TextDecoder(charset).decode(Buffer.from(bytes, 'latin1'));
+  const scanner =
+    kind === 'css'
+      ? new CssScanner(links, decode)
+      : new HtmlScanner(links, decode, editsOfPolicy(policy, links).keepsStyles);
+  return new RewritingStream(scanner);
+}
+
+interface Scanner {
+  write(text: string): string;
+  end(): string;
+}
+
+/** What is looked at together. It begins and ends where it does in the document, so that it does not matter in which pieces that comes. */
+const PIECE = 16_384;
+
+class RewritingStream extends Transform {
+  readonly #scanner: Scanner;
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(scanner: Scanner) {
+    super();
+    this.#scanner = scanner;
+  }
+
+  override _transform(bytes: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const all = Buffer.concat([this.#held, bytes]);
+    const whole = all.length - (all.length % PIECE);
+    for (let start = 0; start < whole; start += PIECE) this.#write(all.subarray(start, start + PIECE));
+    this.#held = all.subarray(whole);
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#write(this.#held);
+    this.push(Buffer.from(this.#scanner.end(), 'latin1'));
+    done();
+  }
+
+  #write(piece: Buffer): void {
+    this.push(Buffer.from(this.#scanner.write(piece.toString('latin1')), 'latin1'));
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * One text behind another: an attribute's value with its character references, a CSS string with its escapes. Links are found in the text
+ * that is meant, and changed in the one that is written, so that everything around them keeps its spelling.
+ */
+import { DecodingMode, HtmlEntityDecoder } from 'entities/decode';
+import type { Edit } from './links.ts';
+
+/** A text that is meant, and where each of its UTF-16 units is written. */
+export interface Spelled {
+  readonly text: string;
+  /** Where the spelling of each unit begins, and where it ends; `undefined`: the text is written as it is meant. */
+  readonly places: Places | undefined;
+}
+
+interface Places {
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+}
+
+/** Where an edit of what is meant has to be made in what is written. It replaces something, not nothing. */
+export function editOfSpelling({ places }: Spelled, { start, end, text }: Edit, offset = 0): Edit {
+  if (places === undefined) return { start: offset + start, end: offset + end, text };
+  return { start: offset + (places.starts[start] ?? 0), end: offset + (places.ends[end - 1] ?? 0), text };
+}
+
+/** The value of an attribute. https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state */
+export function readAttribute(written: string): Spelled {
+  if (!written.includes('&')) return { text: written, places: undefined };
+  const builder = new Builder();
+  let meant = '';
+  const decoder = new HtmlEntityDecoder((codePoint) => {
+    meant += String.fromCodePoint(codePoint);
+  });
+  for (let position = 0; position < written.length; ) {
+    let length = 0;
+    if (written[position] === '&') {
+      meant = '';
+      decoder.startEntity(DecodingMode.Attribute);
+      length = decoder.write(written, position + 1);
+      if (length < 0) length = decoder.end();
+    }
+    if (length === 0) meant = written[position] ?? '';
+    const end = position + Math.max(1, length);
+    builder.add(meant, position, end);
+    position = end;
+  }
+  return builder.spelled();
+}
+
+/** The inside of a CSS string or of an unquoted `url()`. https://drafts.csswg.org/css-syntax/#consume-escaped-code-point */
+export function readCssEscapes(written: string): Spelled {
+  if (!written.includes('\\')) return { text: written, places: undefined };
+  const builder = new Builder();
+  const parts = /\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\r\n\f])|(.))|./gis;
+  for (const { 0: part, 1: hex, 2: lineEnd, 3: character, index } of written.matchAll(parts)) {
+    const meant = hex === undefined ? (character ?? part) : characterOf(hex);
+    if (lineEnd === undefined) builder.add(meant, index, index + part.length);
+  }
+  return builder.spelled();
+}
+
+/** What browsers drop of a URL before they read it. */
+export function withoutLineEnds(spelled: Spelled): Spelled {
+  const { text, places } = spelled;
+  if (!/[\t\r\n]/.test(text)) return spelled;
+  const builder = new Builder();
+  for (const { 0: character, index } of text.matchAll(/[^\t\r\n]/g))
+    builder.add(character, places?.starts[index] ?? index, places?.ends[index] ?? index + 1);
+  return builder.spelled();
+}
+
+/** A part of what is meant. */
+export function sliceSpelled({ text, places }: Spelled, start: number, end = text.length): Spelled {
+  const indices = Array.from({ length: end - start }, (_, index) => start + index);
+  return {
+    text: text.slice(start, end),
+    places: {
+      starts: places?.starts.slice(start, end) ?? indices,
+      ends: places?.ends.slice(start, end) ?? indices.map((index) => index + 1),
+    },
+  };
+}
+
+function characterOf(hex: string): string {
+  const codePoint = Number.parseInt(hex, 16);
+  const isNone = codePoint === 0 || codePoint > 0x10ffff || (codePoint >= 0xd800 && codePoint <= 0xdfff);
+  return isNone ? '\ufffd' : String.fromCodePoint(codePoint);
+}
+
+class Builder {
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  #text = '';
+
+  add(meant: string, start: number, end: number): void {
+    this.#text += meant;
+    for (let unit = 0; unit < meant.length; unit++) {
+      this.#starts.push(start);
+      this.#ends.push(end);
+    }
+  }
+
+  spelled(): Spelled {
+    return { text: this.#text, places: { starts: this.#starts, ends: this.#ends } };
+  }
+}

@@ -1,0 +1,103 @@
+/** Lets the Reader run whenever its user is logged in: by a unit of systemd, and by nothing else. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemReason } from '../../node-support/system-error.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { askStatus } from '../status/ask-status.ts';
+import type { ReaderStatus } from '../status/status.ts';
+import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
+import { readUnit, UNIT_NAME, unitFile, unitText } from './unit.ts';
+
+export interface InstallOptions {
+  /** The Reader and its arguments, with absolute paths. */
+  readonly command: readonly string[];
+  /** Of the database that it will open. */
+  readonly dataDirectory: string;
+}
+
+export interface Installed {
+  readonly file: string;
+  /** The unit is another than before. */
+  readonly changed: boolean;
+  /** The Reader as it answers now; `undefined`: no manager of this session answers, and it was not started. */
+  readonly running: ReaderStatus | undefined;
+}
+
+/**
+ * Whether anything is in the way.
+ *
+ * @throws ReaderError `service-manager-missing`, `unit-foreign`, `reader-running`
+ */
+export async function checkInstallable({
+  dataDirectory,
+}: Pick<InstallOptions, 'dataDirectory'>): Promise<ServiceState> {
+  const state = await serviceState();
+  if (state.manager === 'absent')
+    throw new ReaderError('service-manager-missing', 'there is no systemd on this machine', {
+      hint: 'let your session start "wispr proxy" by what it has for that; docs/reader.md has launchd and Task Scheduler',
+    });
+  refuseForeign(state);
+  const running = await askStatus(dataDirectory);
+  if (running && running.process !== state.process)
+    throw new ReaderError('reader-running', `a Reader runs already, on ${running.url}, started by hand`, {
+      hint: `stop it first: kill ${running.process}`,
+    });
+  return state;
+}
+
+/** @throws ReaderError `unit-foreign` */
+export function refuseForeign({ file }: Pick<ServiceState, 'file'>): void {
+  const own = unitFile();
+  const foreign = readUnit(own)?.own === false ? own : file !== '' && file !== own ? file : undefined;
+  if (foreign === undefined) return;
+  throw new ReaderError('unit-foreign', `${foreign} was not written by "wispr proxy install"`, {
+    hint: 'nothing was changed; if it is not needed, move it away and try again',
+  });
+}
+
+/**
+ * Writes the unit, and starts it now and at every login. Doing it again changes nothing, or brings the unit up to date.
+ *
+ * @throws ReaderError of {@link checkInstallable}, `unit-unwritable`, `service-failed`
+ */
+export async function installService(options: InstallOptions): Promise<Installed> {
+  const state = await checkInstallable(options);
+  const file = unitFile();
+  const text = unitText(options.command);
+  const changed = readUnit(file)?.text !== text;
+  if (changed) writeUnit(file, text);
+  if (state.manager !== 'answers') return { file, changed, running: undefined };
+  await systemctl('daemon-reload');
+  await systemctl('enable', UNIT_NAME);
+  if (changed || !state.active) await systemctl('restart', UNIT_NAME);
+  return { file, changed, running: await untilReady(options.dataDirectory) };
+}
+
+function writeUnit(file: string, text: string): void {
+  const beside = `${file}.new-${randomBytes(4).toString('hex')}`;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(beside, text, { mode: 0o644, flag: 'wx' });
+    renameSync(beside, file);
+  } catch (cause) {
+    rmSync(beside, { force: true });
+    throw new ReaderError('unit-unwritable', `cannot write ${file}: ${systemReason(cause)}`, { cause });
+  }
+}
+
+/** A service counts as started before it listens. */
+async function untilReady(dataDirectory: string): Promise<ReaderStatus> {
+  const deadline = performance.now() + LIMITS.serviceTimeout;
+  while (performance.now() < deadline) {
+    const [state, running] = await Promise.all([serviceState(), askStatus(dataDirectory)]);
+    if (running && running.process === state.process) return running;
+    if (state.failed) break;
+    await sleep(LIMITS.servicePoll);
+  }
+  throw new ReaderError('service-failed', 'the Reader was installed, and does not start', {
+    hint: `journalctl --user --unit ${UNIT_NAME} says why; "wispr proxy remove" takes it away`,
+  });
+}

@@ -1,0 +1,89 @@
+/** Takes away what was installed, and on request everything that the Reader keeps; touches nothing else. */
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { CACHE_FOLDERS } from '../cache/layout.ts';
+import { ReaderError } from '../errors.ts';
+import { discardKeyOf } from '../identity/manage.ts';
+import { askStatus } from '../status/ask-status.ts';
+import { DATABASE_FILES } from '../store/database.ts';
+import { refuseForeign } from './install.ts';
+import { serviceState, systemctl } from './systemctl.ts';
+import { readUnit, UNIT_NAME, unitFile, wantsLink } from './unit.ts';
+
+/** Where everything is that may be erased. */
+export interface ReaderFiles {
+  readonly dataDirectory: string;
+  readonly cacheDirectory: string;
+  /** `undefined`: not to be erased, because other databases may need it. */
+  readonly keyFile: string | undefined;
+}
+
+export interface Removal {
+  /** What is there to be removed, each by its name. */
+  readonly unit: readonly string[];
+  readonly data: readonly string[];
+}
+
+/**
+ * What a removal would remove.
+ *
+ * @throws ReaderError `unit-foreign`
+ */
+export async function planRemoval(files: ReaderFiles): Promise<Removal> {
+  refuseForeign(await serviceState());
+  const { dataDirectory, cacheDirectory, keyFile } = files;
+  const data = [
+    ...DATABASE_FILES.map((name) => join(dataDirectory, name)),
+    ...(keyFile === undefined ? [] : [keyFile]),
+    ...CACHE_FOLDERS.map((name) => join(cacheDirectory, name)),
+  ];
+  return { unit: [wantsLink(), unitFile()].filter(isThere), data: data.filter(existsSync) };
+}
+
+/**
+ * Stops the service and removes its unit.
+ *
+ * @returns what was removed
+ * @throws ReaderError `unit-foreign`, `service-failed`
+ */
+export async function removeService(): Promise<string[]> {
+  const state = await serviceState();
+  refuseForeign(state);
+  const there = [wantsLink(), unitFile()].filter(isThere);
+  const own = readUnit(unitFile()) !== undefined;
+  if (state.manager === 'answers' && (own || state.active)) await systemctl('disable', '--now', UNIT_NAME);
+  for (const file of there) rmSync(file, { force: true });
+  if (state.manager === 'answers' && there.length > 0) await systemctl('daemon-reload');
+  return there;
+}
+
+/**
+ * Erases database, key and cache: the sites are not connected any more.
+ *
+ * @returns what was removed
+ * @throws ReaderError `reader-running` while one uses them
+ */
+export async function eraseData(files: ReaderFiles): Promise<string[]> {
+  const running = await askStatus(files.dataDirectory);
+  if (running)
+    throw new ReaderError('reader-running', `a Reader runs on ${running.url}, and uses what is to be erased`, {
+      hint: `stop it first: kill ${running.process}`,
+    });
+  const { data } = await planRemoval(files);
+  await discardKeyOf(files.dataDirectory).catch(() => undefined); // a damaged database is erased as well
+  for (const path of data) rmSync(path, { recursive: true, force: true });
+  const folders = [files.dataDirectory, files.cacheDirectory, ...(files.keyFile ? [join(files.keyFile, '..')] : [])];
+  return [...data, ...[...new Set(folders)].filter(removeIfEmpty)];
+}
+
+/** A folder that holds something else stays. */
+function removeIfEmpty(folder: string): boolean {
+  if (!existsSync(folder) || readdirSync(folder).length > 0) return false;
+  rmdirSync(folder);
+  return true;
+}
+
+/** Also a link that leads nowhere. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}

@@ -1,0 +1,84 @@
+/** The systemd user unit that keeps the Reader running: systemd.service(5), systemd.exec(5), systemd.syntax(7). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemCode } from '../../node-support/system-error.ts';
+import { ReaderError } from '../errors.ts';
+import { baseDirectory } from '../store/locations.ts';
+
+export const UNIT_NAME = 'wispr.service';
+
+/** By it `remove` knows its own. */
+const MARK = '# Written by "wispr proxy install"; "wispr proxy remove" takes it away. Every install writes it anew.';
+
+/** Folders that the session that installs has elsewhere than usual: the service would look for the Reader's files in the usual ones. */
+const CARRIED = ['XDG_DATA_HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME'];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function unitFile(environment: Environment = process.env): string {
+  return join(baseDirectory(environment.XDG_CONFIG_HOME, '.config'), 'systemd', 'user', UNIT_NAME);
+}
+
+/** The link that starts it when the user logs in. */
+export function wantsLink(environment: Environment = process.env): string {
+  return join(unitFile(environment), '..', 'default.target.wants', UNIT_NAME);
+}
+
+/** What stands there: a unit of this program, somebody else's, or none. */
+export function readUnit(file: string): { readonly text: string; readonly own: boolean } | undefined {
+  try {
+    const text = readFileSync(file, 'utf8');
+    return { text, own: text.startsWith(MARK) };
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * What a user's service may have without help of the system. Left out is what needs a name space of its own (ProtectSystem and the like:
+ * where those are forbidden to users, the service would not start) and what V8 cannot do with (MemoryDenyWriteExecute).
+ *
+ * @param command - program and arguments, with absolute paths
+ * @throws ReaderError `unit-unwritable` for what a unit cannot hold
+ */
+export function unitText(command: readonly string[], environment: Environment = process.env): string {
+  const carried = CARRIED.flatMap((name) => {
+    const value = environment[name];
+    return value?.startsWith('/') ? [`Environment=${quote(`${name}=${value}`, false)}`] : [];
+  });
+  return `${MARK}
+[Unit]
+Description=wispr Reader, which verifies and decrypts connected sites
+StartLimitIntervalSec=60
+StartLimitBurst=5
+
+[Service]
+Type=exec
+ExecStart=${command.map((word) => quote(word, true)).join(' ')}
+${carried.map((line) => `${line}\n`).join('')}Restart=on-failure
+RestartSec=2
+TimeoutStopSec=10
+UMask=0077
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallErrorNumber=EPERM
+SystemCallFilter=@system-service
+
+[Install]
+WantedBy=default.target
+`;
+}
+
+/** One word for systemd. @param isCommand - in command lines, `$` begins a variable as well */
+function quote(word: string, isCommand: boolean): string {
+  if (/\p{Cc}/u.test(word))
+    throw new ReaderError('unit-unwritable', 'a path or an argument has a control character, which no unit can hold');
+  const escaped = word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%');
+  return `"${isCommand ? escaped.replaceAll('$', '$$$$') : escaped}"`;
+}

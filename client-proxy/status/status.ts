@@ -1,0 +1,39 @@
+/** What `wispr proxy status` tells: of the Reader that runs, and of what it is connected with. */
+import type { PublicationStatus } from '../../node-support/publication/publication-keeper.ts';
+import type { BoundSites } from '../bound-sites.ts';
+import type { CacheStatus } from '../cache/object-cache.ts';
+
+/** One connected site, and how its publication is. */
+export interface SiteStatus {
+  readonly site: string;
+  /** What the publisher calls itself. */
+  readonly publisher: string;
+  /** Where a browser opens it, once the Reader runs. */
+  readonly gateway: string;
+  readonly publication: PublicationStatus;
+}
+
+/** A Reader that runs, as it says of itself. */
+export interface ReaderStatus {
+  readonly version: string;
+  readonly process: number;
+  /** Seconds since 1970. */
+  readonly started: number;
+  /** Of the proxy. */
+  readonly url: string;
+  readonly sites: readonly SiteStatus[];
+  readonly cache: CacheStatus;
+}
+
+/** @param port - of the gateway */
+export async function siteStatuses(sites: BoundSites, port: number): Promise<SiteStatus[]> {
+  await sites.refresh();
+  return Promise.all(
+    sites.all().map(async ({ site, label, publisherName, publication }) => ({
+      site,
+      publisher: publisherName,
+      gateway: `http://${label}.localhost:${port}/`,
+      publication: await publication.status(),
+    })),
+  );
+}

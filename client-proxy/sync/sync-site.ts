@@ -1,0 +1,207 @@
+/** `wispr sync`: a site, or a part of it, into the cache, for when there is no network. */
+import { statfs } from 'node:fs/promises';
+import { CodedError } from '../../core/errors.ts';
+import type { Freshness } from '../../core/publication/site-publication.ts';
+import type { WantedDocument } from '../../core/reading/open-at.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
+import { BoundSites } from '../bound-sites.ts';
+import { openCache } from '../cache/open-cache.ts';
+import { spaceOf } from '../cache/sweep.ts';
+import { HostHealth } from '../content/host-health.ts';
+import { Upstream } from '../content/upstream.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { storeOptions } from '../store/locations.ts';
+import { ReaderStore } from '../store/store.ts';
+import { fetchWhole, measure, type SyncContext } from './fetch-document.ts';
+import { SyncProgressReport } from './progress.ts';
+import type { FailedDocument, SyncOptions, SyncSummary } from './types.ts';
+import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
+
+/**
+ * Fetches what is wanted into the cache, verified, and keeps it there while the publication names it, whatever else is read. A run that was
+ * ended goes on where it was with the next one.
+ *
+ * @throws ReaderError `site-unknown` where the site is not connected; `cache-too-small` before anything is fetched, with the lengths;
+ * `cache-unusable`; those of the store; whatever kept the publication from being read; `options.signal.reason`
+ */
+export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
+  const upstream = new Upstream(options);
+  const cache = openCache(options);
+  let store: ReaderStore | undefined;
+  try {
+    store = await ReaderStore.open(storeOptions(options));
+    const { now = nowInSeconds } = options;
+    const access = { upstream, cache, health: new HostHealth() };
+    const sites = new BoundSites(store, upstream, access.health, now);
+    const { freshness, ...current } = await currentSite(sites, options.site);
+    return await new Sync({ access, ...current, now, signal: options.signal }, options, freshness).run();
+  } finally {
+    await cache.close();
+    await upstream.close();
+    store?.close();
+  }
+}
+
+async function currentSite(sites: BoundSites, site: string) {
+  await sites.refresh();
+  const bound = sites.find(site);
+  if (bound === undefined)
+    throw new ReaderError('site-unknown', `this device is not connected with ${site}`, {
+      hint: 'wispr bind "URL#CODE" connects it with a site',
+    });
+  const freshness = await bound.publication.current(true);
+  await bound.descriptor.ensure();
+  await sites.refresh();
+  const now = sites.find(site);
+  if (now?.description === undefined)
+    throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
+  return { freshness, bound: now, description: now.description };
+}
+
+class Sync {
+  readonly #context: SyncContext;
+  readonly #options: SyncOptions;
+  readonly #freshness: Freshness;
+  readonly #parallel: number;
+  readonly #report: SyncProgressReport;
+  /** Bytes of what was here already, and of what is missing, by document. */
+  readonly #kept = new Map<WantedDocument, number>();
+  readonly #missing = new Map<WantedDocument, number>();
+  readonly #fetched = new Map<WantedDocument, number>();
+  readonly #failed: FailedDocument[] = [];
+
+  constructor(context: SyncContext, options: SyncOptions, freshness: Freshness) {
+    this.#context = context;
+    this.#options = options;
+    this.#freshness = freshness;
+    this.#parallel = Math.max(1, options.parallel ?? LIMITS.syncAtOnce);
+    this.#report = new SyncProgressReport(options.onProgress);
+  }
+
+  async run(): Promise<SyncSummary> {
+    const { bound, now } = this.#context;
+    this.#report.step('listing');
+    const listing = await listWanted(bound, this.#options, now());
+    await this.#measure(listing.documents);
+    await this.#makeRoom(listing);
+    await this.#fetch();
+    return this.#summary(listing);
+  }
+
+  /** What is here, and how long the rest is. */
+  async #measure(documents: readonly WantedDocument[]): Promise<void> {
+    this.#report.step('measuring', { ofDocuments: documents.length });
+    const { cache } = this.#context.access;
+    await this.#each(documents, async (document) => {
+      const kept = await lengthIfKept(cache, document);
+      if (kept === undefined) this.#missing.set(document, await measure(document, this.#context));
+      else this.#kept.set(document, kept);
+      this.#report.add(kept);
+    });
+  }
+
+  /** @throws ReaderError `cache-too-small`, before anything has changed */
+  async #makeRoom({ named }: Listing): Promise<void> {
+    const { access, bound } = this.#context;
+    const { cache } = access;
+    const heads = (documents: Iterable<WantedDocument>) => Array.from(documents, ({ entry }) => entry.head);
+    const wanted = new Set([...heads(this.#kept.keys()), ...heads(this.#missing.keys())]);
+    const before = Array.from(await cache.syncedOf(bound.site)).filter((head) => named.has(head) && !wanted.has(head));
+    const earlier = await cache.spaceOfAll(bound.site, before);
+    const missing = spaceOfAll(this.#missing.values());
+    const needed = spaceOfAll(this.#kept.values()) + missing + earlier;
+    const room = await cache.roomForSync(bound.site);
+    const free = await freeBytes(cache.directory);
+    if (needed > room) throw tooSmall(`the cache has room for ${megabytes(room)}`, needed, cache.directory);
+    if (missing > free) throw tooSmall(`the disk has ${megabytes(free)} left`, missing, cache.directory);
+    await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
+      throw new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${error.message}`, {
+        cause: error,
+        hint: 'check the space on the disk and the permissions of the folder',
+      });
+    });
+    await cache.makeRoom(missing);
+  }
+
+  async #fetch(): Promise<void> {
+    const [kept, missing] = [sum(this.#kept.values()), sum(this.#missing.values())];
+    this.#report.step('fetching', {
+      documents: this.#kept.size,
+      ofDocuments: this.#kept.size + this.#missing.size,
+      bytes: kept,
+      ofBytes: kept + missing,
+    });
+    await this.#each(this.#missing.keys(), async (document) => {
+      const bytes = await fetchWhole(document, this.#context);
+      this.#fetched.set(document, bytes);
+      this.#report.add(bytes);
+    });
+  }
+
+  /** What goes wrong with one document is its own matter, unless it will go wrong with all. */
+  #each(documents: Iterable<WantedDocument>, work: (document: WantedDocument) => Promise<void>): Promise<void> {
+    return forEachInFlight(documents, this.#parallel, async (document) => {
+      try {
+        await work(document);
+      } catch (error) {
+        const own = error instanceof CodedError && error.code !== 'cache-unusable';
+        if (!own) throw error;
+        this.#failed.push({ path: document.path, code: error.code, message: error.message });
+      }
+    });
+  }
+
+  #summary({ refused, keysUntil }: Listing): SyncSummary {
+    const count = (lengths: ReadonlyMap<WantedDocument, number>) => ({
+      documents: lengths.size,
+      bytes: sum(lengths.values()),
+    });
+    const [fetched, alreadyThere] = [count(this.#fetched), count(this.#kept)];
+    const { version, confirmed, shownUntil } = this.#freshness;
+    return {
+      site: this.#context.bound.site,
+      version,
+      confirmed,
+      readableUntil: Math.min(shownUntil, keysUntil),
+      here: {
+        documents: fetched.documents + alreadyThere.documents,
+        bytes: fetched.bytes + alreadyThere.bytes,
+      },
+      fetched,
+      alreadyThere,
+      refused,
+      failed: this.#failed,
+    };
+  }
+}
+
+async function freeBytes(directory: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  } catch {
+    return Number.POSITIVE_INFINITY; // whoever writes will hear of it
+  }
+}
+
+function tooSmall(what: string, needed: number, directory: string): ReaderError {
+  return new ReaderError('cache-too-small', `${megabytes(needed)} are needed in ${directory}, and ${what}`, {
+    hint: 'choose a larger cache, or fewer documents; nothing was fetched',
+  });
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1_000_000).toLocaleString('en')} MB`;
+}
+
+function sum(lengths: Iterable<number>): number {
+  let total = 0;
+  for (const length of lengths) total += length;
+  return total;
+}
+
+function spaceOfAll(lengths: Iterable<number>): number {
+  return sum(Array.from(lengths, spaceOf));
+}

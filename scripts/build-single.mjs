@@ -1,0 +1,96 @@
+// One file that a reader downloads and runs, without Node.js: `npm run build:single [-- DIR]`. Made of the Node.js that runs this script, so
+// the platform is this one's; docs/reader.md says how the others are made. Twice the same sources, packages and Node.js give the same bytes.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+
+const out = resolve(process.argv[2] ?? join(ROOT, 'dist'));
+const suffix = process.platform === 'win32' ? '.exe' : '';
+const output = join(out, `wispr-${version}-${process.platform}-${process.arch}${suffix}`);
+const work = mkdtempSync(join(tmpdir(), 'wispr-single-'));
+try {
+  mkdirSync(out, { recursive: true });
+  const packages = await bundle(join(work, 'wispr.mjs'));
+  writeFileSync(join(work, 'licenses.txt'), licenses(packages));
+  inject();
+  report();
+} finally {
+  rmSync(work, { recursive: true });
+}
+
+/** Everything that the program imports in one module; returns the folders of the packages that are in it. */
+async function bundle(outfile) {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['cli/single.ts'],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node26',
+    metafile: true,
+    logLevel: 'warning',
+    // What old packages ask for by `require` are modules of Node.js.
+    banner: { js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);" },
+  });
+  const folders = Object.keys(metafile.inputs).flatMap(
+    (file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
+  );
+  return [...new Set(folders)].sort();
+}
+
+/** Their licences ask for their texts to come along. */
+function licenses(packages) {
+  const texts = packages.map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));
+    const [file] = globSync('{LICENSE,LICENCE,license,licence}*', { cwd: join(ROOT, folder) }).sort();
+    const text =
+      file === undefined ? `(no text in the package; ${license})` : readFileSync(join(ROOT, folder, file), 'utf8');
+    return `${name} ${version}\n\n${text.trim()}\n`;
+  });
+  const own = `wispr ${version}\n\n${readFileSync(join(ROOT, 'LICENSE'), 'utf8').trim()}\n`;
+  const node = `Node.js ${process.versions.node}\n\n${nodeLicense().trim()}\n`;
+  return [own, node, ...texts].join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** Beside the program: in npm's package of it as in Node.js's own archives. */
+function nodeLicense() {
+  const places = ['../LICENSE', `../node_modules/node-${process.platform}-${process.arch}/LICENSE`];
+  for (const place of places) {
+    try {
+      return readFileSync(join(dirname(process.execPath), place), 'utf8');
+    } catch {}
+  }
+  throw new Error(`the licence of Node.js is not beside ${process.execPath}`);
+}
+
+function inject() {
+  const config = {
+    main: 'wispr.mjs', // names become part of the file, so none says where it was made
+    mainFormat: 'module',
+    executable: process.execPath,
+    output,
+    disableExperimentalSEAWarning: true,
+    useCodeCache: false, // it differs from one run to the next
+    execArgvExtension: 'none', // nobody adds code by NODE_OPTIONS
+    assets: { 'licenses.txt': 'licenses.txt' },
+  };
+  writeFileSync(join(work, 'sea.json'), JSON.stringify(config));
+  rmSync(output, { force: true });
+  execFileSync(process.execPath, ['--build-sea', 'sea.json'], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+function report() {
+  const bytes = readFileSync(output);
+  const line = `${createHash('sha256').update(bytes).digest('hex')}  ${basename(output)}\n`;
+  writeFileSync(`${output}.sha256`, line);
+  process.stdout.write(line);
+  process.stderr.write(`build-single: wrote ${output}: ${(bytes.length / 2 ** 20).toFixed(0)} MiB\n`);
+}

@@ -1,0 +1,223 @@
+/** `wispr fetch` as a script uses it. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startCommand } from '../support/programs.ts';
+import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
+import { CleanUp } from '../support/reader-rig.ts';
+import { TEST_SETTINGS } from '../support/test-publication.ts';
+import { runOnTerminal } from '../support/wispr.ts';
+
+const cleanUp = new CleanUp();
+let reader: ReaderHome;
+beforeEach(async () => {
+  reader = await startReaderHome(cleanUp);
+  await reader.publisher.publish(reader.host.files, '/a.html', { content: 'read at last' });
+  expect((await reader.bind()).code).toBe(0);
+});
+afterEach(() => cleanUp.run());
+
+const fetched = (...args: string[]) => reader.run(['fetch', ...args, ...reader.connectTo]);
+
+/** A document of several blocks. */
+async function publishLarge(path: string, length = 300_000): Promise<Buffer> {
+  const content = randomBytes(length);
+  const metadata = { mediaType: 'application/octet-stream' };
+  await reader.publisher.publish(reader.host.files, path, { content, metadata, blockChunks: 1 });
+  return content;
+}
+
+/** The command line of a `wispr fetch` for a shell, which does the rest. */
+function shell(script: string, ...args: string[]) {
+  const command = ['node', `${process.cwd()}/bin/wispr.js`, 'fetch', ...args, ...reader.connectTo];
+  const options = reader.atHome({ cwd: reader.home, env: { WISPR: command.map((word) => `'${word}'`).join(' ') } });
+  return startCommand(['bash', '-c', script], options).ended;
+}
+
+describe('wispr fetch prints the document, and nothing else', () => {
+  it('by http, https, the bare name, and the address of the gateway; no proxy runs', async () => {
+    const { sites } = JSON.parse((await reader.bind('--json')).stdout) as { sites: { gateway: string }[] };
+    const gateway = sites[0]?.gateway ?? '';
+    for (const address of [
+      'http://news.example/a.html',
+      'https://NEWS.example/a.html#here',
+      'news.example/a.html',
+      `${gateway}a.html`,
+    ]) {
+      const { code, stdout, stderr } = await fetched(address);
+      expect([address, code, stdout, stderr]).toEqual([address, 0, 'read at last', '']);
+    }
+  });
+
+  it('byte for byte, whole and in ranges', async () => {
+    const content = await publishLarge('/film');
+    const file = join(reader.home, 'film');
+    for (const [range, expected] of [
+      [[], content],
+      [['--range', '100000-199999'], content.subarray(100_000, 200_000)],
+      [['-r', '299990-'], content.subarray(299_990)],
+      [['-r', '-7'], content.subarray(-7)],
+    ] as const) {
+      const { code, stderr } = await fetched('https://news.example/film', ...range, '--output', file);
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/^wispr: wrote .*, verified\n$/)]);
+      expect(readFileSync(file).equals(expected)).toBe(true);
+    }
+  });
+
+  it('ranges of text that travels compressed are those of the text', async () => {
+    const content = 'It was a bright cold day in April. '.repeat(400);
+    const metadata = { mediaType: 'text/plain', contentCoding: 'gzip' as const };
+    await reader.publisher.publish(reader.host.files, '/t.txt', { content: gzipSync(content), metadata });
+    expect((await fetched('http://news.example/t.txt')).stdout).toBe(content);
+    expect((await fetched('http://news.example/t.txt', '-r', '9-14')).stdout).toBe(content.slice(9, 15));
+    const last = await fetched('http://news.example/t.txt', '-r', '-3');
+    expect([last.code, last.stdout, last.stderr]).toEqual([1, '', expect.stringContaining('[range-refused]')]);
+    expect(isInTheOneVoice(last.stderr)).toBe(true);
+  });
+
+  it('after redirects, which the publisher has signed, and nowhere else', async () => {
+    const redirects = [
+      { from: '/old', status: 301, to: '/a.html?x=1' },
+      { from: '/own', status: 302, to: 'https://news.example/old' },
+      { from: '/away', status: 307, to: 'https://elsewhere.example/x' },
+      { from: '/up', status: 307, to: '/down' },
+      { from: '/down', status: 307, to: '/up' },
+    ] as const;
+    reader.publisher.publication.setSettings({ ...TEST_SETTINGS, redirects });
+    await reader.publisher.sign(reader.host.files);
+    expect((await fetched('http://news.example/own')).stdout).toBe('read at last');
+    for (const [path, code] of [
+      ['/away', 'site-unknown'],
+      ['/up', 'redirect-refused'],
+    ]) {
+      const refused = await fetched(`http://news.example${path}`);
+      expect([refused.code, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringContaining(`[${code}]`)]);
+    }
+    expect(reader.host.requests.some(({ headers }) => headers.host?.startsWith('elsewhere'))).toBe(false);
+  });
+
+  it('with header fields that are sent and shown', async () => {
+    const { stdout } = await fetched('http://news.example/a.html', '--include');
+    const [head = '', body] = stdout.split('\r\n\r\n');
+    expect([head, body]).toEqual([expect.stringMatching(/^HTTP\/1\.1 200 OK\r\n/), 'read at last']);
+    const etag = /^etag: (.*)$/im.exec(head)?.[1] ?? '';
+    const only = await fetched('http://news.example/a.html', '-I', '--header', `If-None-Match: ${etag}`);
+    expect([only.code, only.stdout]).toEqual([0, expect.stringMatching(/^HTTP\/1\.1 304 /)]);
+    expect(only.stdout).toMatch(/\r\n\r\n$/);
+  });
+});
+
+describe('what cannot be had is exit code 1, one clear line, and no output', () => {
+  it('a document that does not exist', async () => {
+    const { code, stdout, stderr } = await fetched('http://news.example/missing.html');
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[no-such-document]')]);
+    expect(isInTheOneVoice(stderr)).toBe(true);
+  });
+
+  it('a site that is not connected, with how to connect', async () => {
+    const { code, stdout, stderr } = await fetched('https://elsewhere.example/');
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[site-unknown]')]);
+    expect(stderr).toContain('wispr bind');
+    expect(isInTheOneVoice(stderr)).toBe(true);
+  });
+
+  it('a range beyond the end', async () => {
+    const { code, stdout, stderr } = await fetched('http://news.example/a.html', '-r', '500-');
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[range-refused]')]);
+  });
+
+  it('one that fails in its middle: what came is visibly incomplete, and a file stays as it was', async () => {
+    const content = await publishLarge('/film');
+    const file = reader.publisher.fileOf('/film');
+    const object = Buffer.from(reader.host.files.get(file) ?? []);
+    object[object.length - 100_000] = (object[object.length - 100_000] ?? 0) ^ 1;
+    reader.host.files.set(file, object);
+    const { code, stderr } = await shell('eval "$WISPR" > "$HOME/out"', 'http://news.example/film');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[block-digest]')]);
+    expect(isInTheOneVoice(stderr)).toBe(true);
+    const out = readFileSync(join(reader.home, 'out'));
+    expect(out.length).toBeLessThan(content.length);
+    expect(out.equals(content.subarray(0, out.length))).toBe(true);
+    const kept = join(reader.home, 'kept');
+    writeFileSync(kept, 'as it was');
+    expect((await fetched('http://news.example/film', '-o', kept)).code).toBe(1);
+    expect(readFileSync(kept, 'utf8')).toBe('as it was');
+    expect(readdirSync(reader.home).filter((name) => name.startsWith('kept'))).toEqual(['kept']);
+  });
+});
+
+describe('what takes the output', () => {
+  it('a file gets the permissions that the umask leaves, and JSON says what was written', async () => {
+    const { code, stdout } = await shell(
+      'umask 027; eval "$WISPR"',
+      'http://news.example/a.html',
+      '-o',
+      'a.html',
+      '--json',
+    );
+    const file = join(reader.home, 'a.html');
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      expect.objectContaining({ status: 200, bytes: 12, file: 'a.html' }),
+    ]);
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+  });
+
+  it('a reader of a pipe may leave early', async () => {
+    await publishLarge('/film', 3_000_000);
+    const { code, stdout, stderr } = await shell(
+      'set -o pipefail; eval "$WISPR" | head -c 10 | wc -c',
+      'http://news.example/film',
+    );
+    expect([code, stdout.trim(), stderr]).toEqual([0, '10', '']);
+  });
+
+  it('a full disk is exit code 1', async () => {
+    const { code, stderr } = await shell('eval "$WISPR" > /dev/full', 'http://news.example/a.html');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('cannot write to standard output')]);
+  });
+
+  it('a terminal is spared what is not text, unless it is asked for', async () => {
+    await publishLarge('/film', 1000);
+    const env = Object.entries(reader.atHome().env ?? {});
+    const before = env.map(([name]) => [name, process.env[name]] as const);
+    Object.assign(process.env, Object.fromEntries(env));
+    cleanUp.add(async () => {
+      for (const [name, value] of before) {
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
+      }
+    });
+    const { code, shown } = await runOnTerminal(['fetch', 'http://news.example/film', ...reader.connectTo], [], {
+      cwd: reader.home,
+    });
+    expect([code, shown]).toEqual([2, expect.stringContaining('--output -')]);
+    const text = await runOnTerminal(['fetch', 'http://news.example/a.html', ...reader.connectTo], [], {
+      cwd: reader.home,
+    });
+    expect([text.code, text.shown]).toEqual([0, 'read at last']);
+  });
+});
+
+describe('what is typed wrong is exit code 2', () => {
+  it.each([
+    [['ftp://news.example/a.html'], /address/],
+    [['http://me:secret@news.example/'], /^(?!.*secret).*address/s],
+    [['http://news.example/a.html', '--range', '9-2'], /range/],
+    [['http://news.example/a.html', '--range', '0-1,4-5'], /range/],
+    [['http://news.example/a.html', '--header', 'nonsense'], /header/],
+    [['http://news.example/a.html', '--header', 'Content-Length: 5'], /not for a caller/],
+    [['http://news.example/a.html', '--header', 'A: b\r\nc: d'], /characters/],
+    [['http://news.example/a.html', '--json'], /--output/],
+    [['http://news.example/a.html', '-o', '.'], /directory/],
+    [['http://news.example/a.html', '-o', '/nowhere/at/all'], /cannot write/],
+    [[], /argument/],
+  ])('%j', async (args, words) => {
+    const { code, stdout, stderr } = await fetched(...args);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(words)]);
+    expect(isInTheOneVoice(stderr)).toBe(true);
+    expect(existsSync('/nowhere')).toBe(false);
+  });
+});

@@ -1,0 +1,228 @@
+/** `wispr proxy install`, `status` and `remove`, with systemd's own user manager where there is one, and without. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { send } from '../support/http-client.ts';
+import { type Ended, ROOT, runProgram, startCommand } from '../support/programs.ts';
+import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
+import { CleanUp } from '../support/reader-rig.ts';
+import { startSystemdSession } from '../support/systemd-session.ts';
+
+const WISPR = [process.execPath, `${ROOT}bin/wispr.js`];
+const cleanUp = new CleanUp();
+let reader: ReaderHome;
+let unit: string;
+beforeEach(async () => {
+  reader = await startReaderHome(cleanUp);
+  unit = join(reader.home, 'config', 'systemd', 'user', 'wispr.service');
+});
+afterEach(() => cleanUp.run());
+
+const proxy = (...args: string[]): Promise<Ended> => reader.run(['proxy', ...args]);
+
+describe('with a session of systemd', () => {
+  it('the Reader is installed, runs, comes back, and is removed without a trace', async () => {
+    const session = await startSystemdSession(cleanUp, reader.atHome().env ?? {});
+    const wispr = (...args: string[]) => session.run([...WISPR, ...args]);
+    const systemctl = (...args: string[]) => session.run(['systemctl', '--user', ...args]);
+    await reader.publisher.publish(reader.host.files, '/a.html', { content: 'read at last' });
+    expect((await reader.bind()).code).toBe(0);
+    const none = await wispr('proxy', 'status');
+    expect([none.code, none.stdout]).toEqual([1, expect.stringContaining('service: not installed')]);
+
+    const installing = ['proxy', 'install', '--yes', '--port', '0', ...reader.connectTo];
+    const installed = await wispr(...installing, '--json');
+    expect([installed.code, installed.stderr]).toEqual([0, '']);
+    const { proxy: url, ...done } = JSON.parse(installed.stdout) as { proxy: string };
+    expect(done).toEqual({ unit, changed: true, running: true });
+    const { port } = new URL(url);
+    expect((await send(Number(port), 'http://news.example/a.html')).text).toBe('read at last');
+    expect((await systemctl('is-enabled', 'wispr.service')).stdout).toBe('enabled\n');
+
+    const status = await wispr('proxy', 'status', '--json');
+    const known = JSON.parse(status.stdout) as { running: { process: number; url: string } };
+    expect([status.code, known]).toEqual([
+      0,
+      expect.objectContaining({
+        running: expect.objectContaining({ startedBy: 'service', url }),
+        service: { manager: 'answers', unit, active: true, enabled: true },
+        sites: [
+          expect.objectContaining({ site: 'news.example', publication: expect.objectContaining({ kind: 'current' }) }),
+        ],
+      }),
+    ]);
+    const again = await wispr(...installing, '--json');
+    expect(JSON.parse(again.stdout)).toEqual({ unit, changed: false, running: true, proxy: url });
+
+    await session.run(['kill', '-KILL', String(known.running.process)]);
+    await expect
+      .poll(async () => (await wispr('proxy', 'status')).stdout, { timeout: 60_000 })
+      .toMatch(/^running on .* started by the service/);
+
+    const removed = await wispr('proxy', 'remove', '--json');
+    const link = join(unit, '..', 'default.target.wants', 'wispr.service');
+    expect(JSON.parse(removed.stdout)).toEqual({ removed: [link, unit] });
+    expect([existsSync(unit), existsSync(link)]).toEqual([false, false]);
+    expect((await systemctl('is-active', 'wispr.service')).stdout).toBe('inactive\n');
+    expect((await wispr('proxy', 'status')).code).toBe(1);
+    expect((await wispr('proxy', 'remove')).stderr).toBe('wispr: nothing was installed\n');
+    expect(existsSync(join(reader.home, 'data', 'wispr', 'reader.db'))).toBe(true);
+  });
+
+  it('a Reader that cannot start is said, and can be removed', async () => {
+    const session = await startSystemdSession(cleanUp, reader.atHome().env ?? {});
+    const data = join(reader.home, 'data', 'wispr');
+    mkdirSync(data, { recursive: true });
+    writeFileSync(join(data, 'reader.db'), 'not a database, whatever it was before this happened to it');
+    const { code, stderr } = await session.run([...WISPR, 'proxy', 'install', '--yes', '--port', '0']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[service-failed]')]);
+    expect(isInTheOneVoice(stderr)).toBe(true);
+    expect((await session.run([...WISPR, 'proxy', 'remove'])).code).toBe(0);
+  });
+});
+
+describe('without a session', () => {
+  it('the unit is written, passes systemd-analyze, starts the Reader, and what to type is said', async () => {
+    const odd = join(reader.home, `a "strange" $HOME 100% \\ folder`);
+    const { code, stderr } = await proxy(
+      'install',
+      '--yes',
+      '--port',
+      '0',
+      '--data',
+      odd,
+      '--parent-proxy',
+      'http://127.0.0.1:9',
+    );
+    expect([code, stderr]).toEqual([0, expect.stringContaining('systemctl --user enable --now wispr.service')]);
+    const text = readFileSync(unit, 'utf8');
+    expect(text).toContain('Environment="XDG_CONFIG_HOME=');
+    const verified = await startCommand(['systemd-analyze', '--user', 'verify', unit], reader.atHome()).ended;
+    expect(verified).toEqual({ code: 0, stdout: '', stderr: '' });
+    const words = [...(/^ExecStart=(.*)$/m.exec(text)?.[1]?.matchAll(/"((?:\\.|[^"\\])*)"/g) ?? [])];
+    const command = words.map(([, word = '']) =>
+      word.replace(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'),
+    );
+    expect(command).toContain(odd);
+    const started = startCommand([...command, '--json'], reader.atHome());
+    cleanUp.add(() => started.stop('SIGKILL'));
+    expect(JSON.parse(await started.line(/^\{/))).toEqual(expect.objectContaining({ sites: [] }));
+    expect((await started.stop('SIGTERM')).code).toBe(0);
+    expect(readdirSync(odd)).toContain('reader.db');
+    expect((await proxy('remove')).stderr).toContain(`removed ${unit}\n`);
+    expect(existsSync(unit)).toBe(false);
+  });
+
+  it('a unit that somebody else wrote is neither replaced nor removed', async () => {
+    mkdirSync(join(unit, '..'), { recursive: true });
+    writeFileSync(unit, '[Service]\nExecStart=/bin/true\n');
+    for (const args of [
+      ['install', '--yes'],
+      ['remove', '--yes'],
+    ]) {
+      const { code, stderr } = await proxy(...args);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('[unit-foreign]')]);
+      expect(isInTheOneVoice(stderr)).toBe(true);
+    }
+    expect(readFileSync(unit, 'utf8')).toBe('[Service]\nExecStart=/bin/true\n');
+  });
+
+  it('nor beside a Reader that was started by hand', async () => {
+    await reader.startProxy();
+    const { code, stderr } = await proxy('install', '--yes');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[reader-running]')]);
+    const erasing = await proxy('remove', '--erase-data', '--yes');
+    expect([erasing.code, erasing.stderr]).toEqual([1, expect.stringContaining('[reader-running]')]);
+    expect(existsSync(join(reader.home, 'data', 'wispr', 'reader.db'))).toBe(true);
+  });
+
+  it('a machine without systemd is told so', async () => {
+    const bin = join(reader.home, 'bin');
+    mkdirSync(bin);
+    symlinkSync(process.execPath, join(bin, 'node'));
+    const { code, stderr } = await runProgram(
+      'bin/wispr.js',
+      ['proxy', 'install', '--yes'],
+      reader.atHome({ env: { PATH: bin } }),
+    );
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[service-manager-missing]')]);
+    expect(existsSync(unit)).toBe(false);
+  });
+
+  it('nothing without a yes', async () => {
+    for (const args of [['install'], ['install', '--passphrase', '--yes']]) {
+      const { code, stderr } = await proxy(...args);
+      expect([code, isInTheOneVoice(stderr)]).toEqual([2, true]);
+    }
+    expect((await reader.bind()).code).toBe(0);
+    expect((await proxy('remove', '--erase-data')).code).toBe(2);
+    expect(existsSync(join(reader.home, 'data', 'wispr', 'reader.db'))).toBe(true);
+  });
+
+  it('erasing takes database, key and cache, and nothing beside them', async () => {
+    expect((await reader.bind()).code).toBe(0);
+    const running = await reader.startProxy();
+    await running.stop();
+    const beside = join(reader.home, 'data', 'wispr', 'mine.txt');
+    writeFileSync(beside, 'mine');
+    const { code, stdout } = await proxy('remove', '--erase-data', '--yes', '--json');
+    const { removed } = JSON.parse(stdout) as { removed: string[] };
+    expect(code).toBe(0);
+    for (const name of ['data/wispr/reader.db', 'config/wispr/reader.key', 'cache/wispr/objects', 'cache/wispr'])
+      expect(removed).toContain(join(reader.home, name));
+    for (const path of removed) expect([path, existsSync(path)]).toEqual([path, false]);
+    expect(readdirSync(join(reader.home, 'data', 'wispr'))).toEqual(['mine.txt']);
+  });
+});
+
+describe('wispr proxy status', () => {
+  it('says what runs, and what was read last when nothing does', async () => {
+    await reader.publisher.publish(reader.host.files, '/a.html', { content: 'read at last' });
+    expect((await reader.bind()).code).toBe(0);
+    const running = await reader.startProxy('--quiet');
+    const { port } = new URL(running.ready.proxy);
+    expect((await send(Number(port), 'http://news.example/a.html')).status).toBe(200);
+    const now = await proxy('status');
+    expect([now.code, now.stderr]).toEqual([0, '']);
+    expect(now.stdout).toMatch(/^running on http:\/\/127\.0\.0\.1:\d+ since .* UTC, process \d+, started by hand\n/);
+    expect(now.stdout).toMatch(
+      /^news\.example: publication \d+, last checked (?:just now|.* ago): http:\/\/news-example-/m,
+    );
+    await running.stop();
+    const later = await proxy('status', '--json');
+    const known = JSON.parse(later.stdout) as { running: null; sites: { publication: { kind: string } }[] };
+    expect([later.code, known.running, known.sites[0]?.publication.kind]).toEqual([1, null, 'current']);
+    expect((await proxy('status', '--quiet')).stdout).toBe('');
+  });
+
+  it('can be asked by its own user only, and is there again after a Reader was killed', async () => {
+    const first = await reader.startProxy('--quiet');
+    await first.stop('SIGKILL');
+    const folder = join(reader.home, 'run', 'wispr');
+    expect(readdirSync(folder)).toHaveLength(1);
+    expect((await proxy('status')).code).toBe(1);
+    const second = await reader.startProxy('--quiet');
+    expect((await proxy('status')).code).toBe(0);
+    for (const path of [reader.home, join(reader.home, 'run')]) chmodSync(path, 0o755);
+    const another =
+      process.getuid?.() === 0
+        ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+        : ['sudo', '-n', '-u', 'nobody'];
+    const asking = [
+      'curl',
+      '--silent',
+      '--unix-socket',
+      join(folder, readdirSync(folder)[0] ?? ''),
+      'http://localhost/',
+    ];
+    const asked = await startCommand([...another, ...asking], reader.atHome()).ended;
+    expect([asked.code, asked.stdout]).toEqual([7, '']); // curl: failed to connect
+    await second.stop();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('makes no database', async () => {
+    expect((await proxy('status')).code).toBe(1);
+    expect(readdirSync(reader.home)).toEqual(['run']);
+  });
+});

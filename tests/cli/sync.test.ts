@@ -1,0 +1,96 @@
+/** `wispr sync` as a person types it before the train leaves. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSetKey } from '../support/publisher-with-sets.ts';
+import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
+import { CleanUp } from '../support/reader-rig.ts';
+
+const cleanUp = new CleanUp();
+let reader: ReaderHome;
+beforeEach(async () => {
+  reader = await startReaderHome(cleanUp);
+  const { publisher, host } = reader;
+  await publisher.publish(host.files, '/2026/a.html', { content: 'a' });
+  await publisher.publish(host.files, '/2026/b.html', { content: 'b' });
+  await publisher.publish(host.files, '/older.html', { content: 'older' });
+  await publisher.publishSigned(host.files, '/public.html', { content: 'for everybody' });
+  expect((await reader.bind()).code).toBe(0);
+});
+afterEach(() => cleanUp.run());
+
+const sync = (...args: string[]) => reader.run(['sync', ...args, ...reader.connectTo]);
+const fetched = (path: string, ...args: string[]) => reader.run(['fetch', `http://news.example${path}`, ...args]);
+
+describe('wispr sync', () => {
+  it('keeps everything, to be read without a network; doing it again fetches nothing', async () => {
+    const first = await sync('news.example', '--json');
+    expect(first.code).toBe(0);
+    expect(JSON.parse(first.stdout)).toEqual(
+      expect.objectContaining({
+        site: 'news.example',
+        here: expect.objectContaining({ documents: 4 }),
+        fetched: expect.objectContaining({ documents: 4 }),
+        failed: [],
+        refused: [],
+      }),
+    );
+    const again = await sync('http://news.example/');
+    expect([again.code, again.stdout, again.stderr]).toEqual([
+      0,
+      '',
+      expect.stringMatching(/4 documents are here, .*; 0 of them new/),
+    ]);
+    await reader.host.close();
+    for (const [path, content] of [
+      ['/2026/a.html', 'a'],
+      ['/older.html', 'older'],
+      ['/public.html', 'for everybody'],
+    ] as const)
+      expect(await fetched(path, '--connect-to', ':80:127.0.0.1:9')).toEqual({ code: 0, stdout: content, stderr: '' });
+  });
+
+  it('keeps a part: below a prefix, or one set', async () => {
+    const documents = async (...args: string[]) =>
+      JSON.parse((await sync('news.example', ...args, '--json')).stdout).here.documents;
+    expect(await documents('/2026/')).toBe(2);
+    expect(await documents('--set', 'public')).toBe(1);
+    expect(await documents('--set', reader.publisher.set.id)).toBe(3);
+    const none = await sync('news.example', '/2062/', '--quiet');
+    expect([none.code, none.stdout]).toEqual([1, '']);
+  });
+
+  it('says what is not the reader’s to read, which is no failure', async () => {
+    const set = await createSetKey();
+    await reader.publisher.publish(reader.host.files, '/board.html', { content: 'minutes', set });
+    const { code, stderr } = await sync('news.example');
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`1 in set ${set.id} [not-entitled]`)]);
+  });
+
+  it('names what could not be had, and exits with 1; the next run gets it', async () => {
+    const file = reader.publisher.fileOf('/older.html');
+    const object = reader.host.files.get(file) ?? new Uint8Array();
+    reader.host.files.set(file, Buffer.concat([object.subarray(0, -1), Buffer.from([(object.at(-1) ?? 0) ^ 1])]));
+    const failed = await sync('news.example', '--quiet');
+    expect([failed.code, failed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^wispr: not fetched: \/older\.html: .* \[[a-z-]+\]\n$/),
+    ]);
+    reader.host.files.set(file, object);
+    expect((await sync('news.example', '--quiet')).code).toBe(0);
+  });
+
+  it('fails in one clear line', async () => {
+    const unknown = await sync('elsewhere.example');
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('[site-unknown]')]);
+    expect(isInTheOneVoice(unknown.stderr)).toBe(true);
+    for (const args of [['not a site'], ['news.example', '2026/'], ['news.example', '--set', 'x'], []]) {
+      const { code, stderr } = await sync(...args);
+      expect([args, code, isInTheOneVoice(stderr)]).toEqual([args, 2, true]);
+    }
+    const file = join(reader.home, 'a file where the folder should be');
+    writeFileSync(file, '');
+    const unusable = await reader.run(['sync', 'news.example', ...reader.connectTo], { env: { XDG_CACHE_HOME: file } });
+    expect([unusable.code, unusable.stderr]).toEqual([1, expect.stringContaining('[cache-unusable]')]);
+  });
+});

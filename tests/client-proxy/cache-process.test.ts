@@ -1,0 +1,103 @@
+/** The folder of what was read, beside programs that are killed, and disks that are full. */
+import { randomBytes } from 'node:crypto';
+import { readdir, stat } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { send } from '../support/http-client.ts';
+import { ROOT, startCommand } from '../support/programs.ts';
+import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+const cleanUp = new CleanUp();
+let rig: ReaderRig;
+beforeEach(async () => {
+  rig = await startReaderRig();
+  cleanUp.add(() => rig.close());
+});
+afterEach(() => cleanUp.run());
+
+const folder = () => join(rig.storage.dataDirectory, 'cache');
+
+async function files(below: string): Promise<string[]> {
+  const entries = await readdir(join(folder(), below), { withFileTypes: true, recursive: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
+/** `wispr proxy` as a process of its own. @param limit - a command of the shell before it */
+async function startProcess(limit = 'true') {
+  const { dataDirectory, keyFile } = rig.storage;
+  const rule = `:80:127.0.0.1:${rig.host.port}`;
+  const args = ['proxy', '--port', '0', '--json', '--data', dataDirectory, '--key-file', keyFile, '--connect-to', rule];
+  const program = startCommand([
+    'bash',
+    '-c',
+    `${limit}; exec "$@"`,
+    'bash',
+    process.execPath,
+    `${ROOT}bin/wispr.js`,
+    ...args,
+  ]);
+  cleanUp.add(() => program.stop('SIGKILL'));
+  const { proxy } = JSON.parse(await program.line(/^\{/)) as { proxy: string };
+  return { ...program, port: Number(new URL(proxy).port) };
+}
+
+describe('the cache', () => {
+  it('attack 66: kill -9 while an object is written leaves none that counts', async () => {
+    const content = randomBytes(6_000_000);
+    const object = await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
+    rig.host.handlers.set(rig.publisher.fileOf('/film.mp4'), (_, response) => {
+      response.writeHead(200, { 'content-length': object.length });
+      response.write(object.subarray(0, 4_000_000)); // and the rest never
+    });
+    const process = await startProcess();
+    const outgoing = request({ port: process.port, host: '127.0.0.1', path: rig.url('/film.mp4') }, (answer) =>
+      answer.on('error', () => undefined).resume(),
+    );
+    outgoing.on('error', () => undefined).end();
+    const written = async () => {
+      const [file] = await files('partial');
+      return file === undefined ? 0 : (await stat(file)).size;
+    };
+    await expect.poll(written, { timeout: 20_000 }).toBeGreaterThan(1_000_000);
+    await process.stop('SIGKILL');
+    outgoing.destroy();
+    expect([(await files('objects')).length, (await files('partial')).length]).toEqual([0, 1]);
+    rig.host.handlers.clear();
+    const next = await startProcess();
+    await expect.poll(() => files('partial')).toEqual([]);
+    expect((await send(next.port, rig.url('/film.mp4'))).body.equals(content)).toBe(true);
+  });
+
+  it('attack 67: on a disk that takes no more, reading goes on, and nothing half is left', async () => {
+    const content = randomBytes(6_000_000);
+    await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
+    await rig.publisher.publish(rig.host.files, '/small.bin', { content: randomBytes(1000) });
+    const process = await startProcess('ulimit -f 3000');
+    for (let turn = 0; turn < 3; turn++) {
+      const answer = await send(process.port, rig.url('/film.mp4'));
+      expect([answer.complete, answer.body.equals(content)]).toEqual([true, true]);
+    }
+    await expect.poll(async () => [await files('objects'), await files('partial')]).toEqual([[], []]);
+    expect((await send(process.port, rig.url('/small.bin'))).status).toBe(200);
+  });
+
+  it('of a proxy that ends goes on where it was', async () => {
+    await rig.restart({ cacheBytes: 10_000_000 });
+    const content = randomBytes(500_000);
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content });
+    await send(rig.proxy.port, rig.url('/a.bin'));
+    await rig.proxy.close(); // what was read whole is written first
+    expect(await files('objects')).toHaveLength(1);
+    const next = await startProxy({
+      ...rig.storage,
+      port: 0,
+      connectTo: [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)],
+    });
+    cleanUp.add(() => next.close());
+    rig.host.requests.length = 0;
+    expect((await send(next.port, rig.url('/a.bin'))).body.equals(content)).toBe(true);
+    expect(rig.host.requests.filter(({ url }) => url.includes('a.bin'))).toEqual([]);
+  });
+});

@@ -1,0 +1,271 @@
+/** What was read stays as ciphertext: through the running proxy, with the content host gone, damaged entries, full folders. */
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { startRawHost } from '../support/raw-host.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+const MiB = 1024 * 1024;
+const DAY = 86_400;
+
+let rig: ReaderRig;
+beforeEach(async () => {
+  rig = await startReaderRig({ proxy: { cacheBytes: 64 * MiB } });
+});
+afterEach(() => rig.close());
+
+const folder = () => join(rig.storage.dataDirectory, 'cache');
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  send(rig.proxy.port, rig.url(path), { method, headers });
+
+/** All files below the folder, by name. */
+async function files(below = 'objects'): Promise<string[]> {
+  const entries = await readdir(join(folder(), below), { withFileTypes: true, recursive: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
+/** Reads a document, and waits until it is kept. */
+async function readAndKeep(path: string, headers: Record<string, string> = {}): Promise<Buffer> {
+  const before = (await files()).length;
+  const answer = await get(path, headers);
+  await expect.poll(async () => (await files()).length).toBeGreaterThan(before);
+  await expect.poll(() => files('partial')).toEqual([]);
+  return answer.body;
+}
+
+/** The content host has nothing any more but the publication. */
+function loseObjects(): void {
+  for (const path of rig.host.files.keys()) if (!path.startsWith('/.well-known/')) rig.host.files.delete(path);
+}
+
+const documentRequests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/'));
+
+describe('a document that was read once', () => {
+  it.each([0, 1, 1000, 65_536, 200_000, 3_000_000])('of %i bytes needs no content host any more', async (size) => {
+    const content = randomBytes(size);
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content });
+    await rig.publisher.publishSigned(rig.host.files, '/public.bin', { content });
+    for (const path of ['/a.bin', '/public.bin']) expect((await readAndKeep(path)).equals(content)).toBe(true);
+    loseObjects();
+    rig.host.requests.length = 0;
+    for (const path of ['/a.bin', '/public.bin']) {
+      const again = await get(path);
+      expect([again.status, again.body.equals(content), again.complete]).toEqual([200, true, true]);
+      expect((await get(path, {}, 'HEAD')).headers['content-length']).toBe(String(size));
+    }
+    expect(documentRequests()).toEqual([]);
+  });
+
+  it('is there after a new start, without any network, until the grace period ends', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for the train' });
+    await readAndKeep('/a.html');
+    const nobody = await startRawHost((_head, socket) => socket.destroy());
+    await nobody.close();
+    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${nobody.port}`)] }); // whoever is asked is not there
+    const offline = await get('/a.html');
+    expect([offline.status, offline.text]).toEqual([200, 'for the train']);
+    rig.passTime(5 * DAY); // no longer fresh, and within the grace period
+    expect((await get('/a.html')).text).toBe('for the train');
+    rig.passTime(5 * DAY);
+    const expired = await get('/a.html');
+    expect([expired.status, expired.text.includes('for the train')]).toEqual([502, false]);
+    expect(refusalCode(expired)).toBe('publication-expired');
+  });
+
+  it('gives ranges and codings out of what is kept', async () => {
+    const content = randomBytes(2_500_000);
+    await rig.publisher.publish(rig.host.files, '/film.mp4', { content });
+    const coded = gzipSync('<p>text</p>'.repeat(1000));
+    await rig.publisher.publish(rig.host.files, '/page.html', {
+      content: coded,
+      metadata: { contentCoding: 'gzip' },
+    });
+    await readAndKeep('/film.mp4', { range: 'bytes=0-' }); // as browsers ask for films
+    await readAndKeep('/page.html');
+    loseObjects();
+    await rig.restart(); // nothing is remembered but what is on the disk
+    for (const [range, start, end] of [
+      ['bytes=2000000-2000099', 2_000_000, 2_000_100],
+      ['bytes=5-9', 5, 10],
+      ['bytes=-7', 2_499_993, 2_500_000],
+    ] as const) {
+      const part = await get('/film.mp4', { range });
+      expect([part.status, part.body.equals(content.subarray(start, end))]).toEqual([206, true]);
+    }
+    expect((await get('/page.html', { 'accept-encoding': 'gzip' })).body.equals(coded)).toBe(true);
+    expect((await get('/page.html')).text).toContain('<p>text</p>');
+  });
+
+  it('in a page is kept as the object that it is', async () => {
+    const content = randomBytes(150_000);
+    const object = await rig.publisher.object('/carried.html', { content });
+    await rig.publisher.publishCarrier(rig.host.files, '/carried.html', object);
+    await readAndKeep('/carried.html');
+    const [file = ''] = await files();
+    expect((await readFile(file)).equals(object)).toBe(true);
+    loseObjects();
+    expect((await get('/carried.html')).body.equals(content)).toBe(true);
+  });
+
+  it('is not shown any more where the publication names another version, or none', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'old' });
+    await readAndKeep('/a.html');
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'new' });
+    expect((await get('/a.html')).text).toBe('new');
+    rig.publisher.publication.targetsFor('a.html.protected').delete('a.html.protected');
+    await rig.publisher.sign(rig.host.files);
+    expect(refusalCode(await get('/a.html'))).toBe('no-such-document');
+  });
+});
+
+describe('the folder', () => {
+  it('is for the reader alone, and its names say nothing', async () => {
+    await rig.publisher.publish(rig.host.files, '/secret-name.html', { content: 'x' });
+    await readAndKeep('/secret-name.html');
+    const [file = ''] = await files();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    for (let path = file; path !== rig.storage.dataDirectory; path = join(path, '..')) {
+      expect(path.slice(folder().length)).not.toMatch(/secret|news/);
+      if (path !== file) expect((await stat(path)).mode & 0o777).toBe(0o700);
+    }
+  });
+
+  it.each([
+    ['a flipped bit in the head', (bytes: Buffer) => flipped(bytes, 40)],
+    ['a flipped bit in the first block', (bytes: Buffer) => flipped(bytes, 3000)],
+    ['a flipped bit in a late block', (bytes: Buffer) => flipped(bytes, 250_000)],
+    ['a cut', (bytes: Buffer) => bytes.subarray(0, 200_000)],
+    ['a longer end', (bytes: Buffer) => Buffer.concat([bytes, Buffer.from('x')])],
+    ['nothing in it', () => Buffer.alloc(0)],
+  ])('with %s in an entry: dropped, fetched again, never shown', async (_, damage) => {
+    const content = randomBytes(300_000);
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content });
+    await readAndKeep('/a.bin');
+    const [file = ''] = await files();
+    const good = await readFile(file);
+    for (const range of [undefined, 'bytes=240000-299999']) {
+      await writeFile(file, damage(good));
+      await rig.restart();
+      const answer = await get('/a.bin', range ? { range } : {});
+      expect(answer.complete).toBe(true);
+      expect(answer.body.equals(range ? content.subarray(240_000) : content)).toBe(true);
+      if (!range) {
+        await get('/a.bin');
+        await expect.poll(() => readFile(file).catch(() => Buffer.of())).toEqual(good);
+      }
+    }
+  });
+
+  it('with a damaged entry and no content host: refused, or cut off where the damage is', async () => {
+    const content = randomBytes(300_000);
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content });
+    await readAndKeep('/a.bin');
+    const [file = ''] = await files();
+    const good = await readFile(file);
+    loseObjects();
+    await writeFile(file, flipped(good, 250_000));
+    const late = await get('/a.bin');
+    expect([late.complete, content.subarray(0, late.body.length).equals(late.body)]).toEqual([false, true]);
+    await writeFile(file, flipped(good, 3000));
+    expect([(await get('/a.bin')).status, await files()]).toEqual([502, []]);
+  });
+
+  it('never holds more than it may: what was not used for long goes first', async () => {
+    await rig.restart({ cacheBytes: 4 * MiB });
+    for (let index = 0; index < 12; index++) {
+      await rig.publisher.publish(rig.host.files, `/${index}.bin`, { content: randomBytes(400_000) });
+      const before = await files();
+      await get(`/${index}.bin`);
+      await expect.poll(async () => (await files()).some((file) => !before.includes(file))).toBe(true);
+      for (const file of await files()) if (!before.includes(file)) await utimes(file, 1000 + index, 1000 + index);
+      await expect.poll(() => rig.proxy.cacheStatus().bytes ?? 0).toBeLessThanOrEqual(4 * MiB);
+    }
+    const sizes = await Promise.all((await files()).map(async (file) => (await stat(file)).size));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(4 * MiB);
+    rig.host.requests.length = 0;
+    await get('/11.bin');
+    expect(documentRequests()).toEqual([]);
+    await get('/0.bin');
+    expect(documentRequests()).toHaveLength(1);
+  });
+
+  it('takes no object beyond its share: a film leaves the rest alone', async () => {
+    await rig.restart({ cacheBytes: 8 * MiB });
+    await rig.publisher.publish(rig.host.files, '/small.bin', { content: 'small' });
+    await rig.publisher.publish(rig.host.files, '/film.mp4', { content: Buffer.alloc(2 * MiB) });
+    await readAndKeep('/small.bin');
+    expect((await get('/film.mp4')).complete).toBe(true);
+    expect(await files()).toHaveLength(1);
+  });
+
+  it('counts no half object, whoever died, and drops what it left', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: randomBytes(300_000) });
+    await readAndKeep('/a.bin');
+    const [file = ''] = await files();
+    const left = join(folder(), 'partial', `${2 ** 22 + 1}.abandoned`); // no process has such a number
+    await writeFile(left, 'half of something');
+    await truncate(file, 100_000);
+    await rig.restart();
+    await expect.poll(() => files('partial')).toEqual([]);
+    expect((await get('/a.bin')).body).toHaveLength(300_000);
+  });
+
+  it('keeps nothing of a document that was not read to its end', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: randomBytes(300_000) });
+    const object = rig.host.files.get(rig.publisher.fileOf('/a.bin')) as Uint8Array;
+    rig.host.files.set(rig.publisher.fileOf('/a.bin'), object.subarray(0, 250_000));
+    expect((await get('/a.bin')).complete).toBe(false);
+    await get('/a.bin', { range: 'bytes=10-20' });
+    await rig.restart();
+    expect([await files(), await files('partial')]).toEqual([[], []]);
+  });
+
+  it('is one for two proxies', async () => {
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
+    const second = await startProxy({ ...rig.storage, port: 0, connectTo, cacheBytes: 64 * MiB });
+    try {
+      const content = randomBytes(400_000);
+      const paths = Array.from({ length: 10 }, (_, index) => `/${index}.bin`);
+      for (const path of paths) await rig.publisher.publish(rig.host.files, path, { content });
+      const answers = await Promise.all(
+        paths.flatMap((path) => [get(path), send(second.port, rig.url(path)), get(path)]),
+      );
+      for (const { body } of answers) expect(body.equals(content)).toBe(true);
+      await expect.poll(async () => [(await files()).length, await files('partial')]).toEqual([10, []]);
+      loseObjects();
+      for (const path of paths) expect((await send(second.port, rig.url(path))).body.equals(content)).toBe(true);
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('that cannot be written: reading goes on without it', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: randomBytes(400_000) });
+    const blocked = join(rig.directory, 'blocked');
+    await writeFile(blocked, 'a file where a folder should be');
+    await rig.restart({ cacheDirectory: blocked });
+    expect((await get('/a.bin')).body).toHaveLength(400_000);
+    expect(rig.proxy.cacheStatus().problem).toMatch(/EEXIST|ENOTDIR/);
+    await mkdir(join(rig.directory, 'gone'));
+    await rig.restart({ cacheDirectory: join(rig.directory, 'gone') });
+    await chmod(join(rig.directory, 'gone', 'partial'), 0o000);
+    expect((await get('/a.bin')).body).toHaveLength(400_000);
+  });
+
+  it('is not made, and not looked at, where nothing is to be kept', async () => {
+    await rig.restart({ cacheBytes: 0, cacheDirectory: join(rig.directory, 'none') });
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'x' });
+    expect((await get('/a.html')).text).toBe('x');
+    await expect(stat(join(rig.directory, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+}

@@ -1,0 +1,130 @@
+/** A film through `wispr proxy` as a process of its own: it streams in constant memory, and is sought in at once. */
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, readFileSync } from 'node:fs';
+import { appendFile, open, writeFile } from 'node:fs/promises';
+import { get as httpGet } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ObjectWriter } from '../../core/object/writer.ts';
+import { send } from '../support/http-client.ts';
+import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startWispr } from '../support/wispr.ts';
+
+const MiB = 1024 * 1024;
+const LENGTH = 384 * MiB + 1234;
+const PIECE = randomBytes(MiB);
+
+const cleanUp = new CleanUp();
+let rig: ReaderRig;
+let port: number;
+let pid: number;
+/** Ranges that the content host was asked for. */
+const asked: (string | undefined)[] = [];
+
+beforeAll(async () => {
+  rig = await startReaderRig();
+  cleanUp.add(() => rig.close());
+  await publishFilm();
+  const { dataDirectory, keyFile } = rig.storage;
+  const rule = `:80:127.0.0.1:${rig.host.port}`;
+  const place = ['--data', dataDirectory, '--key-file', keyFile, '--connect-to', rule];
+  const program = await startWispr<{ proxy: string }>(['proxy', '--port', '0', '--quiet', ...place]);
+  cleanUp.add(() => program.stop('SIGKILL'));
+  port = Number(new URL(program.ready.proxy).port);
+  pid = program.pid;
+}, 120_000);
+afterAll(() => cleanUp.run());
+
+/** The content: the same random piece again and again, each time under another number. */
+async function* content(): AsyncGenerator<Uint8Array> {
+  for (let offset = 0; offset < LENGTH; offset += PIECE.length) {
+    PIECE.writeUInt32BE(offset / PIECE.length);
+    yield PIECE.subarray(0, Math.min(PIECE.length, LENGTH - offset));
+  }
+}
+
+function contentAt(start: number, end: number): Buffer {
+  const bytes = Buffer.alloc(end - start);
+  for (let at = start; at < end; at++) {
+    const within = at % PIECE.length;
+    bytes[at - start] =
+      within < 4 ? (Math.floor(at / PIECE.length) >>> (8 * (3 - within))) & 255 : (PIECE[within] ?? 0);
+  }
+  return bytes;
+}
+
+/** Its object lies on the disk, and the host sends it from there. */
+async function publishFilm(): Promise<void> {
+  const { publisher, host } = rig;
+  const metadata = { contentLength: LENGTH, mediaType: 'video/mp4' };
+  const { identity, set, site } = publisher;
+  const writer = new ObjectWriter({ site, path: '/film.mp4', publisher: identity, metadata, set });
+  const payload = join(rig.directory, 'payload');
+  await writeFile(payload, '');
+  for await (const block of writer.blocks(content())) await appendFile(payload, block);
+  const head = await writer.head();
+  const object = join(rig.directory, 'film.protected');
+  const file = await open(object, 'w');
+  await file.write(head);
+  for await (const part of createReadStream(payload, { highWaterMark: MiB })) await file.write(part as Buffer);
+  await file.close();
+  await publisher.publishObject(host.files, '/film.mp4', head, { headLength: head.length });
+  const length = head.length + writer.payloadLength;
+  host.handlers.set(publisher.fileOf('/film.mp4'), ({ headers }, response) => {
+    asked.push(headers.range);
+    const [, first = '0', last = String(length - 1)] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
+    const [start, end] = [Number(first), Number(last)];
+    response.writeHead(headers.range ? 206 : 200, {
+      'content-length': end - start + 1,
+      ...(headers.range && { 'content-range': `bytes ${start}-${end}/${length}` }),
+    });
+    createReadStream(object, { start, end })
+      .on('error', () => undefined)
+      .pipe(response);
+  });
+}
+
+/** The most memory that the proxy has had, in MiB. */
+function peakMemory(): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
+it('is sought in at once: a range anywhere costs its own blocks', { timeout: 120_000 }, async () => {
+  await send(port, rig.url('/film.mp4'), { headers: { range: 'bytes=0-0' } });
+  asked.length = 0;
+  for (const start of [LENGTH - 5000, 200 * MiB, 17, 100 * MiB - 2, 383 * MiB, MiB]) {
+    const end = Math.min(LENGTH, start + 10_000);
+    const answer = await send(port, rig.url('/film.mp4'), { headers: { range: `bytes=${start}-${end - 1}` } });
+    expect([answer.status, answer.headers['content-range']]).toEqual([206, `bytes ${start}-${end - 1}/${LENGTH}`]);
+    expect(answer.body.equals(contentAt(start, end))).toBe(true);
+  }
+  expect(asked).toHaveLength(6);
+  for (const range of asked) {
+    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+    expect(Number(last) - Number(first)).toBeLessThan(3 * MiB); // two blocks of a film of this length
+  }
+});
+
+it('streams in constant memory, to a client that is slow as well', { timeout: 300_000 }, async () => {
+  const wanted = createHash('sha256');
+  for await (const piece of content()) wanted.update(piece);
+  const digest = wanted.digest('hex');
+  for (const slow of [false, true]) {
+    const hash = createHash('sha256');
+    let length = 0;
+    await new Promise<void>((resolve, reject) => {
+      httpGet({ host: '127.0.0.1', port, path: rig.url('/film.mp4'), agent: false }, (answer) => {
+        answer.on('data', (part: Buffer) => {
+          hash.update(part);
+          length += part.length;
+          if (!slow || length % 64 !== 0) return;
+          answer.pause();
+          setImmediate(() => answer.resume());
+        });
+        answer.on('end', resolve).on('error', reject);
+      }).on('error', reject);
+    });
+    expect([length, hash.digest('hex')]).toEqual([LENGTH, digest]);
+  }
+  expect(peakMemory()).toBeLessThan(300); // a runtime with its buffers; the film has 384
+});

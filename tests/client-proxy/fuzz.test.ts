@@ -1,0 +1,151 @@
+/**
+ * Malformed answers of hosts by the thousand, against `wispr proxy` as a process of its own: each becomes a clean refusal, a transfer that is
+ * visibly cut, or the document as it was signed. `npm run fuzz` sends ten thousand.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Received, refusalCode, send } from '../support/http-client.ts';
+import { type MalformedAnswer, malformedAnswer } from '../support/malformed-answers.ts';
+import { startRawHost } from '../support/raw-host.ts';
+import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { type RunningWispr, startWispr } from '../support/wispr.ts';
+
+/** Of both kinds together. */
+const ANSWERS = Number(process.env.WISPR_FUZZ ?? 1_000);
+const AT_ONCE = 20;
+const CONTENT = randomBytes(150_000);
+
+const cleanUp = new CleanUp();
+let rig: ReaderRig;
+let proxy: RunningWispr<{ proxy: string }>;
+let port: number;
+/** What it said when it ended, which it should not. */
+let died: string | undefined;
+const objects: Uint8Array[] = [];
+const answers = new Map<string, MalformedAnswer>();
+
+beforeAll(async () => {
+  rig = await startReaderRig();
+  cleanUp.add(() => rig.close());
+  for (let index = 0; index < AT_ONCE; index++)
+    objects.push(await rig.publisher.publish(rig.host.files, `/${index}.bin`, { content: CONTENT }));
+  const host = await startRawHost(answer);
+  cleanUp.add(host.close);
+  const { dataDirectory, keyFile } = rig.storage;
+  const place = ['--data', dataDirectory, '--key-file', keyFile, '--connect-to', `:80:127.0.0.1:${host.port}`];
+  proxy = await startWispr(['proxy', '--port', '0', '--quiet', '--cache-size', '0', ...place]);
+  cleanUp.add(() => proxy.stop('SIGKILL'));
+  proxy.ended.then(({ stderr }) => {
+    died = stderr;
+  });
+  port = Number(new URL(proxy.ready.proxy).port);
+});
+afterAll(() => cleanUp.run());
+
+/** The publication is good; everything else is what was generated for it. */
+function answer(head: string, socket: Socket): void {
+  const [, path = ''] = /^GET (\S+) /.exec(head) ?? [];
+  const file = path.startsWith('/.well-known/') ? rig.host.files.get(path) : undefined;
+  if (file)
+    return void socket.write(
+      Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${file.length}\r\n\r\n`), file]),
+    );
+  const name = /(\d+)\.bin/.exec(path)?.[1];
+  const wanted = name === undefined ? undefined : answers.get(name);
+  if (wanted === undefined) return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n');
+  give(wanted, socket);
+}
+
+function give({ bytes, cuts, reset }: MalformedAnswer, socket: Socket): void {
+  const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+  const pieces = places.slice(1).map((place, index) => bytes.subarray(places[index], place));
+  const next = () => {
+    const piece = pieces.shift();
+    if (socket.destroyed) return;
+    if (piece !== undefined) socket.write(piece, () => setImmediate(next));
+    else if (reset) socket.resetAndDestroy();
+    else socket.end();
+  };
+  next();
+}
+
+interface Wish {
+  readonly method: string;
+  readonly range: string | undefined;
+}
+
+const wish: fc.Arbitrary<Wish> = fc.record({
+  method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD'),
+  range: fc.constantFrom(undefined, undefined, 'bytes=0-', 'bytes=70000-70009', 'bytes=-1', 'bytes=5-1'),
+});
+
+/** A document as it was signed, a part of it, or nothing of it. */
+function expectClean({ status, body, headers, complete }: Received, { method, range }: Wish): void {
+  const code = headers['wispr-refusal'];
+  if (code !== undefined)
+    return void expect([status >= 400, complete, body.includes(CONTENT.subarray(0, 20))]).toEqual([true, true, false]);
+  expect(status).toBeOneOf([200, 206]);
+  if (method === 'HEAD') return void expect(headers['content-length']).toBe(String(CONTENT.length));
+  const [, start = '0'] = /^bytes (\d+)-/.exec(headers['content-range'] ?? '') ?? [];
+  const expected = status === 206 ? rangeOf(range, Number(start)) : CONTENT;
+  expect(expected.subarray(0, body.length).equals(body)).toBe(true);
+  if (complete) expect(body.length).toBe(expected.length);
+}
+
+function rangeOf(range: string | undefined, start: number): Buffer {
+  return range === 'bytes=70000-70009' ? CONTENT.subarray(start, start + 10) : CONTENT.subarray(start);
+}
+
+/** For each document one answer that is made of its own object. */
+const batch = () => fc.tuple(...objects.map((object) => fc.record({ wish, answer: malformedAnswer(object) })));
+
+const settings = { numRuns: Math.ceil(ANSWERS / 2 / AT_ONCE), endOnFailure: true };
+
+describe('attack 56: malformed answers by the thousand', () => {
+  it('in place of objects: nothing unsigned is shown, and the proxy lives on', async () => {
+    const read = async (one: { wish: Wish; answer: MalformedAnswer }, index: number) => {
+      answers.set(String(index), one.answer);
+      const { method, range } = one.wish;
+      const headers = range === undefined ? {} : { range };
+      expectClean(await send(port, rig.url(`/${index}.bin`), { method, headers }), one.wish);
+    };
+    const whole = async (all: { wish: Wish; answer: MalformedAnswer }[]) => {
+      await Promise.all(all.map(read));
+      expect(died).toBeUndefined();
+    };
+    await fc.assert(fc.asyncProperty(batch(), whole), settings);
+    await expectAlive();
+  });
+
+  it('of hosts that are passed through: each comes as it is, is refused, or cut', async () => {
+    const pass = async (one: { wish: Wish; answer: MalformedAnswer }, index: number) => {
+      answers.set(String(index), one.answer);
+      const got = await send(port, `http://elsewhere.example/${index}.bin`).catch((error: Error) => error);
+      if (got instanceof Error) return; // cut before its head was there, or a head that this client cannot read
+      if (refusalCode(got) !== undefined) expect([got.status >= 400, got.complete]).toEqual([true, true]);
+      else expect(one.answer.bytes.includes(String(got.status))).toBe(true);
+    };
+    const whole = async (all: { wish: Wish; answer: MalformedAnswer }[]) => {
+      await Promise.all(all.map(pass));
+      expect(died).toBeUndefined();
+    };
+    await fc.assert(fc.asyncProperty(batch(), whole), settings);
+    await expectAlive();
+  });
+}, 600_000);
+
+/** The same process, with a good answer. */
+async function expectAlive(): Promise<void> {
+  answers.set('0', { bytes: good(), cuts: [], reset: false });
+  const { status, body, complete } = await send(port, rig.url('/0.bin'));
+  expect([status, complete, body.equals(CONTENT)]).toEqual([200, true, true]);
+  expect(died).toBeUndefined();
+  expect(proxy.stderr()).not.toMatch(/internal|\bat .*:\d+:\d+/);
+}
+
+function good(): Buffer {
+  const file = rig.host.files.get(rig.publisher.fileOf('/0.bin')) as Uint8Array;
+  return Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${file.length}\r\n\r\n`), file]);
+}

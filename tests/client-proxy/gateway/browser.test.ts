@@ -1,0 +1,209 @@
+/** What a real browser lets pages do to connected sites, to each other, and to the Reader's own pages. */
+import type { Browser, Page, Request } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from '../../support/chromium.ts';
+import { startTwoSites, type TwoSites } from '../../support/two-sites.ts';
+
+const SECRET = 'for subscribers only';
+
+let sites: TwoSites;
+let browser: Browser;
+let own: string;
+beforeAll(async () => {
+  sites = await startTwoSites();
+  own = `http://localhost:${sites.rig.proxy.port}`;
+  await sites.publish('/page.html', `<h1>${SECRET}</h1>`);
+  await sites.publish('/data.js', `window.taken = "${SECRET}";`, 'text/javascript; charset=utf-8');
+  await sites.publish('/p.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="37" height="11"/>', 'image/svg+xml');
+  browser = await launchChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await sites?.close();
+});
+
+async function open(url: string, at: Browser = browser): Promise<Page> {
+  const page = await at.newPage();
+  await page.goto(url);
+  return page;
+}
+
+describe('attack 77: cookies', () => {
+  it('of one gateway site reach no other, and not the Reader', async () => {
+    const page = await open(`${sites.news}/page.html`);
+    const host = new URL(sites.news).hostname;
+    await page.evaluate((label) => {
+      // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
+      for (const domain of ['localhost', '.localhost', label, 'news.example', 'example'])
+        document.cookie = `to-${domain.replaceAll('.', '')}=1; Domain=${domain}`;
+      // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
+      document.cookie = 'mine=1';
+    }, host);
+    expect(await page.evaluate('document.cookie')).toContain('mine=1');
+    expect(await page.evaluate('document.cookie')).not.toContain('to-localhost');
+    for (const url of [`${sites.other}/page.html`, `${own}/`, `http://127.0.0.1:${sites.rig.proxy.port}/`]) {
+      const asked = page.waitForRequest((request: Request) => request.url() === url);
+      await page.goto(url);
+      expect(await (await asked).allHeaders()).not.toHaveProperty('cookie');
+      expect(await page.evaluate('document.cookie')).toBe('');
+    }
+    const names = (await page.context().cookies()).map(({ name }) => name);
+    expect(names).not.toContain('host'); // the content host sets one with every answer
+    await page.close();
+  });
+});
+
+describe('attack 78: a page of another site', () => {
+  /** What a page gets of a document of a gateway. */
+  const taken = (page: Page, from: string) =>
+    page.evaluate(async (origin) => {
+      const load = (tag: 'script' | 'img' | 'iframe', path: string) =>
+        new Promise<HTMLElement>((resolve) => {
+          const element = document.createElement(tag);
+          element.onload = () => resolve(element);
+          element.onerror = () => resolve(element);
+          element.src = origin + path;
+          document.body.append(element);
+        });
+      await load('script', '/data.js');
+      const image = (await load('img', '/p.svg')) as HTMLImageElement;
+      const frame = (await load('iframe', '/page.html')) as HTMLIFrameElement;
+      const fetched = await fetch(`${origin}/page.html`).then(
+        (answer) => answer.text(),
+        () => 'failed',
+      );
+      const opaque = await fetch(`${origin}/page.html`, { mode: 'no-cors' }).then(
+        ({ type }) => type,
+        () => 'failed',
+      );
+      let framed = '';
+      try {
+        framed = frame.contentDocument?.body.textContent ?? '';
+      } catch {}
+      return { script: (window as { taken?: string }).taken, width: image.naturalWidth, framed, fetched, opaque };
+    }, from);
+
+  it.each([
+    ['another gateway site', () => `${sites.other}/page.html`],
+    ['the web', () => `http://127.0.0.1:${sites.rig.host.port}/foreign.html`],
+  ])('on %s gets no script, picture, frame or answer of a gateway; a link works', async (_, from) => {
+    sites.rig.host.handlers.set('/foreign.html', (_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<body></body>'),
+    );
+    sites.rig.refusals.length = 0;
+    const page = await open(from());
+    const got = await taken(page, sites.news);
+    expect(got).toMatchObject({ script: undefined, width: 0, fetched: 'failed' });
+    expect(got.framed).not.toContain(SECRET);
+    const frame = await page.frames()[1]?.content();
+    expect(frame ?? '').not.toContain(SECRET);
+    expect(sites.rig.refusals.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(sites.rig.refusals.map(({ code }) => code))).toEqual(new Set(['cross-site']));
+    await page.evaluate((url) => {
+      const link = document.body.appendChild(document.createElement('a'));
+      link.href = url;
+      link.click();
+    }, `${sites.news}/page.html`);
+    await page.waitForURL(`${sites.news}/page.html`);
+    expect(await page.textContent('h1')).toBe(SECRET);
+    await page.close();
+  });
+
+  it('that opens one has no hold of its window; pages of the site itself get everything', async () => {
+    const page = await open(`${sites.other}/page.html`);
+    const opening = page.context().waitForEvent('page');
+    await page.evaluate((url) => {
+      (window as { opened?: Window | null }).opened = window.open(url);
+    }, `${sites.news}/page.html`);
+    const opened = await opening;
+    await opened.waitForLoadState();
+    expect(await opened.textContent('h1')).toBe(SECRET);
+    expect(await opened.evaluate('window.opener')).toBeNull();
+    expect(await page.evaluate('window.opened.closed')).toBe(true); // cut off
+    const inside = await taken(opened, sites.news);
+    expect(inside).toMatchObject({ script: SECRET, width: 37, framed: SECRET });
+    await opened.close();
+    await page.close();
+  });
+});
+
+describe("attack 95: a page of a site tries the Reader's own pages", () => {
+  const tries = (page: Page, target: string) =>
+    page.evaluate(async (origin) => {
+      const outcome = (source: EventTarget) =>
+        new Promise<string>((resolve) => {
+          for (const event of ['open', 'message', 'error']) source.addEventListener(event, () => resolve(event));
+        });
+      const attempt = async (start: () => EventTarget) => {
+        try {
+          return await outcome(start());
+        } catch {
+          return 'error';
+        }
+      };
+      const frame = document.createElement('iframe');
+      frame.src = `${origin}/`;
+      const framed = new Promise((resolve) => {
+        frame.onload = resolve;
+      });
+      document.body.append(frame);
+      await framed;
+      let content = 'nothing';
+      try {
+        content = frame.contentDocument?.body.textContent ?? 'nothing';
+      } catch {}
+      return {
+        socket: await attempt(() => new WebSocket(origin.replace('http', 'ws'))),
+        worker: await attempt(() => new Worker(`${origin}/`)),
+        shared: await attempt(() => new SharedWorker(`${origin}/`) as unknown as EventTarget),
+        events: await attempt(() => new EventSource(`${origin}/`)),
+        fetched: await fetch(`${origin}/`).then(
+          (answer) => answer.text(),
+          () => 'error',
+        ),
+        posted: await fetch(`${origin}/`, { method: 'POST', body: 'a=b', mode: 'no-cors' }).then(
+          ({ type }) => type,
+          () => 'error',
+        ),
+        content,
+      };
+    }, target);
+
+  it.each([
+    ['in the gateway', () => [`${sites.news}/page.html`]],
+    ['through the proxy', () => ['http://news.example/page.html', `--proxy-server=${sites.rig.proxy.url}`]],
+  ])('%s: sockets, workers, frames, event sources and requests are refused', async (_, where) => {
+    const [url = '', ...settings] = where();
+    const at = settings.length > 0 ? await launchChromium(...settings) : browser;
+    try {
+      for (const target of [own, `http://127.0.0.1:${sites.rig.proxy.port}`]) {
+        const page = await open(url, at);
+        const result = await tries(page, target);
+        expect(result).toMatchObject({ socket: 'error', worker: 'error', events: 'error', fetched: 'error' });
+        expect(result.shared).toBe('error');
+        expect(['error', 'opaque']).toContain(result.posted);
+        expect(result.content).toMatch(/^(?:nothing)?$/);
+        for (const frame of page.frames().slice(1)) expect(await frame.content()).not.toContain('news.example');
+        await page.close();
+      }
+    } finally {
+      if (at !== browser) await at.close();
+    }
+  });
+
+  it('with a form: the answer is a refusal', async () => {
+    for (const target of [own, `http://127.0.0.1:${sites.rig.proxy.port}`]) {
+      const page = await open(`${sites.news}/page.html`);
+      const answer = page.waitForResponse((response) => response.request().method() === 'POST');
+      await page.evaluate((action) => {
+        const form = document.body.appendChild(document.createElement('form'));
+        Object.assign(form, { method: 'post', action });
+        form.submit();
+      }, `${target}/`);
+      const { status, headers } = await answer.then(async (it) => ({ status: it.status(), headers: it.headers() }));
+      expect([403, 405]).toContain(status);
+      expect(['cross-site', 'form-foreign', 'method-refused']).toContain(headers['wispr-refusal']);
+      await page.close();
+    }
+  });
+});

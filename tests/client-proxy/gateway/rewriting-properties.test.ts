@@ -1,0 +1,204 @@
+/** What rewriting promises of every document, whatever is in it and in whatever pieces it comes. */
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CssScanner, LONGEST_TOKEN } from '../../../client-proxy/gateway/css-scanner.ts';
+import { HtmlScanner } from '../../../client-proxy/gateway/html-scanner.ts';
+import { GatewayLinks } from '../../../client-proxy/gateway/links.ts';
+import { createRewriter } from '../../../client-proxy/gateway/rewriting.ts';
+
+const SITE = 'http://news.example';
+const ORIGIN = 'http://news-example-abc.localhost:8001';
+const LINKS = new GatewayLinks(new Map([['news.example', ORIGIN]]));
+
+/** Whatever parsers trip over, in any order. */
+const MARKUP = [
+  ...[
+    '<',
+    '>',
+    '/',
+    '=',
+    '"',
+    "'",
+    '`',
+    '&',
+    ';',
+    ' ',
+    '\t',
+    '\n',
+    '\r',
+    '\r\n',
+    '\f',
+    '\0',
+    '!',
+    '--',
+    '?',
+    '\\ ',
+    '\\\n',
+    '\\a ',
+    '#',
+  ],
+  ...[
+    '<a href="',
+    '<img src=',
+    "<p style='",
+    '<style>',
+    '</style>',
+    '<script>',
+    '</script>',
+    '<!--',
+    '-->',
+    '<![CDATA[',
+    ']]>',
+  ],
+  ...[
+    '<svg>',
+    '</svg>',
+    '<math>',
+    '<title>',
+    '</title>',
+    '<textarea>',
+    '<plaintext>',
+    '<meta http-equiv=refresh content="0;',
+  ],
+  ...[
+    '<link rel=stylesheet href=',
+    '<base href=',
+    ' srcset="',
+    ' ping="',
+    'url(',
+    'url("',
+    '@import "',
+    'image-set(',
+    '/*',
+    '*/',
+  ],
+  ...[
+    ')',
+    '}',
+    '{',
+    '&amp;',
+    '&#x2f;',
+    '&sol',
+    '&',
+    'a',
+    'Z',
+    ',',
+    ' 2x',
+    '<pre>',
+    '<table>',
+    '</p>',
+    '<foreignObject>',
+  ],
+  ...[
+    SITE,
+    `${SITE}/a`,
+    `${SITE}?`,
+    '//',
+    'http:',
+    '<a',
+    ' href',
+    'http://other.example',
+    '\u00ff',
+    '\u00c3',
+    '\u0080',
+    '\u00a0',
+  ],
+];
+const document = fc.array(fc.constantFrom(...MARKUP), { maxLength: 60 }).map((parts) => parts.join(''));
+const pieces = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 });
+
+interface Scanner {
+  write(text: string): string;
+  end(): string;
+}
+
+const SCANNERS: [string, () => Scanner][] = [
+  ['HTML', () => new HtmlScanner(LINKS, (text) => text)],
+  ['CSS', () => new CssScanner(LINKS, (text) => text)],
+];
+
+function inPieces(scanner: Scanner, text: string, lengths: readonly number[]): string {
+  let out = '';
+  let position = 0;
+  for (let index = 0; position < text.length; index++) {
+    const end = position + (lengths[index % lengths.length] ?? 1);
+    out += scanner.write(text.slice(position, end));
+    position = end;
+  }
+  return out + scanner.end();
+}
+
+describe.each(SCANNERS)('rewriting %s', (_, create) => {
+  it('changes nothing but the beginnings of links', () => {
+    fc.assert(
+      fc.property(document, (text) => {
+        const out = inPieces(create(), text, [text.length || 1]);
+        expect(out.replaceAll(ORIGIN, SITE)).toBe(text);
+      }),
+      { numRuns: 4_000 },
+    );
+  });
+
+  it('gives the same in whatever pieces the document comes', () => {
+    fc.assert(
+      fc.property(document, pieces, (text, lengths) => {
+        expect(inPieces(create(), text, lengths)).toBe(inPieces(create(), text, [text.length || 1]));
+      }),
+      { numRuns: 4_000 },
+    );
+  });
+
+  it('finds links between others in a long document, byte by byte or whole', () => {
+    const link = `<p>é\r\n<a href="${SITE}/é">url</a><style>a{b:url(${SITE}/1)}/*</style>*/ @import "${SITE}";`;
+    const text = link.repeat(500);
+    const out = inPieces(create(), text, [1]);
+    expect(out).toBe(inPieces(create(), text, [text.length]));
+    expect(out.split(ORIGIN).length).toBeGreaterThan(500);
+    expect(out.replaceAll(ORIGIN, SITE)).toBe(text);
+  });
+});
+
+describe('a document without end', () => {
+  const LINK = `<a href="${SITE}/x"> `;
+  const ENDLESS: [string, () => Scanner, string, string][] = [
+    ['tag', SCANNERS[0]?.[1] as () => Scanner, LINK, '<a title="'],
+    ['comment', SCANNERS[0]?.[1] as () => Scanner, LINK, '<!--'],
+    ['word', SCANNERS[0]?.[1] as () => Scanner, LINK, 'a'],
+    ['script', SCANNERS[0]?.[1] as () => Scanner, LINK, '<script>'],
+    ['style', SCANNERS[0]?.[1] as () => Scanner, LINK, '<style>/*'],
+    ['comment in CSS', SCANNERS[1]?.[1] as () => Scanner, `a{b:url(${SITE}/x)}`, '/*'],
+    ['address in CSS', SCANNERS[1]?.[1] as () => Scanner, `a{b:url(${SITE}/x)}`, 'a{b:url(data:'],
+  ];
+
+  it.each(ENDLESS)('passes, and is not held: %s', (_, create, before, opening) => {
+    const scanner = create();
+    const piece = 'x'.repeat(65_536);
+    let [taken, given] = [0, 0];
+    let out = scanner.write(before + opening);
+    taken += out.length;
+    given += before.length + opening.length;
+    for (let count = 0; count < 100; count++) {
+      const part = scanner.write(piece);
+      out += part;
+      taken += part.length;
+      given += piece.length;
+      expect(given - taken).toBeLessThan(2 * LONGEST_TOKEN + 2 * piece.length);
+    }
+    out += scanner.end();
+    expect(out).toBe(before.replace(SITE, ORIGIN) + opening + piece.repeat(100));
+  });
+
+  it('with one long tag is the same in whatever pieces it comes; what follows the tag is as it was', async () => {
+    const page = `${LINK}<img src="data:${'A'.repeat(LONGEST_TOKEN)}">${LINK}`;
+    const expected = page.replace(SITE, ORIGIN);
+    for (const length of [1_000, 65_536, 100_001, page.length]) {
+      const parts = Array.from({ length: Math.ceil(page.length / length) }, (_, index) =>
+        Buffer.from(page.slice(index * length, (index + 1) * length)),
+      );
+      const stream = Readable.from(parts).pipe(createRewriter({ kind: 'markup', charset: 'utf-8', links: LINKS }));
+      expect((await buffer(stream)).toString() === expected).toBe(true);
+    }
+  });
+});

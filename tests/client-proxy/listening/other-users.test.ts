@@ -1,0 +1,153 @@
+/** Other users of the machine: they can connect to loopback as well, and listen there. */
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startProxy } from '../../../client-proxy/index.ts';
+import { ConnectionOwners } from '../../../client-proxy/listening/connection-owner.ts';
+import { refusalCode, send } from '../../support/http-client.ts';
+import { runAsNobody, startAsNobody } from '../../support/other-user.ts';
+import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
+
+const SECRET = 'for one reader only';
+
+let rig: ReaderRig;
+let gateway: string;
+beforeAll(async () => {
+  rig = await startReaderRig();
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: SECRET });
+  gateway = (await rig.proxy.gatewayUrl('news.example')) ?? '';
+});
+afterAll(() => rig.close());
+
+const CURL = ['-s', '-i', '--noproxy', '*', '--max-time', '20'];
+const curlAsNobody = (...args: string[]) => runAsNobody('/usr/bin/curl', ...CURL, ...args);
+
+describe('attack 79: another user of the machine', () => {
+  it.each([
+    ['the gateway', () => [`${gateway}a.html`, '--resolve', `${new URL(gateway).host}:127.0.0.1`]],
+    ['the gateway over IPv6', () => ['--resolve', `${new URL(gateway).host}:[::1]`, `${gateway}a.html`]],
+    ["the Reader's page", () => [`http://127.0.0.1:${rig.proxy.port}/`]],
+    ['the proxy file', () => [`http://127.0.0.1:${rig.proxy.port}/proxy.pac`]],
+    ['a form', () => ['-d', 'a=b', `http://localhost:${rig.proxy.port}/`]],
+    ['the proxy', () => ['--noproxy', '', '-x', rig.proxy.url, rig.url('/a.html')]],
+    ['the proxy, for other sites', () => ['--noproxy', '', '-x', rig.proxy.url, 'http://other.example/']],
+    ['a tunnel', () => ['--noproxy', '', '-p', '-x', rig.proxy.url, 'http://other.example:443/']],
+  ])('is refused %s, whatever it asks', async (_, args) => {
+    rig.refusals.length = 0;
+    const before = rig.host.requests.length;
+    const said = await curlAsNobody(...args());
+    expect(said).toMatch(/^HTTP\/1\.1 403 /);
+    expect(said.toLowerCase()).toContain('wispr-refusal: other-user');
+    expect(said).not.toContain(SECRET);
+    expect(said).not.toContain('news.example');
+    expect(rig.refusals).toEqual([{ code: 'other-user', address: '' }]);
+    expect(rig.host.requests).toHaveLength(before);
+  });
+
+  it('is refused too if it is root: its programs pass on what others ask for', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'wispr-nobody-'));
+    await chmod(folder, 0o777);
+    const program = [join(import.meta.dirname, '../../../bin/wispr.js'), 'proxy', '--port', '0', '--json', '--quiet'];
+    const { child, line } = await startAsNobody(process.execPath, [
+      ...program,
+      ...['--data', join(folder, 'data'), '--key-file', join(folder, 'reader.key')],
+    ]);
+    try {
+      const { port } = new URL(JSON.parse(line).proxy);
+      const own = await curlAsNobody(`http://127.0.0.1:${port}/`);
+      expect(own).toMatch(/^HTTP\/1\.1 200 /);
+      const answer = await send(Number(port), '/');
+      expect([answer.status, refusalCode(answer)]).toEqual([403, 'other-user']);
+    } finally {
+      child.kill();
+      await once(child, 'close');
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('is served where the reader says so', async () => {
+    await rig.restart({ otherUsers: true });
+    const said = await curlAsNobody('--noproxy', '', '-x', rig.proxy.url, rig.url('/a.html'));
+    expect(said).toContain(SECRET);
+    await rig.restart();
+  });
+});
+
+describe('whose connection it is', () => {
+  let server: Server;
+  let port: number;
+  beforeAll(async () => {
+    server = createServer().listen(0, '::');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(() => server.close());
+
+  async function accept(host: string): Promise<[client: Socket, accepted: Socket]> {
+    const coming = once(server, 'connection');
+    const client = connect(port, host);
+    await once(client, 'connect');
+    return [client, (await coming)[0]];
+  }
+
+  it.each(['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1'])('is known of one to %s', async (host) => {
+    const [client, accepted] = await accept(host);
+    const owners = await ConnectionOwners.open();
+    expect(await owners.find(accepted)).toBe(process.getuid?.());
+    // The other way round it is a connection as well.
+    expect(await owners.find(client)).toBe(process.getuid?.());
+    client.destroy();
+    accepted.destroy();
+  });
+
+  it('is nobody’s any more when the other end is closed, though the table lists it as root’s', async () => {
+    const [client, accepted] = await accept('127.0.0.1');
+    const { remoteAddress, remotePort, localAddress, localPort } = accepted;
+    accepted.resume();
+    client.destroy();
+    await once(accepted, 'end');
+    accepted.destroy();
+    const owners = await ConnectionOwners.open();
+    expect(await owners.find({ remoteAddress, remotePort, localAddress, localPort })).toBeUndefined();
+    expect(await owners.find({})).toBeUndefined();
+  });
+
+  it('is known of many at once', async () => {
+    const pairs: [Socket, Socket][] = [];
+    for (let count = 0; count < 100; count++) pairs.push(await accept('127.0.0.1'));
+    const owners = await ConnectionOwners.open();
+    const found = await Promise.all(pairs.map(([, accepted]) => owners.find(accepted)));
+    expect(new Set(found)).toEqual(new Set([process.getuid?.()]));
+    for (const socket of pairs.flat()) socket.destroy();
+  });
+
+  it('cannot be known on every system; then nobody is served who was not let in on purpose', async () => {
+    await expect(ConnectionOwners.open('/nowhere')).rejects.toMatchObject({ code: 'owner-unknown' });
+  });
+});
+
+describe('attack 79: an address that browsers take for ours', () => {
+  it.each(['127.0.0.1', '::1', '::', '0.0.0.0'])('is refused to share, with whoever listens on %s', async (host) => {
+    const squatter = createServer().listen(0, host);
+    await once(squatter, 'listening');
+    const { port } = squatter.address() as AddressInfo;
+    await expect(startProxy({ ...rig.storage, port })).rejects.toMatchObject({ code: 'port-taken' });
+    await once(squatter.close(), 'close');
+    const proxy = await startProxy({ ...rig.storage, port }); // nothing of the first attempt is left
+    await proxy.close();
+  });
+
+  it('is ours on both addresses, and on neither any more when the Reader stops', async () => {
+    const proxy = await startProxy({ ...rig.storage, port: 0 });
+    const ask = (host: string) => fetch(`http://${host}:${proxy.port}/`).then(({ status }) => status);
+    expect([await ask('127.0.0.1'), await ask('[::1]')]).toEqual([200, 403]); // [::1] is none of its names
+    await proxy.close();
+    for (const host of ['127.0.0.1', '::1']) {
+      const [error] = await once(connect(proxy.port, host), 'error');
+      expect(error.code).toBe('ECONNREFUSED');
+    }
+  });
+});

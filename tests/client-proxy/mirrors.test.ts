@@ -1,0 +1,217 @@
+/** Several content hosts of one site: slow, dead, refusing, lying, breaking off. Real servers, and the running proxy. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { HostReport } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { startRawHost } from '../support/raw-host.ts';
+import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+const cleanUp = new CleanUp();
+const told: HostReport[] = [];
+/** The publisher names the first one before the second. */
+let first: ContentHost;
+let second: ContentHost;
+let rig: ReaderRig;
+const before = { ...LIMITS };
+
+beforeEach(async () => {
+  told.length = 0;
+  Object.assign(LIMITS, { hedgeAfter: 60_000 }); // however busy the machine is, nobody is slow here who is not meant to be
+  first = await startContentHost();
+  cleanUp.add(first.close);
+  await start([first.origin]);
+});
+afterEach(async () => {
+  await cleanUp.run();
+  Object.assign(LIMITS, before);
+});
+
+/** The rig's own host is the last one. */
+async function start(origins: readonly string[]): Promise<void> {
+  rig = await startReaderRig({
+    proxy: { onHostFault: (report) => told.push(report) },
+    sites: ({ origin }) => [
+      { site: 'news.example', content: [...origins, origin], reading: 'https://read.news.example' },
+    ],
+  });
+  cleanUp.add(() => rig.close());
+  second = rig.host;
+}
+
+/** Both hosts have all files. */
+async function publish(path: string, content: Uint8Array): Promise<string> {
+  await rig.publisher.publish(rig.host.files, path, { content });
+  for (const [name, file] of rig.host.files) first.files.set(name, file);
+  await rig.proxy.check();
+  for (const host of [first, second]) host.requests.length = 0;
+  return rig.publisher.fileOf(path);
+}
+
+const get = (path: string, headers: Record<string, string> = {}) => send(rig.proxy.port, rig.url(path), { headers });
+const asked = ({ requests }: ContentHost, file: string) => requests.filter(({ url }) => url === file);
+const faults = () => rig.proxy.contentHosts().map(({ origin, fault }) => [origin, fault]);
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Sends the beginning of the whole object, and then does something else. */
+const beginning =
+  (host: ContentHost, file: string, length: number, then: (response: ServerResponse) => void): Handler =>
+  (_, response) => {
+    const object = host.files.get(file) as Uint8Array;
+    response.writeHead(200, { 'content-length': object.length });
+    response.write(object.subarray(0, length), () => then(response));
+  };
+
+describe('of several content hosts', () => {
+  it('the first one is asked, and no other, as long as nothing is wrong', async () => {
+    const content = randomBytes(300_000);
+    const file = await publish('/a.bin', content);
+    expect((await get('/a.bin')).body.equals(content)).toBe(true);
+    expect([asked(first, file).length, asked(second, file).length, told]).toEqual([1, 0, []]);
+  });
+
+  it('a slow one is not given up, but the next one is asked beside it; for a while it is asked last', async () => {
+    Object.assign(LIMITS, { hedgeAfter: 300 });
+    const content = randomBytes(300_000);
+    const file = await publish('/a.bin', content);
+    const waiting: ServerResponse[] = [];
+    let left = 0;
+    first.handlers.set(file, (request, response) => {
+      waiting.push(response);
+      request.on('close', () => left++);
+      response.on('close', () => left++);
+    });
+    expect((await get('/a.bin')).body.equals(content)).toBe(true);
+    expect([waiting.length, asked(second, file).length]).toEqual([1, 1]);
+    expect(faults()).toEqual([[first.origin, 'slow']]);
+    expect(told).toMatchObject([{ origin: first.origin, fault: 'slow' }]);
+    await expect.poll(() => left).toBeGreaterThan(0); // nothing is left hanging
+    expect((await get('/a.bin')).body.equals(content)).toBe(true);
+    expect([waiting.length, asked(second, file).length]).toEqual([1, 2]);
+  });
+
+  it('a slow one wins all the same, where the other is slower', async () => {
+    Object.assign(LIMITS, { hedgeAfter: 300 });
+    const content = randomBytes(1000);
+    const file = await publish('/a.bin', content);
+    const object = first.files.get(file);
+    let answer = () => undefined as unknown;
+    first.handlers.set(file, (_, response) => {
+      answer = () => response.end(object);
+    });
+    second.handlers.set(file, () => answer()); // only when the second is asked does the first one speak
+    expect((await get('/a.bin')).body.equals(content)).toBe(true);
+    expect(faults()).toEqual([]);
+  });
+
+  it('one that is not there costs one attempt, and is asked last for a while', async () => {
+    const gone = await startRawHost((_head, socket) => socket.destroy());
+    await gone.close();
+    await start([`http://127.0.0.1:${gone.port}`]);
+    await rig.publisher.publish(second.files, '/a.bin', { content: 'there' });
+    expect((await get('/a.bin')).text).toBe('there');
+    expect(faults()).toEqual([[`http://127.0.0.1:${gone.port}`, 'dead']]);
+  });
+
+  it.each([404, 403, 500, 503, 302])('one that answers %i is passed over', async (status) => {
+    const file = await publish('/a.bin', Buffer.from('there'));
+    first.handlers.set(file, (_, response) => response.writeHead(status, { location: '/elsewhere' }).end('no'));
+    expect((await get('/a.bin')).text).toBe('there');
+    expect(asked(first, file)).toHaveLength(1);
+  });
+
+  it('one that gives wrong bytes is passed over, remembered, and the reader is told', async () => {
+    const content = randomBytes(300_000);
+    const file = await publish('/a.bin', content);
+    const object = second.files.get(file) as Uint8Array;
+    for (const at of [40, 2000]) {
+      const wrong = Uint8Array.from(object);
+      wrong[at] = (wrong[at] ?? 0) ^ 1;
+      first.files.set(file, wrong);
+      expect((await get('/a.bin')).body.equals(content)).toBe(true);
+    }
+    expect(faults()).toEqual([[first.origin, 'wrong']]);
+    expect(told).toMatchObject([{ origin: first.origin, fault: 'wrong', code: 'head-unexpected' }]);
+    expect(asked(first, file)).toHaveLength(1); // the second time it was not asked at all
+  });
+
+  it('one that gives wrong bytes in the middle: the next goes on from the block, and nothing wrong is shown', async () => {
+    const content = randomBytes(500_000);
+    const file = await publish('/a.bin', content);
+    const wrong = Uint8Array.from(second.files.get(file) as Uint8Array);
+    wrong[300_000] = (wrong[300_000] ?? 0) ^ 1;
+    first.files.set(file, wrong);
+    const answer = await get('/a.bin');
+    expect([answer.complete, answer.body.equals(content)]).toEqual([true, true]);
+    const [{ headers } = { headers: {} as IncomingMessage['headers'] }] = asked(second, file);
+    expect(Number(/^bytes=(\d+)-/.exec(headers.range ?? '')?.[1])).toBeGreaterThan(200_000);
+    expect(faults()).toEqual([[first.origin, 'wrong']]);
+  });
+
+  it.each([
+    ['breaks off', (response: ServerResponse) => response.destroy()],
+    ['says nothing more', () => undefined],
+  ])('one that %s in the middle: the next goes on from there by a range', async (_, then) => {
+    Object.assign(LIMITS, { bodyTimeoutAmongSeveral: 500 });
+    const content = randomBytes(500_000);
+    const file = await publish('/a.bin', content);
+    first.handlers.set(file, beginning(first, file, 300_000, then));
+    const answer = await get('/a.bin');
+    expect([answer.complete, answer.body.equals(content)]).toEqual([true, true]);
+    const [{ headers } = { headers: {} as IncomingMessage['headers'] }] = asked(second, file);
+    expect(headers.range).toMatch(/^bytes=2\d{5}-\d+$/);
+    expect(faults()).toEqual([[first.origin, 'dead']]);
+  });
+
+  it('ranges and public documents go on from another one, too; so does one that ignores ranges', async () => {
+    const content = randomBytes(2_500_000);
+    await rig.publisher.publishSigned(rig.host.files, '/public.bin', { content });
+    const file = await publish('/a.bin', content);
+    for (const name of [file, rig.publisher.contentOf('/public.bin')]) {
+      const object = second.files.get(name) as Uint8Array;
+      second.handlers.set(name, (_, response) => response.end(object)); // whatever is asked for
+      first.handlers.set(name, (request, response) => {
+        const start = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? 'bytes=0-')?.[1]);
+        response.writeHead(request.headers.range ? 206 : 200, { 'content-length': object.length - start });
+        response.write(object.subarray(start, start + 200_000), () => response.destroy());
+      });
+    }
+    for (const path of ['/a.bin', '/public.bin']) {
+      expect((await get(path)).body.equals(content)).toBe(true);
+      const part = await get(path, { range: 'bytes=1900000-2400000' });
+      expect([part.status, part.body.equals(content.subarray(1_900_000, 2_400_001))]).toEqual([206, true]);
+    }
+  });
+
+  it('where all break off, the transfer ends visibly incomplete; where all are wrong, with the reason', async () => {
+    const content = randomBytes(500_000);
+    const file = await publish('/a.bin', content);
+    for (const host of [first, second])
+      host.handlers.set(file, (request, response) =>
+        request.headers.range
+          ? response.destroy()
+          : beginning(host, file, 300_000, (one) => one.destroy())(request, response),
+      );
+    const cut = await get('/a.bin');
+    expect([cut.complete, content.subarray(0, cut.body.length).equals(cut.body)]).toEqual([false, true]);
+    for (const host of [first, second]) {
+      host.handlers.clear();
+      host.files.set(file, Buffer.from('wrong'));
+    }
+    expect(refusalCode(await get('/a.bin'))).toBe('head-unexpected');
+  });
+
+  it('a cache that holds wrong bytes is passed by once: the host behind it is asked', async () => {
+    await start([]);
+    await rig.publisher.publish(second.files, '/a.bin', { content: 'behind the cache' });
+    const file = rig.publisher.fileOf('/a.bin');
+    const object = second.files.get(file);
+    second.handlers.set(file, (request, response) =>
+      response.end(request.headers['cache-control'] === 'no-cache' ? object : 'what the cache holds'),
+    );
+    expect((await get('/a.bin')).text).toBe('behind the cache');
+  });
+});

@@ -1,0 +1,167 @@
+/** A whole site into the cache: what `wispr sync` does, without its command. */
+import { randomBytes } from 'node:crypto';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseConnectTo, type SyncOptions, type SyncProgress, syncSite } from '../../client-proxy/index.ts';
+import { send } from '../support/http-client.ts';
+import { createSetKey } from '../support/publisher-with-sets.ts';
+import { startRawHost } from '../support/raw-host.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+let rig: ReaderRig;
+beforeEach(async () => {
+  rig = await startReaderRig({ proxy: { cacheBytes: 50_000_000 } });
+});
+afterEach(() => rig.close());
+
+const SITE = 'news.example';
+const get = (path: string) => send(rig.proxy.port, rig.url(path));
+
+const sync = (options: Partial<SyncOptions> = {}) =>
+  syncSite({ ...rig.storage, site: SITE, connectTo: [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)], ...options });
+
+/** Documents of several kinds: encrypted, public, in a page, large. */
+async function publishSome(): Promise<Map<string, Buffer>> {
+  const documents = new Map<string, Buffer>();
+  for (let index = 0; index < 20; index++) documents.set(`/news/${index}.html`, randomBytes(500 * index));
+  documents.set('/film.mp4', randomBytes(2_000_000));
+  for (const [path, content] of documents) await rig.publisher.publish(rig.host.files, path, { content });
+  documents.set('/public.png', randomBytes(100_000));
+  await rig.publisher.publishSigned(rig.host.files, '/public.png', { content: documents.get('/public.png') as Buffer });
+  documents.set('/carried.html', randomBytes(70_000));
+  const object = await rig.publisher.object('/carried.html', { content: documents.get('/carried.html') as Buffer });
+  await rig.publisher.publishCarrier(rig.host.files, '/carried.html', object);
+  return documents;
+}
+
+async function objects(): Promise<string[]> {
+  const folder = join(rig.storage.dataDirectory, 'cache', 'objects');
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
+const requests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/'));
+
+describe('a sync', () => {
+  it('brings everything here, to be read without any network', async () => {
+    const documents = await publishSome();
+    const steps: SyncProgress[] = [];
+    const summary = await sync({ onProgress: (progress) => steps.push(progress) });
+    expect(summary).toMatchObject({ site: SITE, refused: [], failed: [], alreadyThere: { documents: 0, bytes: 0 } });
+    expect(summary.here).toEqual(summary.fetched);
+    expect([summary.here.documents, await objects()]).toEqual([23, expect.objectContaining({ length: 23 })]);
+    expect(summary.readableUntil).toBeGreaterThan(Date.now() / 1000);
+    expect([...new Set(steps.map(({ step }) => step))]).toEqual(['listing', 'measuring', 'fetching']);
+    expect(steps.at(-1)).toMatchObject({ documents: 23, ofDocuments: 23, bytes: summary.here.bytes });
+    expect(steps.at(-1)?.ofBytes).toBe(summary.here.bytes);
+    const nobody = await startRawHost((_head, socket) => socket.destroy());
+    await nobody.close();
+    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${nobody.port}`)] });
+    for (const [path, content] of documents)
+      expect([path, (await get(path)).body.equals(content)]).toEqual([path, true]);
+  });
+
+  it('run again fetches only what is new, what was damaged and what was lost', async () => {
+    const documents = await publishSome();
+    await sync();
+    const [lost = '', damaged = ''] = await objects();
+    await rm(lost);
+    await writeFile(damaged, 'not an object');
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    rig.host.requests.length = 0;
+    const summary = await sync();
+    expect([summary.fetched.documents, summary.alreadyThere.documents]).toEqual([3, 21]);
+    expect(new Set(requests().map(({ url }) => url)).size).toBe(3);
+    expect((await get('/new.html')).text).toBe('new');
+    for (const [path, content] of documents) expect((await get(path)).body.equals(content)).toBe(true);
+  });
+
+  it('fetches a set, or what is below a path, and nothing else', async () => {
+    await publishSome();
+    expect((await sync({ prefixes: ['/news/1', '/film'] })).here.documents).toBe(12);
+    expect((await sync({ sets: ['public'] })).here.documents).toBe(1);
+    expect((await sync({ sets: [rig.publisher.set.id], prefixes: ['/news/'] })).fetched.documents).toBe(9);
+    expect(await objects()).toHaveLength(22);
+  });
+
+  it('says which sets the reader may not have, and why; the rest comes', async () => {
+    const foreign = await createSetKey();
+    for (const path of ['/other/1.html', '/other/2.html'])
+      await rig.publisher.publish(rig.host.files, path, { content: 'x', set: foreign });
+    await rig.publisher.publish(rig.host.files, '/mine.html', { content: 'mine' });
+    const { refused, here } = await sync();
+    expect(refused).toEqual([
+      { set: foreign.id, documents: 2, code: 'not-entitled', message: expect.stringMatching(/./) },
+    ]);
+    expect(here.documents).toBe(1);
+  });
+
+  it('says which documents could not be had; the rest comes', async () => {
+    await publishSome();
+    rig.host.files.delete(rig.publisher.fileOf('/news/3.html'));
+    const wrong = Buffer.from(rig.host.files.get(rig.publisher.fileOf('/film.mp4')) as Uint8Array);
+    wrong[1_500_000] = (wrong[1_500_000] ?? 0) ^ 1;
+    rig.host.files.set(rig.publisher.fileOf('/film.mp4'), wrong);
+    const { failed, here } = await sync();
+    expect(failed.map(({ path, code }) => [path, code]).sort()).toEqual([
+      ['/film.mp4', 'block-digest'],
+      ['/news/3.html', 'object-missing'],
+    ]);
+    expect(here.documents).toBe(21);
+  });
+
+  it('refuses before it fetches anything where the cache is too small, with the lengths', async () => {
+    await publishSome();
+    await expect(sync({ cacheBytes: 2_000_000 })).rejects.toMatchObject({
+      code: 'cache-too-small',
+      message: expect.stringMatching(/^3 MB are needed in .*, and the cache has room for 2 MB$/),
+    });
+    expect(await objects()).toEqual([]);
+  });
+
+  it('keeps what it brought, whatever else is read; and lets go of what the publication names no more', async () => {
+    for (let index = 0; index < 8; index++)
+      await rig.publisher.publish(rig.host.files, `/kept/${index}.bin`, { content: randomBytes(200_000) });
+    await sync({ cacheBytes: 4_000_000 });
+    const kept = await objects();
+    await rig.restart({ cacheBytes: 4_000_000 });
+    for (let index = 0; index < 20; index++) {
+      await rig.publisher.publish(rig.host.files, `/read/${index}.bin`, { content: randomBytes(300_000) });
+      await get(`/read/${index}.bin`);
+    }
+    await rig.restart({ cacheBytes: 4_000_000 });
+    expect((await objects()).filter((file) => kept.includes(file))).toHaveLength(8);
+    await rig.publisher.publish(rig.host.files, '/kept/0.bin', { content: randomBytes(200_000) });
+    await sync({ cacheBytes: 4_000_000, prefixes: ['/kept/0'] }); // and the other seven stay
+    for (let index = 20; index < 40; index++) {
+      await rig.publisher.publish(rig.host.files, `/read/${index}.bin`, { content: randomBytes(300_000) });
+      await get(`/read/${index}.bin`);
+    }
+    await expect.poll(async () => (await objects()).filter((file) => kept.includes(file)).length).toBe(7);
+  });
+
+  it('that was ended goes on where it was', async () => {
+    await publishSome();
+    const ending = new AbortController();
+    const onProgress = ({ step, documents }: SyncProgress) => {
+      if (step === 'fetching' && documents > 0) ending.abort(new Error('enough'));
+    };
+    await expect(sync({ signal: ending.signal, onProgress, parallel: 1 })).rejects.toThrow('enough');
+    const before = (await objects()).length;
+    expect(before).toBeGreaterThan(0);
+    const summary = await sync();
+    expect([summary.alreadyThere.documents, summary.here.documents]).toEqual([before, 23]);
+  });
+
+  it('of a site that is not connected says so', async () => {
+    await expect(sync({ site: 'other.example' })).rejects.toMatchObject({ code: 'site-unknown' });
+  });
+
+  it('where nothing can be kept says so', async () => {
+    await publishSome();
+    const blocked = join(rig.directory, 'blocked');
+    await writeFile(blocked, 'a file');
+    await expect(sync({ cacheDirectory: blocked })).rejects.toMatchObject({ code: 'cache-unusable' });
+  });
+});

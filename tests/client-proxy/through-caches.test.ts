@@ -1,0 +1,77 @@
+/** What the reader asks real caches for: metadata by validators, so that they can answer 304; objects once. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CacheServer, startSquid, startVarnish } from '../../cache-config/servers.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { send } from '../support/http-client.ts';
+import { CleanUp, type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+
+const TIMESTAMP = '/.well-known/wispr/timestamp.json';
+const cleanUp = new CleanUp();
+const limits = { ...LIMITS };
+let rig: ReaderRig<HostileKeyServer>;
+/** Condition and status of every time that the host itself was asked for the timestamp. */
+const atHost: [condition: string | undefined, status: number][] = [];
+
+beforeEach(async () => {
+  rig = await startHostileReaderRig(); // whose key server has no timestamp
+  cleanUp.add(() => rig.close());
+  rig.host.handlers.set(TIMESTAMP, (request, response) => {
+    const file = rig.host.files.get(TIMESTAMP) as Uint8Array;
+    const etag = `"${rig.publisher.publication.version}"`;
+    const condition = request.headers['if-none-match'];
+    const status = condition === etag ? 304 : 200;
+    atHost.push([condition, status]);
+    const modified = new Date(1_700_000_000_000 + 1000 * rig.publisher.publication.version).toUTCString();
+    response.writeHead(status, { etag, 'last-modified': modified, 'cache-control': 'public, max-age=3600' });
+    response.end(status === 200 ? file : undefined);
+  });
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
+});
+afterEach(async () => {
+  await cleanUp.run();
+  Object.assign(LIMITS, limits);
+});
+
+const read = (headers: Record<string, string> = {}) => send(rig.proxy.port, rig.url('/a.html'), { headers });
+
+/** Status and hit of what the cache answered for the timestamp, once there are so many. */
+async function answers(cache: CacheServer, count: number): Promise<[number, boolean | undefined][]> {
+  const lines = async () => (await cache.requests()).filter(({ url }) => url.endsWith(TIMESTAMP));
+  await expect.poll(async () => (await lines()).length, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+  return (await lines()).map(({ status, hit }) => [status, hit]);
+}
+
+describe('a look for a newer publication', () => {
+  it('through Squid is answered 304 by it; a reload, by the host, through it', async () => {
+    const sites = [{ site: 'news.example', host: '127.0.0.1', port: rig.host.port }];
+    const squid = await startSquid({ connectLoopback: true, sites });
+    cleanUp.add(squid.stop);
+    await rig.restart({ parentProxy: squid.url, connectTo: [] });
+    atHost.length = 0;
+    await rig.proxy.check();
+    expect(atHost.splice(0)).toEqual([[undefined, 200]]);
+    await rig.proxy.check();
+    const [[condition, status] = []] = atHost.splice(0);
+    expect([condition?.startsWith('"'), status]).toEqual([true, 304]);
+    expect((await answers(squid, 2)).map(([one]) => one)).toEqual([200, 304]);
+    Object.assign(LIMITS, { checkIntervalUrgent: 0 });
+    expect((await read({ 'cache-control': 'no-cache' })).text).toBe('signed');
+    expect(atHost.splice(0).map(([, one]) => one)).toEqual([304]);
+    // An ordinary look, because the last one was long ago: the cache speaks for the host.
+    Object.assign(LIMITS, { checkInterval: 0 });
+    expect((await read()).text).toBe('signed');
+    expect((await answers(squid, 4))[3]).toEqual([304, true]);
+    expect(atHost).toEqual([]);
+  });
+
+  it('through Varnish is answered 304 by it', async () => {
+    const varnish = await startVarnish({ backend: { host: '127.0.0.1', port: rig.host.port } });
+    cleanUp.add(varnish.stop);
+    await rig.restart({ connectTo: [parseConnectTo(`:80:127.0.0.1:${varnish.port}`)] });
+    await rig.proxy.check();
+    await rig.proxy.check();
+    expect((await answers(varnish, 2)).map(([status]) => status)).toEqual([200, 304]);
+  });
+});

@@ -1,0 +1,76 @@
+/** A person with a home of their own who types `wispr`, and a publisher, content host and key server for them, all real. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ContentHost, startContentHost } from './content-host.ts';
+import { startKeyServerOf, type TestKeyServer } from './key-server.ts';
+import type { Ended, ProgramOptions } from './programs.ts';
+import { type CleanUp, temporaryFolder } from './reader-rig.ts';
+import { TestPublisher } from './test-publisher.ts';
+import { type RunningWispr, runWispr, startWispr } from './wispr.ts';
+
+export interface ReadyProxy {
+  readonly proxy: string;
+  readonly sites: { readonly site: string; readonly gateway: string }[];
+}
+
+export interface ReaderHome {
+  readonly home: string;
+  readonly publisher: TestPublisher;
+  readonly keyServer: TestKeyServer;
+  readonly host: ContentHost;
+  /** What lets commands reach the content host. */
+  readonly connectTo: readonly string[];
+  /** With the home in its environment. */
+  atHome(options?: ProgramOptions): ProgramOptions;
+  run(args: readonly string[], options?: ProgramOptions): Promise<Ended>;
+  bind(...args: string[]): Promise<Ended>;
+  /** Its port is free, and it ends with the test. */
+  startProxy(...args: string[]): Promise<RunningWispr<ReadyProxy>>;
+}
+
+export async function startReaderHome(cleanUp: CleanUp): Promise<ReaderHome> {
+  const home = await temporaryFolder(cleanUp);
+  const publisher = await TestPublisher.create();
+  const keyServer = await startKeyServerOf(publisher);
+  cleanUp.add(() => keyServer.close());
+  const host = await startContentHost();
+  cleanUp.add(host.close);
+  const runtime = join(home, 'run');
+  await mkdir(runtime, { mode: 0o700 });
+  const folders = {
+    HOME: home,
+    XDG_DATA_HOME: join(home, 'data'),
+    XDG_CONFIG_HOME: join(home, 'config'),
+    XDG_CACHE_HOME: join(home, 'cache'),
+    XDG_RUNTIME_DIR: runtime,
+  };
+  const atHome = ({ env, ...options }: ProgramOptions = {}): ProgramOptions => ({
+    ...options,
+    env: { PATH: process.env.PATH, ...folders, ...env },
+  });
+  const connectTo = ['--connect-to', `:80:127.0.0.1:${host.port}`];
+  const run = (args: readonly string[], options?: ProgramOptions) => runWispr(args, atHome(options));
+  return {
+    home,
+    publisher,
+    keyServer,
+    host,
+    connectTo,
+    atHome,
+    run,
+    bind: (...args) =>
+      run(['bind', keyServer.invite(), '--yes', '--trust-site', publisher.site, ...connectTo, ...args]),
+    startProxy: async (...args) => {
+      const running = await startWispr<ReadyProxy>(['proxy', '--port', '0', ...connectTo, ...args], atHome());
+      cleanUp.add(() => running.stop('SIGKILL'));
+      return running;
+    },
+  };
+}
+
+/** One clear line on what happened, perhaps a hint, and no trace of a stack. */
+export function isInTheOneVoice(stderr: string): boolean {
+  const lines = stderr.trimEnd().split('\n');
+  const clear = lines.length <= 2 && lines.every((line) => /^wispr: (?:hint: )?\S.*[^.]$/.test(line));
+  return clear && !/\bat .*:\d+:\d+|internal error/.test(stderr);
+}

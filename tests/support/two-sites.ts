@@ -1,0 +1,43 @@
+/** A reader who is connected with two sites of two publishers, each on a content host of its own. */
+import { bindSite, parseConnectTo } from '../../client-proxy/index.ts';
+import { startContentHost } from './content-host.ts';
+import { startKeyServerOf } from './key-server.ts';
+import { CleanUp, type ReaderRig, startReaderRig } from './reader-rig.ts';
+import { TestPublisher } from './test-publisher.ts';
+
+export interface TwoSites {
+  readonly rig: ReaderRig;
+  /** Gateway origins. */
+  readonly news: string;
+  readonly other: string;
+  /** Puts the same page on both sites. */
+  publish(path: string, content: string, mediaType?: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startTwoSites(): Promise<TwoSites> {
+  const cleanUp = new CleanUp();
+  const rig = await startReaderRig();
+  cleanUp.add(rig.close);
+  const host = await startContentHost();
+  cleanUp.add(host.close);
+  const publisher = await TestPublisher.create('other.example');
+  const keyServer = await startKeyServerOf(publisher);
+  cleanUp.add(keyServer.close);
+  const connectTo = [`other.example:80:127.0.0.1:${host.port}`, `:80:127.0.0.1:${rig.host.port}`].map(parseConnectTo);
+  await bindSite({ ...rig.storage, connectTo, link: keyServer.invite(), trustSites: [publisher.site] });
+  rig.publisher.afterPublishing = async () => undefined; // both sites are looked at when both are there
+  await rig.restart({ connectTo });
+  const originOf = async (site: string) => ((await rig.proxy.gatewayUrl(site)) ?? '').slice(0, -1);
+  return {
+    rig,
+    news: await originOf(rig.publisher.site),
+    other: await originOf(publisher.site),
+    publish: async (path, content, mediaType = 'text/html; charset=utf-8') => {
+      await rig.publisher.publish(rig.host.files, path, { content, metadata: { mediaType } });
+      await publisher.publish(host.files, path, { content, metadata: { mediaType } });
+      await rig.proxy.check();
+    },
+    close: () => cleanUp.run(),
+  };
+}
