@@ -94,7 +94,7 @@ function hand(words: string, file: string | undefined): void {
       hint: 'name a file for them: --words-file FILE',
     });
   showSecretly([
-    'the words that open the roaming file. Write them down: they are not shown again',
+    'the words that open the roaming file; write them down, they are not shown again',
     '',
     `    ${words}`,
     '',

@@ -33,10 +33,8 @@ describe('attack 77: cookies', () => {
     const page = await open(`${sites.news}/page.html`);
     const host = new URL(sites.news).hostname;
     await page.evaluate((label) => {
-      // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
       for (const domain of ['localhost', '.localhost', label, 'news.example', 'example'])
         document.cookie = `to-${domain.replaceAll('.', '')}=1; Domain=${domain}`;
-      // biome-ignore lint/suspicious/noDocumentCookie: it is what a page would try
       document.cookie = 'mine=1';
     }, host);
     expect(await page.evaluate('document.cookie')).toContain('mine=1');
