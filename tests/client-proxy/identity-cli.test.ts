@@ -61,7 +61,7 @@ describe('wispr identity', () => {
     });
   });
 
-  it('makes nothing where there is nothing, and says what to do', async () => {
+  it('makes nothing where there is nothing, and says what to do', { timeout: 120_000 }, async () => {
     const elsewhere = join(home, 'elsewhere');
     const shown = await run([], elsewhere);
     expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('wispr bind')]);
@@ -95,7 +95,7 @@ describe('wispr identity', () => {
     expect(existsSync('/tmp/wispr-never-made.roaming')).toBe(false);
   });
 
-  it('has help that fits a terminal', async () => {
+  it('has help that fits a terminal', { timeout: 120_000 }, async () => {
     for (const command of ['show', 'protect', 'export', 'import', 'lock', 'unlock', 'forget']) {
       const { stdout } = await good(command, '--help');
       for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
@@ -104,7 +104,9 @@ describe('wispr identity', () => {
 });
 
 describe('a whole life', () => {
-  it('attack 93: protected, locked, taken along, forgotten: no secret is said, printed, or in an argument', async () => {
+  it('attack 93: protected, locked, taken along, forgotten: no secret is said, printed, or in an argument', {
+    timeout: 300_000,
+  }, async () => {
     const first = secretFile('first', 'correct horse battery');
     const second = secretFile('second', 'staple of another kind');
     const file = join(home, 'my.roaming');
@@ -152,7 +154,7 @@ describe('a whole life', () => {
     expect(all).not.toContain(words.slice(0, 2).join(' '));
   });
 
-  it('on a terminal: words are shown once, and typed again with help', async () => {
+  it('on a terminal: words are shown once, and typed again with help', { timeout: 120_000 }, async () => {
     const file = join(home, 'my.roaming');
     const place = ['--data', storage.dataDirectory, '--key-file', storage.keyFile];
     const { code, shown } = await runOnTerminal(['identity', 'export', file, ...place], [], { cwd: home });
@@ -171,5 +173,32 @@ describe('a whole life', () => {
     const again = await runOnTerminal(['identity', 'export', file, ...place], [], { cwd: home });
     expect(again.shown).toContain('the same words');
     expect(again.shown).not.toContain(words);
+  });
+});
+
+describe('a database that is made on a terminal, where there is no keyring', () => {
+  const ASKED = 'choose a passphrase for your keys';
+
+  it.each([
+    ['pressing Enter', [[ASKED, '\r']], 'key-file'],
+    [
+      'a passphrase',
+      [
+        [ASKED, 'my own\r'],
+        ['the same again', 'my own\r'],
+      ],
+      'passphrase',
+    ],
+  ] as const)('by %s is sealed with what was chosen', async (_, answers, kind) => {
+    const [file, words] = [join(home, 'my.roaming'), join(home, 'words')];
+    await good('export', file, '--words-file', words);
+    const away = join(home, 'away');
+    const args = ['identity', 'import', file, '--words-file', words];
+    const { code, shown } = await runOnTerminal(args, answers, { cwd: home, env: env(away) });
+    expect([code, shown]).toEqual([0, expect.stringContaining('your keys are sealed')]);
+    expect(shown).not.toContain('my own');
+    const { stdout } = await run(['show', '--json'], away);
+    expect(JSON.parse(stdout)).toMatchObject({ keysIn: kind, publishers: [{ sites: ['news.example'] }] });
+    expect(existsSync(join(away, 'config'))).toBe(kind === 'key-file');
   });
 });

@@ -125,7 +125,7 @@ describe("the reader's store", () => {
   });
 });
 
-describe('a database that cannot be used', () => {
+describe('attack 68: a database that cannot be used', () => {
   it.each([
     ['is no database', () => 'this is a text, and has been one for as long as anybody remembers'],
     ['was damaged', () => readFileSync(file).fill(0x55, 4096, 12_000)],
@@ -229,7 +229,7 @@ describe('the storage key', () => {
   });
 });
 
-it('a folder that may not be written is an error in words', async () => {
+it('attack 67: a folder that may not be written is an error in words', async () => {
   await mkdir(directory, { recursive: true });
   chmodSync(directory, 0o500);
   try {
