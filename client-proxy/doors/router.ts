@@ -66,10 +66,19 @@ export class Router {
       if (refreshing) await refreshing;
       await this.#route(call);
     } catch (error) {
-      const known = refuse(error, call);
-      this.#options.refused(known, call.address ?? '');
+      this.#refuse(error, call);
     }
   };
+
+  /** Whatever a request has led to: a page that cannot be sent ends one connection, not the program. */
+  #refuse(error: unknown, call: Call): void {
+    try {
+      const known = refuse(error, call);
+      this.#options.refused(known, call.address ?? '');
+    } catch {
+      call.response.destroy();
+    }
+  }
 
   #route(call: Call): Promise<void> | void {
     const target = call.request.url ?? '';

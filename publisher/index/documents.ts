@@ -204,7 +204,7 @@ function rowOf(task: Task, written: Written): SQLInputValue[] {
 }
 
 /** A row of the table `document`. */
-export function documentOf(row: Row): IndexedDocument {
+function documentOf(row: Row): IndexedDocument {
   return {
     id: row.id as number,
     path: row.path as string,

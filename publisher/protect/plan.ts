@@ -22,10 +22,12 @@ import type { InspectedOutput } from './output.ts';
 import { SourceReader } from './source-reader.ts';
 import { encodeTeaser } from './teaser.ts';
 
-/** What is known before the source is looked at. */
+/** What is known before it is decided. */
 export interface PlanContext {
   /** The directory, absolute. */
   readonly source: string;
+  /** A walk through it that nobody took yet. */
+  readonly walk: SourceWalk;
   readonly configuration: Configuration;
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
@@ -72,15 +74,19 @@ const PATHS_KEPT = 100;
 /** Files between two looks at the clock, the signal and the event loop. */
 const STEP = 500;
 
+/** A walk through a site, by its configuration. @throws PublishError `source-unreadable` */
+export function walkOf(source: string, { ignore }: Configuration): SourceWalk {
+  const patterns = ignore.map(compilePattern);
+  return new SourceWalk(source, (path) => patterns.some((pattern) => pattern.match(path)));
+}
+
 /**
  * Looks at the whole source, decides, and puts what is to be done into the index's lists of tasks and of what is gone.
  *
  * @throws PublishError `source-unreadable`, `source-refused`, `page-refused`, `stopped`
  */
 export async function makePlan(context: PlanContext): Promise<Plan> {
-  const { index } = context;
-  const ignore = context.configuration.ignore.map(compilePattern);
-  const walk = new SourceWalk(context.source, (path) => ignore.some((pattern) => pattern.match(path)));
+  const { index, walk } = context;
   const planner = new Planner(context);
   await index.listing(async () => {
     let found = 0;

@@ -31,8 +31,8 @@ import {
   timestampMetadata,
   timestampVersion,
 } from '../../core/publication/writer.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { IndexedDocument, RoleRow } from '../index/rows.ts';
+import type { PublishedDocument, PublisherIndex } from '../index/publisher-index.ts';
+import type { RoleRow } from '../index/rows.ts';
 import { bitsOf, newestOf, readTimestamp, recoverRoles } from './earlier-publication.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
 import type { PublicationRoles } from './roles.ts';
@@ -188,7 +188,7 @@ function* targetsOf(index: PublisherIndex, bin: number, bits: number): Generator
   }
 }
 
-function entryOf({ head, headLength, setId, content, form }: IndexedDocument): DocumentEntry {
+function entryOf({ head, headLength, setId, content, form }: PublishedDocument): DocumentEntry {
   return { head, headLength, set: setId, content, inPage: form === 'carrier' };
 }
 

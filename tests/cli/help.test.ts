@@ -37,4 +37,12 @@ describe('wispr --help', () => {
     expect(stdout.match(/<[^>]*[A-Z][^>]*>/g)).toBeNull();
     expect(stdout).not.toContain('(default: [])');
   });
+
+  it.each([...ORDER, 'proxy install', 'proxy remove', 'proxy status', 'keys new-signer', 'admin token'])(
+    '%s: fits into 80 columns',
+    async (command) => {
+      const { code, stdout } = await runWispr([...command.split(' '), '--help']);
+      expect([code, stdout.split('\n').filter((line) => line.length > 80)]).toEqual([0, []]);
+    },
+  );
 });
