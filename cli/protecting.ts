@@ -14,11 +14,12 @@ import {
   warningsAfterProtection,
 } from './protection-summary.ts';
 import { untilSignal } from './signals.ts';
+import { readSigners, type SignerFlags } from './signers.ts';
 import { explain, print, say } from './voice.ts';
 import { watchSite } from './watch.ts';
 
 /** What `wispr protect` was told. */
-export interface ProtectCommandOptions {
+export interface ProtectCommandOptions extends SignerFlags {
   config?: string;
   out?: string;
   passphraseFile?: string;
@@ -41,12 +42,13 @@ export async function protect(
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
   if (options.dryRun) return sayWhatWouldBeDone(what, options);
   const passphrase = await readPassphrase(passphraseFile);
+  const signers = await readSigners(options);
   await untilSignal(async (signal) => {
-    await protectOnce({ ...what, passphrase, signal, spare }, options);
+    await protectOnce({ ...what, passphrase, signers, signal, spare }, options);
     if (!options.watch) return;
     if (!options.quiet) say(`watching ${directory}; Ctrl-C ends it`);
     await watchSite([directory, configurationFile], signal, () => {
-      return protectAgain({ ...what, rekey: [], passphrase, signal }, options);
+      return protectAgain({ ...what, rekey: [], passphrase, signers, signal }, options);
     });
   });
 }

@@ -1,6 +1,13 @@
 /** What the reader's commands have in common: where the database is, how it is opened, and how sockets are redirected. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { type ConnectTo, type Passphrase, parseConnectTo, ReaderError } from '../client-proxy/index.ts';
+import {
+  type AllowLocal,
+  type ConnectTo,
+  type Passphrase,
+  parseAllowLocal,
+  parseConnectTo,
+  ReaderError,
+} from '../client-proxy/index.ts';
 import { readNewPassphrase, readPassphrase } from './passphrase.ts';
 import { canAsk } from './terminal.ts';
 import { UsageError } from './voice.ts';
@@ -11,6 +18,7 @@ export interface ReaderFlags {
   readonly passphraseFile?: string;
   readonly passphrase?: boolean;
   readonly connectTo?: readonly ConnectTo[];
+  readonly allowLocal?: readonly AllowLocal[];
 }
 
 /** Adds the common options to a command. */
@@ -26,15 +34,28 @@ export function addReaderOptions(command: Command): Command {
     .option(
       '--connect-to <rule>',
       'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; may be repeated',
-      collect,
+      collecting(parseConnectTo),
+    )
+    .option(
+      '--allow-local <host>',
+      'HOST[:PORT] or ADDRESS/BITS on this computer or in its own network that may be reached; may be repeated',
+      collecting(parseAllowLocal),
     );
 }
 
 /** The options that the functions of the reader take. */
-export async function readerOptions({ data, keyFile, passphraseFile, passphrase, connectTo = [] }: ReaderFlags) {
+export async function readerOptions({
+  data,
+  keyFile,
+  passphraseFile,
+  passphrase,
+  connectTo = [],
+  allowLocal = [],
+}: ReaderFlags) {
   const given = passphraseFile !== undefined ? await fromFile(passphraseFile) : passphrase ? fromTerminal : undefined;
   return {
     connectTo,
+    allowLocal,
     ...(data !== undefined && { dataDirectory: data }),
     ...(keyFile !== undefined && { keyFile }),
     ...(given && { passphrase: given }),
@@ -42,14 +63,16 @@ export async function readerOptions({ data, keyFile, passphraseFile, passphrase,
   };
 }
 
-function collect(text: string, previous: readonly ConnectTo[] = []): readonly ConnectTo[] {
-  try {
-    return [...previous, parseConnectTo(text)];
-  } catch (error) {
-    throw new InvalidArgumentError(
-      error instanceof ReaderError ? `${error.message}\nwispr: hint: ${error.hint}` : String(error),
-    );
-  }
+function collecting<Rule>(parse: (text: string) => Rule) {
+  return (text: string, previous: readonly Rule[] = []): readonly Rule[] => {
+    try {
+      return [...previous, parse(text)];
+    } catch (error) {
+      throw new InvalidArgumentError(
+        error instanceof ReaderError ? `${error.message}\nwispr: hint: ${error.hint}` : String(error),
+      );
+    }
+  };
 }
 
 /** Read before anything is opened, so that a wrong name changes nothing. */

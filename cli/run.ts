@@ -28,6 +28,7 @@ async function createProgram(commands: CommandTable, words: readonly string[]): 
   const program = new Command('wispr')
     .description('encrypted publishing over caches that nobody has to trust')
     .version(packageJson.version, '-V, --version')
+    .configureHelp({ minWidthToWrap: 20 }) // long names leave little room in 80 columns
     .showSuggestionAfterError()
     .configureHelp({ minWidthToWrap: 20 }) // beside long names too, everything stays within 80 columns
     .exitOverride();

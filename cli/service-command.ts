@@ -7,7 +7,8 @@ import type { ProxyFlags } from './proxy-options.ts';
 
 /** Program and arguments of `wispr proxy` with these flags. */
 export function serviceCommand(flags: ProxyFlags): string[] {
-  const { port, parentProxy, data, keyFile, passphraseFile, cacheSize, otherUsers, connectTo = [] } = flags;
+  const { port, parentProxy, data, keyFile, passphraseFile, cacheSize, otherUsers } = flags;
+  const { connectTo = [], allowLocal = [] } = flags;
   const script = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
   return [
     process.execPath,
@@ -22,6 +23,7 @@ export function serviceCommand(flags: ProxyFlags): string[] {
     ...option('--key-file', keyFile && resolve(keyFile)),
     ...option('--passphrase-file', passphraseFile && resolve(passphraseFile)),
     ...connectTo.flatMap((rule) => option('--connect-to', formatConnectTo(rule))),
+    ...allowLocal.flatMap(({ text }) => option('--allow-local', text)),
   ];
 }
 

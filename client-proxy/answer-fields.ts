@@ -3,5 +3,8 @@
 /** Header fields of an answer of this program's own, by name. */
 export type HeaderFields = Record<string, string | string[]>;
 
+/** Names this program among the hops of a message. The same everywhere, so that it tells nobody apart. */
+export const VIA_NAME = 'wispr';
+
 /** Every answer of this program names the hop. */
-export const VIA = '1.1 wispr';
+export const VIA = `1.1 ${VIA_NAME}`;

@@ -31,6 +31,8 @@ export type ReaderErrorCode =
   // requests
   | 'site-withdrawn'
   | 'bad-request'
+  | 'coding-refused'
+  | 'version-refused'
   | 'method-refused'
   | 'scheme-refused'
   | 'cross-site'
@@ -40,6 +42,7 @@ export type ReaderErrorCode =
   | 'port-refused'
   | 'site-port'
   | 'tunnel-refused'
+  | 'local-refused'
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
@@ -59,6 +62,7 @@ export type ReaderErrorCode =
   | 'reader-running'
   // starting
   | 'connect-to-malformed'
+  | 'allow-local-malformed'
   | 'parent-proxy-malformed'
   | 'port-taken'
   | 'owner-unknown'

@@ -1,5 +1,6 @@
 /** The reader's side: the personal proxy with its gateway, and connecting to publishers. */
 export { type BindOptions, type BoundResult, bindSite, type ConnectionRequest } from './bind/bind-site.ts';
+export { type AllowLocal, parseAllowLocal } from './content/allow-local.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './content/connect-to.ts';
 export type { HostReport } from './content/host-health.ts';
 export { ReaderError } from './errors.ts';

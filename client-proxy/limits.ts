@@ -1,5 +1,13 @@
 /** Every bound of the reader's programs, in one place; those of messages about keys are in `MESSAGE_LIMITS` of `core/keys`. Lengths in bytes, times in milliseconds. */
 export const LIMITS = {
+  /** Connections of clients at a time; beyond, the one that has waited longest for a request is closed. */
+  clientConnections: 4_096,
+  /** Requests on one connection that wait for those before them. */
+  pipelined: 32,
+  /** What is dropped of a request that was answered before it was all there, to keep its connection, instead of closing it. */
+  droppedOfRequest: 16_777_216,
+  /** How often a message may pass here: through several of these programs in a row perhaps, but not in a circle. */
+  passages: 8,
   /** Header fields of a request or an answer together. */
   headerFields: 32_768,
   /** Answers with a status below 200 before one that counts. */
@@ -21,6 +29,18 @@ export const LIMITS = {
   refusedKeys: 10_000,
   refusedKeysFor: 20_000,
   connectTimeout: 10_000,
+  /** Before the first probe of a connection on which nothing happens, whether the other side is still there. */
+  tcpKeepAlive: 60_000,
+  /** Until the head of a request is there; and between two requests on a connection. */
+  requestHead: 60_000,
+  clientIdle: 65_000,
+  /** Without a byte in either direction, of a client in the midst of a request or an answer. */
+  clientSilence: 600_000,
+  /** The same, of a host to which a request passes through: long enough for those that answer when something happens. */
+  passingSilence: 300_000,
+  /** Connections to hosts kept for the next request that passes through: how many for one host, and for how long. */
+  keptPerHost: 64,
+  keptIdle: 4_000,
   /** Until the head of an answer is there. */
   headersTimeout: 30_000,
   /** Between two pieces of a body. */

@@ -7,13 +7,13 @@ import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
 import type { CacheStatus, ObjectCache } from './cache/object-cache.ts';
 import { openCache } from './cache/open-cache.ts';
+import type { AllowLocal } from './content/allow-local.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
-import { Router, type RouterOptions } from './doors/router.ts';
-import { openTunnel } from './doors/tunnel.ts';
+import { BoundTunnels } from './doors/bound-tunnels.ts';
+import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
 import { ReaderError } from './errors.ts';
-import { LIMITS } from './limits.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
 import { type SiteStatus, siteStatuses } from './status/status.ts';
@@ -26,13 +26,6 @@ const HOST = '127.0.0.1';
 
 const ignore = () => undefined;
 
-const SERVER_OPTIONS = {
-  maxHeaderSize: LIMITS.headerFields,
-  headersTimeout: 60_000,
-  requestTimeout: 0,
-  keepAliveTimeout: 65_000,
-};
-
 export interface ProxyOptions {
   /** 0: any free one. 8001 if left out. */
   readonly port?: number;
@@ -43,6 +36,8 @@ export interface ProxyOptions {
   /** Asks for the passphrase of a protected database, where none was given. */
   readonly askPassphrase?: Passphrase;
   readonly connectTo?: readonly ConnectTo[];
+  /** What may be reached on this computer and in its own network, which nothing may without. */
+  readonly allowLocal?: readonly AllowLocal[];
   /** URL of an HTTP proxy through which all plain HTTP goes. */
   readonly parentProxy?: string;
   /** PEM of a certificate authority to trust besides the usual ones. */
@@ -69,6 +64,8 @@ export interface RunningProxy {
   sites(): Promise<{ site: string; gateway: string }[]>;
   /** `undefined` for a site that is not connected. */
   gatewayUrl(site: string): Promise<string | undefined>;
+  /** How often a connected site was asked for by a tunnel, past the checks, since the start. */
+  boundTunnels(site: string): number;
   /**
    * Looks for newer publications of all connected sites now, instead of when it is due.
    *
@@ -93,6 +90,7 @@ export interface OpenReader {
   readonly sites: BoundSites;
   readonly health: HostHealth;
   readonly cache: ObjectCache;
+  readonly tunnels: BoundTunnels;
   /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -128,13 +126,14 @@ export async function openReader(
     await sites.refresh();
     const refused = options.onRefusal ?? ignore;
     const access = { upstream, health, cache };
-    const stopServing = attach(server, { sites, upstream, access, ownPort, now, refused });
+    const tunnels = new BoundTunnels(now);
+    const stopServing = attachDoors(server, { sites, upstream, access, ownPort, now, refused, tunnels });
     const close = async () => {
       await stopServing();
       await cache.close();
       await closeAll();
     };
-    return { server, connect: () => connectTo(server), sites, health, cache, close };
+    return { server, connect: () => connectTo(server), sites, health, cache, tunnels, close };
   } catch (error) {
     await closeAll();
     throw error;
@@ -166,25 +165,6 @@ function connectTo(server: Server): Duplex {
   return client;
 }
 
-/** Puts the doors on the server; returns what closes them. */
-function attach(server: Server, options: RouterOptions): () => Promise<void> {
-  const router = new Router(options);
-  const tunnels = new Set<Duplex>();
-  const opened = (socket: Duplex) => {
-    tunnels.add(socket);
-    socket.once('close', () => tunnels.delete(socket));
-  };
-  server.on('request', router.handle);
-  server.on('connect', (request, socket, head) => {
-    openTunnel({ ...options, opened }, request, socket, head);
-  });
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
-    else socket.destroy();
-  });
-  return () => stop(server, tunnels);
-}
-
 async function listen(server: LoopbackServer, port: number): Promise<void> {
   const failure = await server.open(port);
   if (failure) throw cannotListen(failure, port);
@@ -198,7 +178,7 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe({ sites, health, cache, close }: OpenReader, server: LoopbackServer): RunningProxy {
+function describe({ sites, health, cache, tunnels, close }: OpenReader, server: LoopbackServer): RunningProxy {
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -210,6 +190,7 @@ function describe({ sites, health, cache, close }: OpenReader, server: LoopbackS
     port,
     sites: list,
     gatewayUrl: async (wanted) => (await list()).find(({ site }) => site === wanted)?.gateway,
+    boundTunnels: (site) => tunnels.of(site)?.count ?? 0,
     check: async () => {
       await sites.refresh();
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
@@ -223,16 +204,4 @@ function describe({ sites, health, cache, close }: OpenReader, server: LoopbackS
       return closing;
     },
   };
-}
-
-function stop(server: Server, tunnels: ReadonlySet<Duplex>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), LIMITS.stopTimeout);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    for (const socket of tunnels) socket.destroy();
-    server.closeIdleConnections();
-  });
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { randomBytes } from '#primitives';
-import { bindSite, ReaderError, type RunningProxy, startProxy } from '../client-proxy/index.ts';
+import { bindSite, parseAllowLocal, ReaderError, type RunningProxy, startProxy } from '../client-proxy/index.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
 import { joinWithCode } from '../keyserver/accounts.ts';
@@ -129,7 +129,9 @@ export class World {
   async addReader(name: string, server: RunningKeyServer, cache: SharedCache | undefined): Promise<Person> {
     const invitation = inviteSubscriber(server.state, { name });
     const directory = join(this.#directory, name);
-    const own = { dataDirectory: directory, keyFile: join(directory, 'reader.key') };
+    // Readers reach nothing on their own machine unless they permit it, and here everything is on it.
+    const allowLocal = [parseAllowLocal('127.0.0.1')];
+    const own = { dataDirectory: directory, keyFile: join(directory, 'reader.key'), allowLocal };
     const parent = cache?.kind === 'forward' ? { parentProxy: cache.url } : {};
     const proxy = await startOnUsualPort({ ...own, ...parent });
     await this.#ending(proxy, () => proxy.close());

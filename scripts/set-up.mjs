@@ -2,7 +2,7 @@
 // (20 or newer), because the pinned one arrives with the packages. Speaks on standard error only; fast when done already.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -133,7 +133,29 @@ function findPython() {
   );
 }
 
+/**
+ * The HTTP caching tests, of which only their own files are used: as a package of ours they would bring another npm and what that needs,
+ * four hundred packages for three programs that do not run here.
+ */
+function unpackCacheTests() {
+  const [pinned, folder] = ['tests/cache-tests/pinned.json', '.cache/http-cache-tests'];
+  once(folder, 'package/client/runner.mjs', pinned, () => {
+    const { package: name, version, integrity } = JSON.parse(readFileSync(join(ROOT, pinned), 'utf8'));
+    say(`fetching ${name} ${version}`);
+    mkdirSync(join(ROOT, folder), { recursive: true });
+    if (!run('npm', ['pack', `${name}@${version}`, '--pack-destination', folder, '--loglevel=error']))
+      fail('npm pack failed: see above; is the npm registry reachable?');
+    const file = join(ROOT, folder, `${name}-${version}.tgz`);
+    const found = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`;
+    if (found !== integrity) fail(`${name} ${version} is not the one that was pinned: ${found}`);
+    if (!run('tar', ['-xzf', file, '-C', folder])) fail('tar failed: see above');
+  });
+}
+
 if (Number(process.versions.node.split('.')[0]) < 20) fail(`needs Node.js 20 or newer, this is ${process.version}`);
 installNpmPackages();
 for (const [flag, packages] of Object.entries(DEBIAN)) if (wants.has(flag)) installDebianPackages(packages);
-if (wants.has('--tests')) for (const environment of PYTHON) installPythonPackages(environment);
+if (wants.has('--tests')) {
+  for (const environment of PYTHON) installPythonPackages(environment);
+  unpackCacheTests();
+}

@@ -81,6 +81,7 @@ export async function startProxies(workspace: Workspace, endings: (() => Promise
   endings.push(nginx.stop, plain.stop);
   const invitation = JSON.parse(await wispr('invite', 'ada', '--json')) as { reader: { link: string } };
   const data = ['--data', join(directory, 'reader'), '--connect-to', `${SITE}:80:127.0.0.1:${nginx.port}`];
+  data.push('--allow-local', '127.0.0.1'); // the key server
   await wispr('bind', invitation.reader.link, '--trust-site', SITE, '--yes', ...data);
   const reader = await startReady(['proxy', '--port', '0', '--json', '--quiet', ...data], directory);
   const floor = await startFloor(plain.url);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { SpareThreads } from '../../publisher/protect/writers/spare-threads.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
+import { collect } from '../arguments.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import type { ProtectCommandOptions } from '../protecting.ts';
 import { saveMemory } from '../save-memory.ts';
@@ -19,9 +20,15 @@ export function addProtectCommand(program: Command): void {
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('--out <dir>', 'where to write, instead of "out" in the configuration')
     .option('--dry-run', 'say what would be done, and do nothing; asks for no passphrase')
-    .option('--rekey <set>', 'give a set a new key (more than once for more)', collectSets)
+    .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
     .option('--watch', 'go on, and protect again whenever the site changes')
+    .option(
+      '--key <file>',
+      "sign with this key file too: a section's, or a second signer's (more than once for more)",
+      collect,
+    )
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('--key-passphrase-file <file>', 'take the passphrase of --key from a file')
     .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')
     .action(protect);
@@ -39,9 +46,4 @@ async function protect(site: string | undefined, options: ProtectCommandOptions)
   await using spare = isFirst ? new SpareThreads() : undefined;
   const { protect: carryOut } = await import('../protecting.ts');
   await carryOut(configurationFile, options, spare);
-}
-
-/** The sets of one `--rekey` after the other. */
-export function collectSets(set: string, sets: readonly string[] = []): readonly string[] {
-  return [...sets, set];
 }

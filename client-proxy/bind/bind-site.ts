@@ -3,6 +3,7 @@ import { acceptBinding, encodeBindingRequest } from '../../core/keys/binding.ts'
 import { deriveDeviceKeys } from '../../core/keys/device.ts';
 import type { NamedKey } from '../../core/keys/wrapped-key.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { AllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
@@ -43,6 +44,8 @@ export interface BindOptions {
   readonly trustSites?: readonly string[];
   readonly dnsServers?: readonly string[];
   readonly connectTo?: readonly ConnectTo[];
+  /** What may be reached on this computer and in its own network. */
+  readonly allowLocal?: readonly AllowLocal[];
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
   readonly dataDirectory?: string;
@@ -64,7 +67,7 @@ export interface BoundResult {
  */
 export async function bindSite(options: BindOptions): Promise<BoundResult> {
   const link = parseInvitationLink(options.link);
-  const upstream = new Upstream({ connectTo: options.connectTo, ca: options.ca });
+  const upstream = new Upstream(options);
   const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   try {
     const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });

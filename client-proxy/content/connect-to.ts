@@ -29,6 +29,11 @@ export function parseConnectTo(text: string): ConnectTo {
   return { fromHost: nameOf(fromHost), fromPort: ports[0], toHost: nameOf(toHost), toPort: ports[1] };
 }
 
+/** Where to connect instead; `chosen`: the reader named the host, by a rule. */
+export interface Redirected extends Endpoint {
+  readonly chosen: boolean;
+}
+
 /** As it is typed. */
 export function formatConnectTo({ fromHost, fromPort, toHost, toPort }: ConnectTo): string {
   const host = (name = '') => (name.includes(':') ? `[${name}]` : name);
@@ -36,13 +41,14 @@ export function formatConnectTo({ fromHost, fromPort, toHost, toPort }: ConnectT
 }
 
 /** Where to connect for `endpoint`; the first rule that fits decides. Names for certificates and `Host` stay as they were. */
-export function redirect(endpoint: Endpoint, rules: readonly ConnectTo[]): Endpoint {
+export function redirect(endpoint: Endpoint, rules: readonly ConnectTo[]): Redirected {
   const rule = rules.find(
     ({ fromHost, fromPort }) =>
       (fromHost === undefined || fromHost === endpoint.host.toLowerCase()) &&
       (fromPort === undefined || fromPort === endpoint.port),
   );
-  return { host: rule?.toHost ?? endpoint.host, port: rule?.toPort ?? endpoint.port };
+  const { toHost, toPort } = rule ?? {};
+  return { host: toHost ?? endpoint.host, port: toPort ?? endpoint.port, chosen: toHost !== undefined };
 }
 
 /** Sockets want IPv6 addresses without brackets. */

@@ -1,50 +1,111 @@
-/** How sockets to other machines are opened: redirected by `--connect-to`, never to this proxy itself. */
-import type { Socket } from 'node:net';
-import { getCACertificates } from 'node:tls';
-import { buildConnector } from 'undici';
+/**
+ * How sockets to other machines are opened: redirected by `--connect-to`, never to this proxy itself, and to this computer and its own
+ * network only where the reader permits it.
+ */
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls, getCACertificates } from 'node:tls';
+import type { buildConnector } from 'undici';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { type ConnectTo, redirect } from './connect-to.ts';
+import type { AllowLocal } from './allow-local.ts';
+import { type ConnectTo, type Endpoint, redirect } from './connect-to.ts';
+import { type Resolved, resolvePermitted } from './resolve.ts';
 
 export interface ConnectorOptions {
   readonly connectTo: readonly ConnectTo[];
+  /** `'all'`: the reader named every host that this connector gets to see. */
+  readonly allowLocal: readonly AllowLocal[] | 'all';
   /** PEM; trusted besides the certificate authorities that Node.js trusts. */
-  readonly ca: string | undefined;
+  readonly ca?: string | undefined;
   readonly minVersion?: 'TLSv1.3';
   /** The port on which this proxy listens, once it does. */
   readonly ownPort: () => number | undefined;
 }
 
-export function createConnector(options: ConnectorOptions): buildConnector.connector {
-  const { connectTo, ca, minVersion, ownPort } = options;
-  const connect = buildConnector({
-    allowH2: false,
-    timeout: LIMITS.connectTimeout,
+export interface Wanted extends Endpoint {
+  readonly tls?: { readonly servername: string | undefined };
+  /** The other side may end its direction, and ours stays open. */
+  readonly allowHalfOpen?: boolean;
+}
+
+export type Connector = (wanted: Wanted) => Promise<Socket>;
+
+export function createConnector(options: ConnectorOptions): Connector {
+  const { connectTo, allowLocal, ca, minVersion, ownPort } = options;
+  const tlsOptions = {
+    ALPNProtocols: ['http/1.1'],
     ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }),
     ...(minVersion && { minVersion }),
-  });
-  return (wanted, callback) => {
-    const { hostname, protocol } = wanted;
-    const target = redirect(
-      { host: unbracket(hostname), port: Number(wanted.port) || (protocol === 'https:' ? 443 : 80) },
-      connectTo,
-    );
-    connect({ ...wanted, hostname: target.host, port: String(target.port) }, (error, socket) => {
-      if (socket && isOwnPort(socket, ownPort())) {
-        socket.destroy();
-        callback(loop(), null);
-      } else if (socket) callback(null, socket);
-      else callback(error ?? new Error('no connection'), null);
-    });
+  };
+  return async (wanted) => {
+    const { chosen, ...target } = redirect(wanted, connectTo);
+    const addresses = await resolvePermitted(target, chosen || allowLocal === 'all' ? undefined : allowLocal);
+    const { tls, allowHalfOpen = false } = wanted;
+    const where = { ...target, lookup: lookupOf(addresses), autoSelectFamily: true };
+    const socket = await (tls
+      ? connected(
+          connectTls({ ...where, ...tlsOptions, ...servername(tls.servername ?? wanted.host) }),
+          'secureConnect',
+        )
+      : connected(connectTcp({ ...where, allowHalfOpen }), 'connect'));
+    if (!isOwnPort(socket, ownPort())) return socket;
+    socket.destroy();
+    throw loop();
   };
 }
 
+/** The same for undici. */
+export function forUndici(connector: Connector): buildConnector.connector {
+  return ({ hostname, port, protocol, servername: name }, callback) => {
+    const isTls = protocol === 'https:';
+    connector({
+      host: unbracket(hostname),
+      port: Number(port) || (isTls ? 443 : 80),
+      ...(isTls && { tls: { servername: name } }),
+    }).then(
+      (socket) => callback(null, socket),
+      (error) => callback(error, null),
+    );
+  };
+}
+
+/** A name in a certificate is never an address with brackets; and addresses are not sent as names (RFC 6066 section 3). */
+function servername(name: string): { servername?: string } {
+  return isIP(name) === 0 ? { servername: name } : {};
+}
+
+/** Gives a socket the addresses that were checked, in place of a second look-up. */
+function lookupOf(addresses: readonly Resolved[]): LookupFunction {
+  return (_host, { all }, callback) => {
+    const [first = { address: '', family: 0 }] = addresses;
+    if (all) callback(null, [...addresses]);
+    else callback(null, first.address, first.family);
+  };
+}
+
+function connected<Kind extends Socket>(socket: Kind, event: 'connect' | 'secureConnect'): Promise<Kind> {
+  socket.setNoDelay(true).setKeepAlive(true, LIMITS.tcpKeepAlive);
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), LIMITS.connectTimeout);
+    const failed = (error?: Error | boolean) => {
+      clearTimeout(timer);
+      reject(error instanceof Error ? error : new Error('the connection was closed at once'));
+    };
+    socket.once('error', failed).once('close', failed);
+    socket.once(event, () => {
+      clearTimeout(timer);
+      socket.off('error', failed).off('close', failed);
+      resolve(socket);
+    });
+  });
+}
+
 /** Whether a connection leads back to this proxy, under whatever name it was asked for. */
-export function isOwnPort(socket: Socket, ownPort: number | undefined): boolean {
+function isOwnPort(socket: Socket, ownPort: number | undefined): boolean {
   return socket.remotePort === ownPort && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '');
 }
 
-export function loop(): ReaderError {
+function loop(): ReaderError {
   return new ReaderError('loop', 'the request would come back to this proxy');
 }
 

@@ -5,6 +5,7 @@ import { reasonOf } from '../../core/errors.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { RequestHeaders } from '../../core/reading/request-headers.ts';
+import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { BodyQueue } from './body-queue.ts';
 import type { Upstream } from './upstream.ts';
@@ -144,7 +145,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 
 function describe(error: unknown, host: string): Error {
   const { code = '', message } = error as { code?: string; message: string };
-  if (code === 'loop' || error instanceof ReadingError) return error as Error;
+  if (error instanceof ReaderError || error instanceof ReadingError) return error;
   const broken = BROKEN_ANSWER.test(code) || /^bad (?:response|upgrade)$/.test(message);
   return broken
     ? new ReadingError('content-host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, { cause: error })

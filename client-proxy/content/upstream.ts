@@ -1,12 +1,17 @@
-/** The way out: one pool of connections for content, one for key servers, and one to a parent proxy where there is one. */
-import { Agent, type buildConnector, type Dispatcher, Pool } from 'undici';
+/** The way out: connections for content, for key servers, for what passes through, for tunnels, and to a parent proxy where there is one. */
+import { type ClientRequest, request as httpRequest } from 'node:http';
+import { Agent, type Dispatcher, Pool } from 'undici';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import type { ConnectTo } from './connect-to.ts';
-import { createConnector } from './connector.ts';
+import type { AllowLocal } from './allow-local.ts';
+import type { ConnectTo, Endpoint } from './connect-to.ts';
+import { type Connector, createConnector, forUndici } from './connector.ts';
+import { HostAgent } from './host-agent.ts';
 
 export interface UpstreamOptions {
   readonly connectTo?: readonly ConnectTo[] | undefined;
+  /** What may be reached on this computer and in its own network. */
+  readonly allowLocal?: readonly AllowLocal[] | undefined;
   /** All plain HTTP goes to this proxy, in absolute form. */
   readonly parentProxy?: string | undefined;
   /** PEM of a certificate authority to trust besides the usual ones. */
@@ -14,33 +19,48 @@ export interface UpstreamOptions {
   readonly ownPort?: (() => number | undefined) | undefined;
 }
 
-/** A request, without what says where to. */
+/** A request for content, without what says where to. */
 export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'origin' | 'headers'> & {
   /** Names and values alternate. `Host` is added. */
   readonly headers: string[];
 };
 
-interface ParentProxy {
+/** A request that passes through. */
+export interface PassingRequest extends Endpoint {
+  /** As in `Host`. */
+  readonly authority: string;
+  readonly method: string;
+  readonly path: string;
+  /** Names and values alternate. `Host` is added. */
+  readonly headers: readonly string[];
+}
+
+interface ParentProxy extends Endpoint {
   readonly pool: Pool;
+  readonly agent: HostAgent;
   readonly headers: readonly string[];
 }
 
 export class Upstream {
-  readonly connectTo: readonly ConnectTo[];
   /** For key servers: HTTPS with TLS 1.3, never by way of the parent proxy. */
   readonly keyServers: Agent;
-  /** For everything else that does not go by way of the parent proxy. */
+  /** For content that does not come by way of the parent proxy. */
   readonly direct: Agent;
+  /** For tunnels, which never go by way of the parent proxy. */
+  readonly connect: Connector;
+  readonly #passing: HostAgent;
   readonly #parent: ParentProxy | undefined;
 
   /** @throws ReaderError `parent-proxy-malformed` */
-  constructor({ connectTo = [], parentProxy, ca, ownPort = () => undefined }: UpstreamOptions = {}) {
-    this.connectTo = connectTo;
-    const common = { connectTo, ca, ownPort };
-    this.direct = new Agent(settings(createConnector(common)));
+  constructor({ connectTo = [], allowLocal = [], parentProxy, ca, ownPort = () => undefined }: UpstreamOptions = {}) {
+    const common = { connectTo, allowLocal, ca, ownPort };
+    this.connect = createConnector(common);
+    this.direct = new Agent(settings(this.connect));
     this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3' })));
-    this.#parent =
-      parentProxy === undefined ? undefined : openParent(parentProxy, createConnector({ ...common, connectTo: [] }));
+    this.#passing = new HostAgent(this.connect);
+    // The reader named the parent proxy: it may be anywhere.
+    const toParent = () => createConnector({ connectTo: [], allowLocal: 'all', ownPort });
+    this.#parent = parentProxy === undefined ? undefined : openParent(parentProxy, toParent());
   }
 
   /**
@@ -58,14 +78,34 @@ export class Upstream {
     }
   }
 
+  /** Begins a request that passes through; its body, or its end, is up to the caller. */
+  pass({ host, port, authority, method, path, headers }: PassingRequest): ClientRequest {
+    const parent = this.#parent;
+    const outgoing = httpRequest({
+      agent: parent?.agent ?? this.#passing,
+      host: parent?.host ?? host.replace(/^\[(.*)\]$/, '$1'),
+      port: parent?.port ?? port,
+      method,
+      // An asterisk has no absolute form: it is what stands where no path does (RFC 9112 section 3.2.4).
+      path: parent ? `http://${authority}${path === '*' ? '' : path}` : path,
+      headers: ['Host', authority, ...headers, ...(parent?.headers ?? [])],
+      maxHeaderSize: LIMITS.headerFields,
+      timeout: LIMITS.passingSilence,
+    });
+    outgoing.maxHeadersCount = 0; // Node.js would leave out what is beyond; the bound is in bytes
+    return outgoing;
+  }
+
   async close(): Promise<void> {
+    this.#passing.destroy();
+    this.#parent?.agent.destroy();
     await Promise.all([this.direct.destroy(), this.keyServers.destroy(), this.#parent?.pool.destroy()]);
   }
 }
 
-function settings(connect: buildConnector.connector): Agent.Options {
+function settings(connector: Connector): Agent.Options {
   return {
-    connect,
+    connect: forUndici(connector),
     allowH2: false,
     pipelining: 1,
     headersTimeout: LIMITS.headersTimeout,
@@ -74,7 +114,7 @@ function settings(connect: buildConnector.connector): Agent.Options {
   };
 }
 
-function openParent(parentProxy: string, connect: buildConnector.connector): ParentProxy {
+function openParent(parentProxy: string, connector: Connector): ParentProxy {
   const url = URL.canParse(parentProxy) ? new URL(parentProxy) : undefined;
   if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash) {
     throw new ReaderError('parent-proxy-malformed', `not the URL of an HTTP proxy: ${parentProxy}`, {
@@ -83,6 +123,11 @@ function openParent(parentProxy: string, connect: buildConnector.connector): Par
     });
   }
   const credentials = url.username && `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  const headers = credentials ? ['proxy-authorization', `Basic ${Buffer.from(credentials).toString('base64')}`] : [];
-  return { pool: new Pool(url.origin, settings(connect)), headers };
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(url.port) || 80,
+    pool: new Pool(url.origin, settings(connector)),
+    agent: new HostAgent(connector),
+    headers: credentials ? ['Proxy-Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`] : [],
+  };
 }

@@ -1,49 +1,75 @@
 /**
- * Header fields of messages that pass through, as Node.js and undici give them: a flat list, names and values alternating, so that
- * order, case and repetition stay as they were. RFC 9110 section 7.6.
+ * Header fields of messages that pass through, as Node.js gives them: a flat list, names and values alternating, one character a byte, so
+ * that order, case, repetition and every byte stay as they were. RFC 9110 section 7.6.
  */
-import { VIA } from '../answer-fields.ts';
+import { VIA_NAME } from '../answer-fields.ts';
+import { LIMITS } from '../limits.ts';
 
 /** Fields that concern one connection only. */
 const HOP_BY_HOP = new Set([
   'connection',
-  'expect', // answered by this proxy itself
   'keep-alive',
   'proxy-authenticate',
+  'proxy-authentication-info',
   'proxy-authorization',
   'proxy-connection',
   'te',
-  'trailer',
   'transfer-encoding',
   'upgrade',
 ]);
 
+/** Fields that say how long a message is, or where it goes, and so mean nothing behind it. RFC 9110 section 6.5.1 */
+const NOT_IN_TRAILERS = new Set([...HOP_BY_HOP, 'content-length', 'host', 'trailer', 'via']);
+
+/** Fields that are for everybody on the way, whatever `Connection` says of them. */
+const NEVER_FOR_ONE_HOP = new Set(['content-length', 'host']);
+
 /**
  * The fields that go on to the next hop, with this one in `Via`.
  *
+ * @param version - of HTTP, of the message as it came
  * @param dropped - further names, in lower case
  */
-export function forwardedFields(fields: readonly string[], dropped: readonly string[] = []): string[] {
-  const refused = new Set([...dropped, ...namedByConnection(fields)]);
+export function forwardedFields(fields: readonly string[], version: string, ...dropped: readonly string[]): string[] {
+  const named = namedByConnection(fields);
   const kept: string[] = [];
-  for (const [name, value] of pairs(fields)) {
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    const [name = '', value = ''] = [fields[index], fields[index + 1]];
     const lower = name.toLowerCase();
-    if (!HOP_BY_HOP.has(lower) && !refused.has(lower)) kept.push(name, value);
+    if (!HOP_BY_HOP.has(lower) && !named?.has(lower) && !dropped.includes(lower)) kept.push(name, value);
   }
-  kept.push('Via', VIA);
+  kept.push('Via', `${version} ${VIA_NAME}`);
   return kept;
 }
 
-/** What a `Connection` field names is for this hop too. */
-function namedByConnection(fields: readonly string[]): string[] {
-  return pairs(fields)
-    .filter(([name]) => name.toLowerCase() === 'connection')
-    .flatMap(([, value]) => value.split(',').map((token) => token.trim().toLowerCase()));
+/** The trailer fields that go on, in pairs. */
+export function forwardedTrailers(fields: readonly string[]): [name: string, value: string][] {
+  const pairs: [string, string][] = [];
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    const [name = '', value = ''] = [fields[index], fields[index + 1]];
+    if (!NOT_IN_TRAILERS.has(name.toLowerCase())) pairs.push([name, value]);
+  }
+  return pairs;
 }
 
-function pairs(fields: readonly string[]): [name: string, value: string][] {
-  return Array.from({ length: fields.length >> 1 }, (_, index) => [
-    fields[2 * index] ?? '',
-    fields[2 * index + 1] ?? '',
-  ]);
+/** How often a message has been here: more than any sound chain of proxies needs is a loop. */
+export function isLooping(via: string | undefined): boolean {
+  return via !== undefined && via.split(` ${VIA_NAME}`).length > LIMITS.passages;
+}
+
+/** The members of a field that is a list, in lower case. */
+export function listOf(value: string | undefined): string[] {
+  return (value ?? '').split(',').flatMap((member) => member.trim().toLowerCase() || []);
+}
+
+/** What a `Connection` field names is for this hop too. */
+function namedByConnection(fields: readonly string[]): Set<string> | undefined {
+  let named: Set<string> | undefined;
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    const value = fields[index]?.toLowerCase() === 'connection' ? fields[index + 1] : undefined;
+    if (value === undefined || /^(?:close|keep-alive)$/i.test(value)) continue;
+    named ??= new Set();
+    for (const name of listOf(value)) if (!NEVER_FOR_ONE_HOP.has(name)) named.add(name);
+  }
+  return named;
 }

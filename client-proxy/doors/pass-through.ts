@@ -1,116 +1,68 @@
 /** Requests for sites that this reader is not connected with: passed on and back untouched, streaming, whatever the method. */
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Dispatcher } from 'undici';
-import { reasonOf } from '../../core/errors.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
-import { forwardedFields } from './header-fields.ts';
+import { hasBody } from './message-checks.ts';
+import { passAnswer, passInterimAnswers } from './pass-answer.ts';
+import { describeFailure } from './pass-failure.ts';
+import { beginRequest, passBody, passesExpectation } from './pass-request.ts';
 import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 
-/** Ports that no browser speaks HTTP to. */
-const REFUSED_PORTS = new Set([25]);
-
-const NOTHING = Buffer.alloc(0);
+/** Methods that may be sent again where no answer came. RFC 9110 section 9.2.1 */
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 /**
- * @throws ReaderError `port-refused`, `host-unreachable`, `host-answer`, `loop`; if `response.headersSent`, the caller must end the transfer
- * visibly incomplete
+ * @throws ReaderError `port-refused`, `host-unreachable`, `host-answer`, `local-refused`, `loop`; if `response.headersSent`, the caller must
+ * end the transfer visibly incomplete
  */
-export function passThrough(
+export async function passThrough(
   upstream: Upstream,
   target: AbsoluteTarget,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (REFUSED_PORTS.has(target.port))
-      return reject(new ReaderError('port-refused', `port ${target.port} is not for HTTP`));
-    const authority = authorityOf(target);
-    const wanted = {
-      path: target.path,
-      method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
-      headers: forwardedFields(request.rawHeaders, ['host']),
-      body: hasBody(request) ? request : null,
-    };
-    try {
-      upstream.dispatch(
-        `http://${authority}`,
-        authority,
-        wanted,
-        new PassThroughHandler(response, authority, resolve, reject),
-      );
-    } catch (error) {
-      reject(new ReaderError('bad-request', `the request cannot be passed on: ${reasonOf(error)}`, { cause: error }));
-    }
+  try {
+    if (await attempt(upstream, target, request, response)) return;
+    await attempt(upstream, target, request, response, true);
+  } catch (error) {
+    throw describeFailure(error, authorityOf(target));
+  }
+}
+
+/** @returns whether it was answered; if not, a kept connection closed just when it was used again, and the request may be sent once more */
+function attempt(
+  upstream: Upstream,
+  target: AbsoluteTarget,
+  request: IncomingMessage,
+  response: ServerResponse,
+  isLast = false,
+): Promise<boolean> {
+  const outgoing = beginRequest(upstream, target, request);
+  if (request.headers.expect !== undefined && request.httpVersion !== '1.0' && !passesExpectation(request))
+    response.writeContinue();
+  const isRepeatable = !isLast && SAFE.has(outgoing.method) && !hasBody(request);
+  const left = () => outgoing.destroy(new Error('the client left'));
+  response.on('close', left);
+  let answer: IncomingMessage | undefined;
+  return new Promise<boolean>((resolve, reject) => {
+    passInterimAnswers(outgoing, request, response);
+    outgoing.on('timeout', () => outgoing.destroy(new Error('nothing came for too long')));
+    outgoing.on('error', (error) => {
+      if (isRepeatable && outgoing.reusedSocket && !answer && !response.destroyed) resolve(false);
+      else reject(error);
+    });
+    outgoing.on('upgrade', () =>
+      reject(new ReaderError('host-answer', 'the host switched to another protocol unasked')),
+    );
+    outgoing.on('close', () => reject(new Error('the connection was closed')));
+    outgoing.on('response', (received) => {
+      answer = received;
+      passAnswer(received, request, response).then(() => resolve(true), reject);
+    });
+    passBody(request, outgoing);
+  }).finally(() => {
+    response.off('close', left);
+    // Answered before all of it was sent, or not to be passed on: the rest is of no use to the host.
+    if (!outgoing.writableFinished || !answer?.complete) outgoing.destroy();
   });
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-class PassThroughHandler implements Dispatcher.DispatchHandler {
-  readonly #response: ServerResponse;
-  readonly #host: string;
-  readonly #resolve: () => void;
-  readonly #reject: (error: Error) => void;
-  #interim = 0;
-
-  constructor(response: ServerResponse, host: string, resolve: () => void, reject: (error: Error) => void) {
-    this.#response = response;
-    this.#host = host;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#response.destroyed) controller.abort(new Error('the client left'));
-    this.#response.on('close', () => controller.abort(new Error('the client left')));
-    this.#response.on('drain', () => controller.resume());
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
-    // Interim answers are for this hop, and each gives the host new time.
-    if (status < 200) {
-      if (++this.#interim > LIMITS.interimAnswers)
-        controller.abort(new ReaderError('host-answer', `${this.#host} gave nothing but interim answers`));
-      return;
-    }
-    // A field with a character that HTTP has no place for throws here, and becomes an error of the host.
-    this.#response.writeHead(status, statusMessage, forwardedFields(rawFields(controller)));
-    // Sends the head now, as Latin-1; `flushHeaders` would write it in UTF-8, and a packet of its own.
-    this.#response.write(NOTHING);
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#response.write(chunk)) controller.pause();
-  }
-
-  onResponseEnd(): void {
-    this.#response.end();
-    this.#resolve();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#reject(describe(error, this.#host));
-  }
-}
-
-/** HTTP's header fields are bytes; Latin-1 keeps each of them. */
-function rawFields({ rawHeaders }: Dispatcher.DispatchController): string[] {
-  return Array.isArray(rawHeaders)
-    ? rawHeaders.map((part) => (typeof part === 'string' ? part : part.toString('latin1')))
-    : [];
-}
-
-function describe(error: Error & { code?: string }, host: string): ReaderError {
-  if (error instanceof ReaderError) return error;
-  const broken = /^(?:HPE_|ERR_INVALID_CHAR|ERR_HTTP_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH))/.test(
-    error.code ?? '',
-  );
-  return broken || /^bad (?:response|upgrade)$/.test(error.message)
-    ? new ReaderError('host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, { cause: error })
-    : new ReaderError('host-unreachable', `${host} could not be reached: ${reasonOf(error)}`, { cause: error });
 }

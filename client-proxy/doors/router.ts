@@ -1,5 +1,6 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { CodedError } from '../../core/errors.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
@@ -16,11 +17,16 @@ import { GatewayLinks } from '../gateway/links.ts';
 import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { labelOf } from '../gateway-label.ts';
 import { type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
+import { isLooping } from './header-fields.ts';
 import { serveHome } from './home.ts';
+import { answerAsLast, forwardsLeft } from './last-recipient.ts';
+import { checkRequest, hasBody } from './message-checks.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
 import { isWelcome } from './same-origin.ts';
 import { serveSite } from './site.ts';
+import { responseOn } from './sockets.ts';
+import { asksForUpgrade, passUpgrade } from './upgrade.ts';
 
 export interface RouterOptions {
   readonly sites: BoundSites;
@@ -46,6 +52,9 @@ interface CurrentSite {
   readonly freshness: Freshness;
 }
 
+/** Refusals after which a connection is closed. */
+const UNSURE = new Set<string>(['bad-request', 'coding-refused', 'version-refused']);
+
 const OWN_HOSTS = ['localhost', '127.0.0.1'];
 
 export class Router {
@@ -61,6 +70,7 @@ export class Router {
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const call: Call = { request, response };
     try {
+      checkRequest(request);
       const { sites } = this.#options;
       const refreshing = sites.refresh();
       if (refreshing) await refreshing;
@@ -70,11 +80,36 @@ export class Router {
     }
   };
 
+  /** Whether a request may switch to another protocol: only one that passes through. For all others the wish is as if it were not there. */
+  mayUpgrade(request: IncomingMessage): boolean {
+    const target = asksForUpgrade(request) ? parseAbsoluteTarget(request.url ?? '') : undefined;
+    return target !== undefined && !this.#isOwn(target) && this.#options.sites.find(target.host) === undefined;
+  }
+
+  /** Answers a request of that kind. @returns the connection to the host, if it switched */
+  readonly upgrade = async (request: IncomingMessage, client: Duplex, head: Buffer): Promise<Duplex | undefined> => {
+    const call: Call = { request, response: responseOn(client, request) };
+    try {
+      checkRequest(request);
+      await this.#options.sites.refresh();
+      const target = parseAbsoluteTarget(request.url ?? '');
+      if (target === undefined || !this.mayUpgrade(request))
+        throw new ReaderError('tunnel-refused', 'the site was connected just now');
+      call.address = addressOf(target);
+      checkPassages(request);
+      return await passUpgrade(this.#options.upstream, target, { ...call, client, head });
+    } catch (error) {
+      this.#refuse(error, call);
+      return undefined;
+    }
+  };
+
   /** Whatever a request has led to: a page that cannot be sent ends one connection, not the program. */
   #refuse(error: unknown, call: Call): void {
+    // After what nobody can be sure to have read right, nothing on this connection is believed.
+    if (error instanceof ReaderError && UNSURE.has(error.code)) call.response.shouldKeepAlive = false;
     try {
-      const known = refuse(error, call);
-      this.#options.refused(known, call.address ?? '');
+      this.#options.refused(refuse(error, call), call.address ?? '');
     } catch {
       call.response.destroy();
     }
@@ -82,6 +117,7 @@ export class Router {
 
   #route(call: Call): Promise<void> | void {
     const target = call.request.url ?? '';
+    if (target === '*' && call.request.method === 'OPTIONS') return answerAsLast(call.request, call.response);
     if (target.startsWith('/')) return this.#own(call, parseAuthority(call.request.headers.host ?? '', 80), target);
     const scheme = schemeOf(target);
     if (scheme !== undefined && scheme !== 'http')
@@ -95,8 +131,8 @@ export class Router {
   #forward(call: Call, target: AbsoluteTarget): Promise<void> | void {
     if (this.#isOwn(target)) return this.#own(call, target, target.path);
     const bound = this.#options.sites.find(target.host);
-    call.address = `${target.host}${target.path.split('?', 1)[0]}`;
-    if (bound === undefined) return passThrough(this.#options.upstream, target, call.request, call.response);
+    call.address = addressOf(target);
+    if (bound === undefined) return this.#pass(call, target);
     // Cookies do not tell ports apart: an answer from another port could set them for the site.
     if (target.port !== 80)
       throw new ReaderError(
@@ -107,11 +143,21 @@ export class Router {
     return this.#serve(call, bound, target.path, 'proxy');
   }
 
+  #pass({ request, response }: Call, target: AbsoluteTarget): Promise<void> | void {
+    checkPassages(request);
+    if (request.method === 'TRACE' && hasBody(request))
+      throw new ReaderError('bad-request', 'a TRACE request has no body');
+    if (forwardsLeft(request) === 0) return answerAsLast(request, response);
+    const isAsterisk = request.method === 'OPTIONS' && /^http:\/\/[^/?]*$/i.test(request.url ?? '');
+    return passThrough(this.#options.upstream, isAsterisk ? { ...target, path: '*' } : target, request, response);
+  }
+
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
   #own(call: Call, host: { host: string; port: number } | undefined, path: string): Promise<void> | void {
     if (host === undefined || !this.#isOwn(host))
       throw new ReaderError('host-unknown', 'the address is not one of this program');
-    call.address = `${host.host}${path.split('?', 1)[0]}`;
+    call.address = addressOf({ ...host, path });
+    if (call.request.headers.expect !== undefined && hasBody(call.request)) call.response.writeContinue();
     welcome(call, `http://${host.host}:${host.port}`);
     const label = labelOf(host.host);
     if (label === undefined && path === PROXY_FILE_PATH) return this.#proxyFile(call);
@@ -196,6 +242,15 @@ export class Router {
   #isOwn({ host, port }: { host: string; port: number }): boolean {
     return port === this.#options.ownPort() && (OWN_HOSTS.includes(host) || labelOf(host) !== undefined);
   }
+}
+
+/** For logs and pages: without the query. */
+function addressOf({ host, path }: { host: string; path: string }): string {
+  return `${host}${path.split('?', 1)[0]}`;
+}
+
+function checkPassages({ headers }: IncomingMessage): void {
+  if (isLooping(headers.via)) throw new ReaderError('loop', 'the request goes round in a circle');
 }
 
 /** Browsers tell plain-http origins nothing of who asks; there, the headers of the answer keep other sites' pages out. */

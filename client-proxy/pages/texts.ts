@@ -274,6 +274,18 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The request is malformed',
     lead: 'The Reader could not make sense of it.',
   },
+  'coding-refused': {
+    ...REFUSED,
+    status: 501,
+    title: 'The request is coded in a way the Reader does not know',
+    lead: 'It could be read in two ways, so it was not read at all.',
+  },
+  'version-refused': {
+    ...REFUSED,
+    status: 505,
+    title: 'The Reader speaks HTTP/1.0 and HTTP/1.1 only',
+    lead: 'The request is in another version of the protocol.',
+  },
   'method-refused': {
     ...REFUSED,
     status: 405,
@@ -306,6 +318,16 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'tunnel-refused': {
     ...REFUSED,
     lead: 'A tunnel to this port was refused: it is not for reading, or would go around the checks of a connected site.',
+  },
+  'local-refused': {
+    ...REFUSED,
+    title: 'This address is in your own network',
+    lead: 'It leads to this computer, or to a device near it. Pages out there could use the Reader to get at those, so it makes no such connections.',
+    advice: [
+      'If you did not mean to open it: leave it at that. Somebody may have tried to reach your devices.',
+      'If you did: tell the browser not to use the proxy for this address.',
+      'Or start the Reader with --allow-local and the address, for programs that cannot do that.',
+    ],
   },
   'worker-refused': {
     ...REFUSED,

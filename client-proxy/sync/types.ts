@@ -1,5 +1,6 @@
 /** What `wispr sync` asks for, hears on the way, and gets. */
 import type { KeyId } from '../../core/keys/key-id.ts';
+import type { AllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import type { Passphrase } from '../store/storage-key.ts';
 
@@ -19,6 +20,8 @@ export interface SyncOptions extends SyncWish {
   readonly passphrase?: Passphrase;
   readonly askPassphrase?: Passphrase;
   readonly connectTo?: readonly ConnectTo[];
+  /** What may be reached on this computer and in its own network. */
+  readonly allowLocal?: readonly AllowLocal[];
   readonly parentProxy?: string;
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;

@@ -26,6 +26,8 @@ export type FactName =
   | 'signers'
   /** What the role `targets` names. */
   | 'targets'
+  /** The sections, and who signed them: publisher/protect/sections.ts. */
+  | 'sections'
   /** How many roots there are. */
   | 'roots';
 
@@ -39,7 +41,7 @@ export type PublishedDocument = Pick<
 type PublishedRow = [string, string, number, string | null, string | null, number | null, Form, number, number | null];
 
 export class PublisherIndex extends TaskLists {
-  /** First 16 bits of target paths whose bins changed. */
+  /** First 16 bits of target paths whose bins changed; above them, the numbers of sections that did. */
   changedBins(): number[] {
     return this.statement('SELECT bin FROM changed_bin ORDER BY bin')
       .all()

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
 import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
@@ -24,7 +25,15 @@ import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type PublicationSummary, publish } from './publication.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
-import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
+import { checkUseful, RunSections } from './sections.ts';
+import {
+  changedPaths,
+  countChanges,
+  type DryRunSummary,
+  type ProtectSummary,
+  publicByReason,
+  sectionsOf,
+} from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
 import { noteWhole } from './whole-files.ts';
 import { SpareThreads } from './writers/spare-threads.ts';
@@ -43,6 +52,8 @@ export interface ProtectOptions extends DryRunOptions {
   readonly passphrase: string;
   /** Threads that were started already; whoever started them ends those that are left. */
   readonly spare?: SpareThreads | undefined;
+  /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
+  readonly signers?: readonly RoleSigner[];
   /** Called with the path of a new key bundle once it is on the disk, and before anything that needs its keys can be seen. */
   readonly handOverKeys?: (bundle: string) => Promise<void>;
 }
@@ -99,7 +110,8 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const sets = index.setIds();
   const since = (name: string) => index.keySince(sets.get(name) ?? '');
   const due = dueForRekey(configuration, sets.keys(), since, now, options.rekey);
-  const context = { source, walk, configuration, index, output, rekey: due, checkNotStopped, readOnly: true };
+  const sections = await RunSections.of(configuration, index);
+  const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   const plan = await makePlan({ ...context, appearance, setIdOf: () => undefined });
   siteSettingsOf(configuration, (path) => index.planned(path));
@@ -111,6 +123,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
     changes: countChanges(plan),
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
+    sections: sectionsOf(plan),
     public: publicByReason(plan),
     ignored: plan.ignored,
     unusedPatterns: plan.unusedPatterns,
@@ -121,6 +134,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
 interface Run extends Place {
   readonly keys: RunKeys;
   readonly roles: PublicationRoles;
+  readonly sections: RunSections;
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
   readonly appearance: Appearance;
@@ -134,19 +148,23 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   const { workspace, configuration, source, walk, out, now } = place;
   const checkNotStopped = stopper(options.signal);
   const publisher = keys.store.publisher.id;
-  const roles = rolesOf(keys.store);
+  const roles = rolesOf(keys.store, options.signers);
+  const sections = await RunSections.of(configuration, index, keys.contents.sections, options.signers);
+  checkUseful(options.signers ?? [], roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
+  sections.settle(index, output.metadata);
   const { setsSince } = keys.contents;
   const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, options.rekey);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
-  const context = { source, walk, configuration, index, output, rekey, checkNotStopped, onFound, readOnly: false };
+  const about = { source, walk, configuration, index, output, sections };
+  const context = { ...about, rekey, checkNotStopped, onFound, readOnly: false };
   const setIdOf = (name: string) => keys.idOf(name);
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   const plan = await makePlan({ ...context, appearance, setIdOf });
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
-  return { ...place, keys, roles, index, output, appearance, plan, settings, rekey, recipient };
+  return { ...place, keys, roles, sections, index, output, appearance, plan, settings, rekey, recipient };
 }
 
 /** What a run came to. */
@@ -159,15 +177,15 @@ interface Done {
 
 /** The order of docs/spec/publication.md, section 8. */
 async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads | undefined): Promise<Done> {
-  const { index, keys, out, plan, roles, now, output, settings } = run;
+  const { index, keys, out, plan, roles, sections, now, output, settings } = run;
   await begin(run);
-  const secured = await secureKeys({ ...run, sets: plan.sets.keys() });
+  const secured = await secureKeys({ ...run, sets: plan.sets.keys(), rings: sections.made });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
   const tasks = await writeAndPlace(run, options, spare);
   await putPlainFiles(run, secured.descriptor);
   const { freshness } = run.configuration;
   const publication = await publish({
-    ...{ out, index, roles, now, descriptor: secured.descriptor, settings: encodeSettings(settings) },
+    ...{ out, index, roles, sections, now, descriptor: secured.descriptor, settings: encodeSettings(settings) },
     freshFor: freshness.hours * 3600,
     metadata: output.metadata,
     ownTargets: output.ownTargets,
@@ -194,7 +212,7 @@ async function writeAndPlace(
   { onProgress, signal }: ProtectOptions,
   spare: SpareThreads | undefined,
 ): Promise<TasksDone> {
-  const { appearance, configuration, index, keys, output, out, plan } = run;
+  const { appearance, configuration, index, keys, output, out, plan, sections } = run;
   const total = index.countTasks().count;
   const writers = startDocumentWriters({
     out,
@@ -205,7 +223,7 @@ async function writeAndPlace(
     spare,
   });
   const context: TaskContext = {
-    ...{ index, output, writers, appearance },
+    ...{ index, output, writers, appearance, sections },
     setIdOf: (name) => keys.idOf(name) ?? missingKey(name),
     onDone: (done) => onProgress?.({ stage: 'writing', done, total }),
   };
@@ -273,6 +291,7 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     sets: Array.from(plan.sets, ([name, documents]) => {
       return { name, id: keys.idOf(name) ?? missingKey(name), documents, isNew: done.secured.made.has(name) };
     }),
+    sections: sectionsOf(plan),
     public: publicByReason(plan),
     ignored: plan.ignored,
     bytesIn,

@@ -39,10 +39,13 @@ function atHome({ env, ...options }: ProgramOptions = {}): ProgramOptions {
 
 const run = (args: readonly string[], options?: ProgramOptions) => runWispr(args, atHome(options));
 
-const bind = (...args: string[]) => run(['bind', keyServer.invite(), '--trust-site', 'news.example', ...args]);
+/** Everything around the reader is on this machine. */
+const HERE = ['--allow-local', '127.0.0.1'];
+
+const bind = (...args: string[]) => run(['bind', keyServer.invite(), '--trust-site', 'news.example', ...HERE, ...args]);
 
 async function startProxyCommand(...args: string[]) {
-  const settings = ['--port', '0', '--connect-to', `:80:127.0.0.1:${host.port}`];
+  const settings = ['--port', '0', '--connect-to', `:80:127.0.0.1:${host.port}`, ...HERE];
   const running = await startWispr<{ proxy: string; sites: { site: string; gateway: string }[] }>(
     ['proxy', ...settings, ...args],
     atHome(),
@@ -111,10 +114,10 @@ describe('wispr bind and wispr proxy', () => {
   it('never show, log or send the code but where it belongs', async () => {
     const link = keyServer.invite();
     const [, code = ''] = link.split('#');
-    const bound = await run(['bind', '-', '--yes', '--trust-site', 'news.example'], { input: `${link}\n` });
+    const bound = await run(['bind', '-', '--yes', '--trust-site', 'news.example', ...HERE], { input: `${link}\n` });
     expect(bound.code).toBe(0);
     const env = { XDG_DATA_HOME: join(home, 'another device'), XDG_CONFIG_HOME: join(home, 'another device') };
-    const used = await run(['bind', link, '--yes', '--trust-site', 'news.example'], { env });
+    const used = await run(['bind', link, '--yes', '--trust-site', 'news.example', ...HERE], { env });
     expect(used.code).toBe(1);
     for (const text of [bound.stdout, bound.stderr, used.stdout, used.stderr]) {
       expect(text).not.toContain(code);
@@ -128,7 +131,8 @@ describe('wispr bind and wispr proxy', () => {
     cleanUp.add(() => secure.close());
     const dns = await startDnsServer();
     cleanUp.add(dns.close);
-    const args = ['bind', secure.invite(), '--yes', '--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9'];
+    const proof = ['--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9'];
+    const args = ['bind', secure.invite(), '--yes', ...proof, ...HERE];
     const untrusted = await run(args);
     expect([untrusted.code, untrusted.stderr]).toEqual([1, expect.stringContaining('certificate')]);
     expectWords(untrusted.stderr);
@@ -170,6 +174,7 @@ describe('what is typed wrong is exit code 2', () => {
     [['proxy', '--port', 'eighty'], /port/],
     [['proxy', '--port', '70000'], /port/],
     [['proxy', '--connect-to', 'a:b'], /HOST1:PORT1:HOST2:PORT2/],
+    [['proxy', '--allow-local', 'http://a'], /HOST\[:PORT\]/],
     [['proxy', '--parent-proxy', 'nonsense'], /proxy/],
     [['proxy', 'extra'], /argument/],
     [['proxy', '--passphrase-file', '/nowhere/at/all'], /passphrase/],
@@ -231,10 +236,10 @@ describe('what goes wrong is one clear line and exit code 1', () => {
   });
 
   it('a key server that is not there, or is none', async () => {
-    const gone = await run(['bind', 'http://127.0.0.1:9#0000-0000-0000-0000', '--yes']);
+    const gone = await run(['bind', 'http://127.0.0.1:9#0000-0000-0000-0000', '--yes', ...HERE]);
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('could not be reached')]);
     expectWords(gone.stderr);
-    const none = await run(['bind', `http://127.0.0.1:${host.port}#0000-0000-0000-0000`, '--yes']);
+    const none = await run(['bind', `http://127.0.0.1:${host.port}#0000-0000-0000-0000`, '--yes', ...HERE]);
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('answered 404')]);
     expectWords(none.stderr);
   });

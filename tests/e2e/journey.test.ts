@@ -63,9 +63,12 @@ async function stays<Ready>(cwd: string, ...args: string[]): Promise<Ready> {
   return JSON.parse(await program.line(/^\{"/));
 }
 
+/** Everything around the reader is on this machine. */
+const HERE = ['--allow-local', '127.0.0.1'];
+
 /** Nobody's name server knows the site: `--connect-to` says where it is. */
 function startProxy(home: string): Promise<{ proxy: string; sites: { site: string; gateway: string }[] }> {
-  return stays(home, 'proxy', '--port', '0', '--connect-to', `${SITE}:80:${new URL(content).host}`);
+  return stays(home, 'proxy', '--port', '0', '--connect-to', `${SITE}:80:${new URL(content).host}`, ...HERE);
 }
 
 async function curl(...args: string[]): Promise<Ended> {
@@ -162,7 +165,7 @@ describe('publishing a site of one’s own', () => {
 
 describe('reading it', () => {
   test('bind connects, and proxy hands out the site byte for byte', async () => {
-    await good(reader, 'bind', invitation.reader.link, '--trust-site', SITE, '--yes');
+    await good(reader, 'bind', invitation.reader.link, '--trust-site', SITE, '--yes', ...HERE);
     for (const file of filesIn(reader)) expect({ file, mode: modeOf(file) }).toEqual({ file, mode: '600' });
     readers = await startProxy(reader);
     const { proxy, sites } = readers;
@@ -191,7 +194,15 @@ describe('reading it', () => {
   test('the link of the invitation works once', async () => {
     const other = join(folder, 'other');
     mkdirSync(other);
-    const { code, stdout, stderr } = await wispr(other, 'bind', invitation.reader.link, '--trust-site', SITE, '--yes');
+    const { code, stdout, stderr } = await wispr(
+      other,
+      'bind',
+      invitation.reader.link,
+      '--trust-site',
+      SITE,
+      '--yes',
+      ...HERE,
+    );
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^wispr: /m);
   });
@@ -200,7 +211,7 @@ describe('reading it', () => {
     const home = join(folder, 'ben');
     mkdirSync(home);
     const { reader: link } = JSON.parse(await good(operator, 'invite', 'ben', '--json'));
-    await good(home, 'bind', link.link, '--trust-site', SITE, '--yes');
+    await good(home, 'bind', link.link, '--trust-site', SITE, '--yes', ...HERE);
     await good(operator, 'admin', 'revoke', 'ben');
     const { proxy } = await startProxy(home);
     const answer = await curl('--dump-header', '-', '-x', proxy, ARTICLE_URL);

@@ -48,7 +48,7 @@ export async function startReaderHome(cleanUp: CleanUp): Promise<ReaderHome> {
     ...options,
     env: { PATH: process.env.PATH, ...folders, ...env },
   });
-  const connectTo = ['--connect-to', `:80:127.0.0.1:${host.port}`];
+  const connectTo = ['--connect-to', `:80:127.0.0.1:${host.port}`, '--allow-local', '127.0.0.1'];
   const run = (args: readonly string[], options?: ProgramOptions) => runWispr(args, atHome(options));
   return {
     home,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import {
   bindSite,
   type ProxyOptions,
+  parseAllowLocal,
   parseConnectTo,
   type RunningProxy,
   startProxy,
@@ -17,7 +18,7 @@ import { TestPublisher } from './test-publisher.ts';
 
 export interface ReaderRig<KeyServer = TestKeyServer> {
   readonly directory: string;
-  readonly storage: { readonly dataDirectory: string; readonly keyFile: string };
+  readonly storage: ReturnType<typeof storageIn>;
   readonly publisher: TestPublisher;
   readonly host: ContentHost;
   readonly keyServer: KeyServer;
@@ -53,9 +54,17 @@ export async function temporaryFolder(cleanUp: CleanUp): Promise<string> {
   return directory;
 }
 
+/** Where a reader keeps things; and what it may reach, for everything around it is on this machine. */
 export function storageIn(directory: string) {
-  return { dataDirectory: join(directory, 'data'), keyFile: join(directory, 'config', 'reader.key') };
+  return {
+    dataDirectory: join(directory, 'data'),
+    keyFile: join(directory, 'config', 'reader.key'),
+    allowLocal: ON_THIS_MACHINE,
+  };
 }
+
+/** What a reader has to permit where everything is on one machine. */
+const ON_THIS_MACHINE = [parseAllowLocal('127.0.0.0/8')];
 
 export interface RigOptions {
   readonly proxy?: Partial<ProxyOptions>;

@@ -1,0 +1,79 @@
+/** Which addresses lie on this computer or in its own network, in whatever form: what no page may reach by way of this program. */
+import { networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
+
+type Address = ReturnType<typeof ipaddr.parse>;
+
+/** A block of addresses; `bits` of its first part count. */
+export interface AddressRange {
+  readonly address: Address;
+  readonly bits: number;
+}
+
+/** Blocks that the Internet's registries have given to somebody: everything else is for special uses, or for nothing yet. */
+const PUBLIC_IPV6 = ipaddr.IPv6.parse('2000::');
+const PUBLIC_IPV6_BITS = 3;
+
+/** Networks wider than these are no neighbourhood: what is "on" them may be anywhere. */
+const WIDEST_NEIGHBOURHOOD = { ipv4: 16, ipv6: 48 } as const;
+
+/** @returns the block of one address, or of `ADDRESS/BITS`; `undefined` for what is neither */
+export function parseRange(text: string): AddressRange | undefined {
+  const [host = '', bits, ...rest] = text.split('/');
+  if (rest.length > 0 || !isPlainAddress(host)) return undefined;
+  const address = ipaddr.parse(host);
+  const all = address.kind() === 'ipv4' ? 32 : 128;
+  if (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > all)) return undefined;
+  return { address, bits: bits === undefined ? all : Number(bits) };
+}
+
+/** Whether an address lies in a block; an address of IPv4 written in IPv6 is the same address. */
+export function isInRange(address: string, { address: first, bits }: AddressRange): boolean {
+  if (!isPlainAddress(address)) return false;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === first.kind() && parsed.match(first, bits);
+}
+
+/**
+ * Whether an address is for use on this computer or in a network of somebody's own, or leads there: loopback, private, link-local, shared,
+ * multicast, reserved and unassigned ones, addresses of IPv4 of these kinds inside IPv6, and whatever is in the same network as this computer.
+ * What is no address at all counts as one.
+ */
+export function isLocalAddress(address: string): boolean {
+  return !isPlainAddress(address) || !isPublic(ipaddr.parse(address)) || isNeighbour(address);
+}
+
+function isPublic(address: Address): boolean {
+  const range = address.range();
+  if (address instanceof ipaddr.IPv4) return range === 'unicast';
+  if (range === 'ipv4Mapped') return isPublic(address.toIPv4Address());
+  if (range === 'unicast') return address.match(PUBLIC_IPV6, PUBLIC_IPV6_BITS);
+  const embedded = embeddedIPv4(address);
+  return embedded !== undefined && isPublic(embedded);
+}
+
+/** The address of IPv4 to which a gateway between the two passes: NAT64 with its well-known prefix (RFC 6052), and 6to4 (RFC 3056). */
+function embeddedIPv4(address: Address): Address | undefined {
+  const bytes = address.toByteArray();
+  if (address.match(ipaddr.IPv6.parse('64:ff9b::') as never, 96)) return ipaddr.fromByteArray(bytes.slice(12));
+  return address.range() === '6to4' ? ipaddr.fromByteArray(bytes.slice(2, 6)) : undefined;
+}
+
+/** This computer under any of its addresses, and with IPv6 also the devices around it, which have public addresses. */
+function isNeighbour(address: string): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return own.some(({ address: mine, cidr }) => {
+    const range = cidr === null ? undefined : parseRange(cidr);
+    if (range === undefined) return mine === address;
+    const { kind, bits } = { kind: range.address.kind(), bits: range.bits };
+    return isInRange(
+      address,
+      bits >= WIDEST_NEIGHBOURHOOD[kind] ? range : { ...range, bits: kind === 'ipv4' ? 32 : 128 },
+    );
+  });
+}
+
+/** An address in its one usual spelling of four decimal numbers, or of IPv6. */
+function isPlainAddress(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+}

@@ -1,0 +1,49 @@
+/**
+ * What Node.js's parser (llhttp, strict) lets through and two programs could read in two ways: refused before anything is done with the
+ * message. RFC 9112 sections 2.3, 3.2, 6.1; RFC 9110 section 7.2.
+ */
+import type { IncomingMessage } from 'node:http';
+import { ReaderError } from '../errors.ts';
+
+/** What may stand in `Host`: nothing that ends it, and nothing of a URL besides host and port. RFC 9110 section 7.2 */
+const HOST = /^[\w.:[\]%~!$&'()*+,;=-]*$/;
+
+/** @throws ReaderError `bad-request`, `coding-refused`, `version-refused`; the connection must not be used after the refusal */
+export function checkRequest({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    throw new ReaderError('version-refused', `HTTP/${httpVersion} is not spoken here`);
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined) {
+    if (httpVersion === '1.0') throw new ReaderError('bad-request', 'HTTP/1.0 has no Transfer-Encoding');
+    if (coding.toLowerCase() !== 'chunked')
+      throw new ReaderError('coding-refused', 'no other transfer coding than chunked is known here');
+  }
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw new ReaderError('bad-request', 'there is no Host field');
+  if (countOf('host', rawHeaders) > 1) throw new ReaderError('bad-request', 'there is more than one Host field');
+  if (!HOST.test(headers.host ?? '')) throw new ReaderError('bad-request', 'the Host field is malformed');
+}
+
+/** @throws ReaderError `host-answer` */
+export function checkAnswer({ httpVersion, headers, statusCode = 0 }: IncomingMessage): void {
+  // 101 without what belongs to it comes here: as an answer it would turn the client's connection into a tunnel.
+  if (statusCode < 200) throw new ReaderError('host-answer', 'the host switched to another protocol unasked');
+  const coding = headers['transfer-encoding'];
+  const isSound =
+    httpVersion === '1.1'
+      ? coding === undefined || coding.toLowerCase() === 'chunked'
+      : httpVersion === '1.0' && coding === undefined;
+  if (!isSound) throw new ReaderError('host-answer', 'the host gave an answer whose length nobody can be sure of');
+}
+
+/** Whether a body comes with a request. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function countOf(wanted: string, fields: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < fields.length; index += 2)
+    if (fields[index]?.length === wanted.length && fields[index]?.toLowerCase() === wanted) count++;
+  return count;
+}

@@ -1,0 +1,80 @@
+/** The way back: interim answers, the answer, its body with its trailers, no faster than the client takes it. */
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type InformationEvent,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { forwardedFields, forwardedTrailers } from './header-fields.ts';
+import { checkAnswer } from './message-checks.ts';
+
+/** As a first piece of a body, it lets the head go at once, as Latin-1; `flushHeaders` would write it in UTF-8. */
+const NOTHING = Buffer.alloc(0);
+
+/** Passes answers with a status of 1xx, which HTTP/1.0 does not have; not without end, since each gives the host new time. */
+export function passInterimAnswers(outgoing: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
+  let count = 0;
+  outgoing.on('information', (interim: InformationEvent) => {
+    if (++count > LIMITS.interimAnswers)
+      outgoing.destroy(new ReaderError('host-answer', `${outgoing.host} gave nothing but interim answers`));
+    else if (request.httpVersion !== '1.0' && !response.headersSent) {
+      if (interim.statusCode === 100) response.writeContinue();
+      else response.socket?.write(headOf(interim), 'latin1');
+    }
+  });
+}
+
+function headOf({ statusCode, statusMessage, httpVersion, rawHeaders }: InformationEvent): string {
+  return rawHead(statusCode, statusMessage, forwardedFields(rawHeaders, httpVersion, 'content-length'));
+}
+
+/** The head of an answer in bytes, for where Node.js has no object for it. */
+export function rawHead(status: number, reason: string | undefined, fields: readonly string[]): string {
+  let head = `HTTP/1.1 ${status} ${reason ?? STATUS_CODES[status] ?? ''}\r\n`;
+  for (let index = 0; index + 1 < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
+  return `${head}\r\n`;
+}
+
+/** @returns when all of it has come. @throws ReaderError `host-answer`; whatever ended the answer early */
+export function passAnswer(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    checkAnswer(answer);
+    sendHead(answer, request, response);
+    const more = () => answer.resume();
+    response.on('drain', more);
+    answer.on('data', (piece: Buffer) => {
+      if (!response.write(piece)) answer.pause();
+    });
+    answer.on('error', reject);
+    answer.on('end', () => {
+      if (answer.rawTrailers.length > 0 && response.chunkedEncoding)
+        response.addTrailers(forwardedTrailers(answer.rawTrailers));
+      response.end();
+      resolve();
+    });
+  });
+}
+
+function sendHead(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {
+  const { statusCode = 0, statusMessage = '', httpVersion, headers, rawHeaders } = answer;
+  const isChunked = headers['transfer-encoding'] !== undefined && request.httpVersion !== '1.0';
+  const dropped = isChunked ? [] : ['trailer'];
+  // No body comes with it, whatever it says of one: what a client believes of its length could differ from what the next one does.
+  if (statusCode === 204) dropped.push('content-length');
+  const fields = forwardedFields(rawHeaders, httpVersion, ...dropped);
+  if (statusCode === 426 && headers.upgrade !== undefined)
+    fields.push('Upgrade', headers.upgrade, 'Connection', 'Upgrade');
+  response.sendDate = false;
+  try {
+    response.writeHead(statusCode, statusMessage, fields);
+  } catch (error) {
+    // A status or a character that HTTP has no place for: the error page shall bear nothing of it.
+    response.sendDate = true;
+    response.statusMessage = '';
+    throw error;
+  }
+  response.write(NOTHING);
+}

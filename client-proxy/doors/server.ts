@@ -1,0 +1,68 @@
+/** The HTTP server behind which the doors are: what it accepts, how long it waits, and what ends it. */
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { LIMITS } from '../limits.ts';
+import { ClientConnections } from './connections.ts';
+import { Router, type RouterOptions } from './router.ts';
+import { openTunnel, type TunnelOptions } from './tunnel.ts';
+
+/** What every server of the Reader has to be made with. */
+export const SERVER_OPTIONS: ServerOptions = {
+  maxHeaderSize: LIMITS.headerFields,
+  headersTimeout: LIMITS.requestHead,
+  requestTimeout: 0, // an upload may take what it takes
+  keepAliveTimeout: LIMITS.clientIdle,
+  optimizeEmptyRequests: true,
+  requireHostHeader: false, // checkRequest does, and lets nothing that comes behind be looked at
+  insecureHTTPParser: false, // whatever the command line of Node.js says
+};
+
+/** Puts the doors on a server. @returns what lets that which is under way end for a moment, and closes everything */
+export function attachDoors(
+  server: Server,
+  options: RouterOptions & Omit<TunnelOptions, 'opened'>,
+): () => Promise<void> {
+  const router = new Router(options);
+  const connections = new ClientConnections();
+  server.maxHeadersCount = 0; // Node.js would leave out what is beyond; the bound is in bytes
+  server.timeout = LIMITS.clientSilence;
+  // An option of `createServer`, kept as a property of this name; only now is it known who decides.
+  Object.assign(server, {
+    shouldUpgradeCallback: (request: IncomingMessage) =>
+      !connections.isBusy(request.socket) && router.mayUpgrade(request),
+  });
+  const raw = new Set<Duplex>();
+  const opened = (socket: Duplex) => {
+    raw.add(socket);
+    socket.once('close', () => raw.delete(socket));
+  };
+  const answer = (request: IncomingMessage, response: ServerResponse) =>
+    connections.take(request, response, () => router.handle(request, response));
+  server.on('connection', connections.open);
+  server.on('request', answer).on('checkContinue', answer).on('checkExpectation', answer);
+  server.on('clientError', (error, socket) => connections.fail(error, socket));
+  server.on('connect', (request, socket, head) => {
+    if (connections.isBusy(socket)) return void socket.destroy(); // its answer would come before that of an earlier request
+    connections.becomeTunnel(socket);
+    openTunnel({ ...options, opened }, request, socket, head);
+  });
+  server.on('upgrade', async (request, socket, head) => {
+    connections.becomeTunnel(socket);
+    opened(socket);
+    const remote = await router.upgrade(request, socket, head);
+    if (remote) opened(remote);
+  });
+  return () => stop(server, raw);
+}
+
+function stop(server: Server, raw: ReadonlySet<Duplex>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), LIMITS.stopTimeout);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    for (const socket of raw) socket.destroy();
+    server.closeIdleConnections();
+  });
+}

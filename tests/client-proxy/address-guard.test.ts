@@ -1,0 +1,272 @@
+/** Rows 60 and 63 of the attack list: nothing on this computer or in its own network is reached by way of the proxy, unless the reader permits it. */
+import { createServer, type Server } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isAllowed, parseAllowLocal } from '../../client-proxy/content/allow-local.ts';
+import { isLocalAddress } from '../../client-proxy/content/local-addresses.ts';
+import { resolvePermitted } from '../../client-proxy/content/resolve.ts';
+import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { closeServer, listenOnLoopback } from '../support/content-host.ts';
+import { refusalCode, send, sendRaw } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+/** A service of the reader's own, which no page has any business with. */
+let service: Server;
+let port: number;
+let asked = 0;
+let rig: ReaderRig;
+beforeAll(async () => {
+  service = createServer((_, response) => {
+    asked++;
+    response.end('private');
+  });
+  service.on('connection', () => asked++);
+  service.on('upgrade', (_, socket) => socket.destroy());
+  port = await listenOnLoopback(service);
+  rig = await startReaderRig();
+  await rig.restart({ allowLocal: [] });
+});
+afterAll(async () => {
+  await rig.close();
+  await closeServer(service);
+});
+afterEach(() => {
+  asked = 0;
+});
+
+describe('attack 63: addresses that', () => {
+  it.each([
+    ['are of this computer', ['127.0.0.1', '127.255.255.254', '::1', '0.0.0.0', '0.1.2.3', '::']],
+    ['are private', ['10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fd12:3456::1']],
+    ['are of one link', ['169.254.169.254', 'fe80::1', 'fe80::1%eth0', 'fec0::1']],
+    ['are shared by the customers of a provider', ['100.64.0.1', '100.127.255.255']],
+    [
+      'are for many, or for tests, or for nothing',
+      [
+        '224.0.0.1',
+        '239.255.255.255',
+        '255.255.255.255',
+        '240.0.0.1',
+        '192.0.0.1',
+        '192.0.2.1',
+        '198.18.0.1',
+        '198.51.100.1',
+        '203.0.113.1',
+        '192.88.99.1',
+        'ff02::1',
+        '2001:db8::1',
+        '100::1',
+        '3fff::1',
+        '4000::1',
+      ],
+    ],
+    [
+      'carry one of these within',
+      [
+        '::ffff:127.0.0.1',
+        '::ffff:7f00:1',
+        '::ffff:10.0.0.1',
+        '::127.0.0.1',
+        '::ffff:0:127.0.0.1',
+        '64:ff9b::7f00:1',
+        '64:ff9b::192.168.1.1',
+        '64:ff9b:1::1',
+        '2002:7f00:1::',
+        '2002:c0a8:0101::1',
+        '2001::1',
+      ],
+    ],
+    ['are none', ['', 'x', '127.1', '0x7f.1', '2130706433', '017700000001', '1.2.3.4.5', '127.0.0.1 ', '010.0.0.1']],
+  ])('%s', (_, addresses) => {
+    for (const address of addresses) expect([address, isLocalAddress(address)]).toEqual([address, true]);
+  });
+
+  it('are of the Internet are not among them, also by way of NAT64 and 6to4', () => {
+    for (const address of [
+      '8.8.8.8',
+      '1.1.1.1',
+      '172.15.255.255',
+      '172.32.0.1',
+      '100.63.255.255',
+      '2606:4700::1111',
+      '::ffff:8.8.8.8',
+      '64:ff9b::8.8.8.8',
+      '2002:808:808::1',
+    ])
+      expect([address, isLocalAddress(address)]).toEqual([address, false]);
+  });
+
+  it('are of this computer’s own are among them, whatever they are', () => {
+    const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+    expect(own.length).toBeGreaterThan(0);
+    for (const { address } of own) expect(isLocalAddress(address)).toBe(true);
+  });
+});
+
+describe('attack 63: a page that points at the reader’s own services', () => {
+  const spellings = [
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '0177.0.0.1',
+    '127.0.0.1.',
+    'localhost',
+    'LOCALHOST.',
+    'x.localhost',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '0.0.0.0',
+    '[::]',
+    '[64:ff9b::7f00:1]',
+  ];
+
+  it.each(spellings)('as %s is refused, by request, tunnel and upgrade', async (host) => {
+    const got = await send(rig.proxy.port, `http://${host}:${port}/`);
+    expect([got.status, refusalCode(got)]).toEqual([403, 'local-refused']);
+    expect(got.text).not.toContain('private');
+    const tunnel = await sendRaw(rig.proxy.port, `CONNECT ${host}:${port} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect(tunnel).toMatch(/^HTTP\/1.1 403 [\s\S]*^wispr-refusal: local-refused\r$/m);
+    const upgrade = `GET http://${host}:${port}/ HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    expect(await sendRaw(rig.proxy.port, upgrade)).toMatch(/^HTTP\/1.1 403 [\s\S]*^wispr-refusal: local-refused\r$/m);
+    expect(asked).toBe(0);
+  });
+
+  it('by a name that leads there is refused after the look-up, and none but the addresses looked at are connected to', async () => {
+    const rules = [parseAllowLocal('127.0.0.1')];
+    // This computer's own name: /etc/hosts or the resolver lead it to an address of its own.
+    await expect(resolvePermitted({ host: 'localhost', port: 80 }, [])).rejects.toMatchObject({
+      code: 'local-refused',
+    });
+    expect(await resolvePermitted({ host: 'localhost', port: 80 }, rules)).toEqual([
+      { address: '127.0.0.1', family: 4 },
+    ]);
+    expect(await resolvePermitted({ host: '8.8.8.8', port: 80 }, [])).toEqual([{ address: '8.8.8.8', family: 4 }]);
+    await expect(resolvePermitted({ host: 'no-such-host.invalid', port: 80 }, rules)).rejects.toMatchObject({
+      code: expect.stringMatching(/^E/),
+    });
+  });
+
+  it('by way of a redirection of the port only is refused; a host that the reader names is permitted', async () => {
+    for (const [rule, status] of [
+      [`127.0.0.1:80::${port}`, 403],
+      [`elsewhere.example:80:127.0.0.1:${port}`, 200],
+    ] as const) {
+      const proxy = await startProxy({ ...rig.storage, allowLocal: [], port: 0, connectTo: [parseConnectTo(rule)] });
+      try {
+        expect((await send(proxy.port, `http://${rule.split(':')[0]}/`)).status).toBe(status);
+      } finally {
+        await proxy.close();
+      }
+    }
+  });
+
+  it('is told what to do', async () => {
+    const { text } = await send(rig.proxy.port, `http://127.0.0.1:${port}/`);
+    expect(text).toContain('--allow-local');
+  });
+});
+
+describe('attack 63: what a connected publisher names', () => {
+  it('is held to the same: content hosts and key servers on this computer are not asked', async () => {
+    const site = await startReaderRig({
+      sites: ({ origin }) => [{ site: 'news.example', content: [origin], reading: 'https://read.news.example' }],
+    });
+    try {
+      await site.publisher.publish(site.host.files, '/a.html', { content: 'signed' });
+      expect((await send(site.proxy.port, site.url('/a.html'))).text).toBe('signed');
+      site.host.requests.length = 0;
+      await site.restart({ allowLocal: [] });
+      const got = await send(site.proxy.port, site.url('/a.html'));
+      expect([got.status, refusalCode(got)]).toEqual([403, 'local-refused']);
+      expect(site.host.requests).toEqual([]);
+    } finally {
+      await site.close();
+    }
+  });
+});
+
+describe('attack 60: a tunnel', () => {
+  it('to port 25 of anybody is refused', async () => {
+    const got = await sendRaw(rig.proxy.port, 'CONNECT mail.example:25 HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(got).toMatch(/^HTTP\/1.1 403 [\s\S]*^wispr-refusal: tunnel-refused\r$/m);
+  });
+
+  it('to the proxy itself is refused, also where this computer is permitted', async () => {
+    for (const allowLocal of [[], rig.storage.allowLocal]) {
+      const proxy = await startProxy({ ...rig.storage, allowLocal, port: 0 });
+      try {
+        for (const host of ['127.0.0.1', 'localhost', '127.9.9.9']) {
+          const got = await sendRaw(proxy.port, `CONNECT ${host}:${proxy.port} HTTP/1.1\r\nHost: x\r\n\r\n`);
+          expect(got).toMatch(
+            /^HTTP\/1.1 (?:403|502|508) [\s\S]*^wispr-refusal: (?:local-refused|loop|host-unreachable)\r$/m,
+          );
+        }
+      } finally {
+        await proxy.close();
+      }
+    }
+  });
+
+  it('to a connected site passes, but for its port 80, and is counted', async () => {
+    await rig.restart({
+      allowLocal: rig.storage.allowLocal,
+      connectTo: [
+        parseConnectTo(`news.example:443:127.0.0.1:${port}`),
+        parseConnectTo(`:80:127.0.0.1:${rig.host.port}`),
+      ],
+    });
+    const got = await sendRaw(
+      rig.proxy.port,
+      'CONNECT news.example:443 HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    );
+    expect(got).toMatch(
+      /^HTTP\/1.1 200 Connection established\r\nVia: 1.1 wispr\r\n\r\nHTTP\/1.1 200 OK[\s\S]*private$/,
+    );
+    expect([rig.proxy.boundTunnels('news.example'), rig.proxy.boundTunnels('elsewhere.example')]).toEqual([1, 0]);
+    const past = await sendRaw(rig.proxy.port, 'CONNECT news.example:80 HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(past).toMatch(/^wispr-refusal: tunnel-refused\r$/m);
+    await rig.restart({ allowLocal: [] });
+  });
+});
+
+describe('--allow-local', () => {
+  it.each([
+    ['127.0.0.1', 'x.example:80', '127.0.0.1', true],
+    ['127.0.0.1:8080', 'x.example:8080', '127.0.0.1', true],
+    ['127.0.0.1:8080', 'x.example:80', '127.0.0.1', false],
+    ['127.0.0.1', 'x.example:80', '::ffff:127.0.0.1', true],
+    ['192.168.0.0/16', 'x.example:80', '192.168.7.7', true],
+    ['192.168.0.0/16:80', 'x.example:80', '192.169.7.7', false],
+    ['[::1]:80', 'x.example:80', '::1', true],
+    ['[fd00::/8]', 'x.example:80', 'fd12::1', true],
+    ['[fd00::/8]', 'x.example:80', '127.0.0.1', false],
+    ['printer.lan', 'PRINTER.lan:631', '192.168.1.9', true],
+    ['printer.lan:631', 'printer.lan:80', '192.168.1.9', false],
+    ['printer.lan', 'x.printer.lan:80', '192.168.1.9', false],
+  ])('%s for %s at %s: %s', (rule, asked_, address, expected) => {
+    const cut = asked_.lastIndexOf(':');
+    const endpoint = { host: asked_.slice(0, cut), port: Number(asked_.slice(cut + 1)) };
+    expect(isAllowed([parseAllowLocal(rule)], endpoint, address)).toBe(expected);
+  });
+
+  it.each([
+    '',
+    'http://x',
+    'x:0',
+    'x:99999',
+    'x:y',
+    '127.1',
+    '127.0.0.1/33',
+    '127.0.0.1/',
+    '::1',
+    '[printer.lan]',
+    'a b',
+    '*',
+    'x/8',
+    '[::1]/8',
+  ])('%j is refused', (rule) => {
+    expect(() => parseAllowLocal(rule)).toThrow(expect.objectContaining({ code: 'allow-local-malformed' }));
+  });
+});

@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { send } from '../support/http-client.ts';
+import { rawClient } from '../support/raw-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { startWispr } from '../support/wispr.ts';
+
+let rig: ReaderRig;
+beforeAll(async () => {
+  rig = await startReaderRig();
+  rig.host.handlers.set('/', (_, response) => response.end('well'));
+});
+afterAll(() => rig.close());
+
+/** Bytes of memory that a process holds. */
+const memoryOf = (pid: number) =>
+  1024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
+/** Whether a connection gets an answer, or is closed. */
+const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
+
+async function openMany(port: number, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    const some = Array.from({ length: Math.min(250, count - sockets.length) }, () => connect(port, '127.0.0.1'));
+    for (const socket of some) socket.on('error', () => socket.destroy()).resume();
+    await Promise.all(some.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
+    sockets.push(...some);
+  }
+  return sockets;
+}
+
+describe('attack 65: ten thousand connections', () => {
+  it('without a request take no more memory and sockets than the bound, and keep nobody from reading', async () => {
+    const { dataDirectory, keyFile } = rig.storage;
+    const rule = `:80:127.0.0.1:${rig.host.port}`;
+    const running = await startWispr<{ proxy: string }>(
+      ['proxy', '--port', '0', '--quiet', '--data', dataDirectory, '--key-file', keyFile, '--connect-to', rule],
+      {},
+    );
+    const port = Number(new URL(running.ready.proxy).port);
+    const sockets: Socket[] = [];
+    try {
+      expect((await send(port, 'http://elsewhere.example/')).text).toBe('well');
+      const before = memoryOf(running.pid);
+      sockets.push(...(await openMany(port, 10_000)));
+      expect((await send(port, 'http://elsewhere.example/')).text).toBe('well');
+      await expect
+        .poll(() => sockets.filter(isOpen).length, { timeout: 30_000 })
+        .toBeLessThanOrEqual(LIMITS.clientConnections);
+      expect(sockets.filter(isOpen).length).toBeGreaterThan(LIMITS.clientConnections / 2);
+      expect(memoryOf(running.pid) - before).toBeLessThan(150 * 1024 * 1024);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await running.stop();
+    }
+  });
+
+  it('make room for new ones oldest first, but never one that has a request under way', async () => {
+    const before = LIMITS.clientConnections;
+    Object.assign(LIMITS, { clientConnections: 20 });
+    try {
+      let release: () => void = () => undefined;
+      rig.host.handlers.set('/held', (_, response) => {
+        release = () => response.end('held');
+      });
+      const held = await rawClient(rig.proxy.port);
+      held.send('GET http://elsewhere.example/held HTTP/1.1\r\nHost: x\r\n\r\n');
+      await expect.poll(() => rig.host.requests.some(({ url }) => url === '/held')).toBe(true);
+      const sockets = await openMany(rig.proxy.port, 60);
+      await expect.poll(() => sockets.filter(isOpen).length).toBeLessThanOrEqual(20);
+      expect(sockets.slice(0, 30).some(isOpen)).toBe(false);
+      expect(isOpen(sockets.at(-1) as Socket)).toBe(true);
+      release();
+      await held.until('held');
+      for (const socket of sockets) socket.destroy();
+      held.close();
+    } finally {
+      Object.assign(LIMITS, { clientConnections: before });
+    }
+  });
+
+  it('all with a request under way keep further ones out, and none of them is lost', async () => {
+    const before = LIMITS.clientConnections;
+    Object.assign(LIMITS, { clientConnections: 5 });
+    const responses: (() => void)[] = [];
+    rig.host.handlers.set('/busy', (_, response) => responses.push(() => response.end('done')));
+    try {
+      const all = await Promise.all(Array.from({ length: 5 }, () => rawClient(rig.proxy.port)));
+      for (const one of all) one.send('GET http://elsewhere.example/busy HTTP/1.1\r\nHost: x\r\n\r\n');
+      await expect.poll(() => responses.length).toBe(5);
+      const late = connect(rig.proxy.port, '127.0.0.1').on('error', () => undefined);
+      await once(late, 'close');
+      for (const respond of responses) respond();
+      await Promise.all(all.map((one) => one.until('done')));
+      for (const one of all) one.close();
+    } finally {
+      Object.assign(LIMITS, { clientConnections: before });
+    }
+  });
+});
+
+describe('attack 65: the slow', () => {
+  /** Sets bounds for the time of a test on a proxy of its own. */
+  async function withLimits(
+    changes: Partial<Record<keyof typeof LIMITS, number>>,
+    test: (port: number) => Promise<void>,
+  ) {
+    const before = { ...LIMITS };
+    Object.assign(LIMITS, changes);
+    const own = await startReaderRig({ proxy: { connectTo: [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)] } });
+    try {
+      await test(own.proxy.port);
+    } finally {
+      Object.assign(LIMITS, before);
+      await own.close();
+    }
+  }
+
+  it('client that stops in the midst of a request is let go of, and so is what was asked for it', () =>
+    withLimits({ clientSilence: 500 }, async (port) => {
+      const closed = Promise.withResolvers<boolean>();
+      rig.host.handlers.set('/stalled', (request) => {
+        request.on('error', () => undefined).on('close', () => closed.resolve(request.complete));
+        request.resume();
+      });
+      const client = await rawClient(port);
+      client.send('POST http://elsewhere.example/stalled HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
+      await client.ended();
+      expect(await closed.promise).toBe(false);
+    }));
+
+  it('host that says nothing is given up, with words', () =>
+    withLimits({ passingSilence: 500 }, async (port) => {
+      rig.host.handlers.set('/silent', () => undefined);
+      const got = await send(port, 'http://elsewhere.example/silent');
+      expect([got.status, got.headers['wispr-refusal']]).toEqual([502, 'host-unreachable']);
+    }));
+
+  it('host that stops in the midst of an answer leaves it visibly incomplete', () =>
+    withLimits({ passingSilence: 500 }, async (port) => {
+      rig.host.handlers.set(
+        '/half',
+        (_, response) => void response.writeHead(200, { 'content-length': 10 }).write('half'),
+      );
+      const got = await send(port, 'http://elsewhere.example/half');
+      expect([got.text, got.complete]).toEqual(['half', false]);
+    }));
+});
+
+describe('attack 64: from another computer', () => {
+  it('nobody gets to the proxy: it listens on loopback only', async () => {
+    const port = `:${rig.proxy.port.toString(16).toUpperCase().padStart(4, '0')}`;
+    const LISTEN = '0A';
+    const listening = ['tcp', 'tcp6'].flatMap((name) =>
+      readFileSync(`/proc/net/${name}`, 'utf8')
+        .split('\n')
+        .flatMap((line) => {
+          const [, local = '', , state] = line.trim().split(/\s+/);
+          return state === LISTEN && local.endsWith(port) ? [local.slice(0, -port.length)] : [];
+        }),
+    );
+    expect(listening).toContain('0100007F'); // 127.0.0.1, as the kernel writes it
+    expect(listening.filter((address) => !['0100007F', `${'0'.repeat(24)}01000000`].includes(address))).toEqual([]);
+    const others = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+    const addresses = others.filter(({ internal, scopeid }) => !internal && !scopeid).map(({ address }) => address);
+    for (const address of ['127.0.0.2', ...addresses])
+      await expect(rawClient(rig.proxy.port, address)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});

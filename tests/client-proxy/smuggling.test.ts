@@ -1,0 +1,346 @@
+/**
+ * Rows 52 to 56 of the attack list: messages that two programs could read in two ways. None is passed on, in either direction; and what is
+ * passed on says one thing only.
+ */
+import type { Socket } from 'node:net';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { refusalCode, send, sendRaw } from '../support/http-client.ts';
+import { rawClient } from '../support/raw-client.ts';
+import { startRawHost } from '../support/raw-host.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+let rig: ReaderRig;
+let host: Awaited<ReturnType<typeof startRawHost>>;
+const heads: string[] = [];
+let answer: (head: string, socket: Socket) => void;
+const ok = (_head: string, socket: Socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+beforeAll(async () => {
+  host = await startRawHost((bytes, socket) => {
+    const [head] = /[A-Z]+ \S+ HTTP\/1\.1\r\n[\s\S]*$/.exec(bytes) ?? []; // the rest is of a body
+    if (head === undefined) return;
+    heads.push(head);
+    answer(head, socket);
+  });
+  rig = await startReaderRig();
+  const rules = [`a.example:80:127.0.0.1:${host.port}`, `:80:127.0.0.1:${rig.host.port}`];
+  await rig.restart({ connectTo: rules.map(parseConnectTo) });
+});
+afterAll(async () => {
+  await rig.close();
+  await host.close();
+});
+beforeEach(() => {
+  heads.length = 0;
+  answer = ok;
+});
+afterEach(async () => {
+  // Whatever came, the proxy lives on.
+  answer = ok;
+  expect((await send(rig.proxy.port, 'http://a.example/')).text).toBe('ok');
+});
+
+const POST = 'POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n';
+/** Follows every probe on the same connection: whoever takes it for a request of its own was deceived. */
+const SMUGGLED = 'GET http://a.example/smuggled HTTP/1.1\r\nHost: a.example\r\n\r\n';
+const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
+
+/** What comes of bytes that are no request: one answer at most, the end of the connection, and nothing at the host that is whole. */
+async function expectRefusal(bytes: string, statuses: readonly number[] = [400]): Promise<void> {
+  const text = await sendRaw(rig.proxy.port, bytes + SMUGGLED);
+  expect(text.match(/^HTTP\/1.1 \d+/gm)).toHaveLength(1);
+  expect(statuses).toContain(Number(text.slice(9, 12)));
+  expect(text).toMatch(/^connection: close\r$/im);
+  expect(heads.filter((head) => head.includes('smuggled'))).toEqual([]);
+}
+
+describe('attack 52: a length said twice, or in a way of its own', () => {
+  it.each([
+    ['a length and chunks', `${POST}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['chunks and a length', `${POST}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`],
+    ['two lengths', `${POST}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`],
+    ['the same length twice', `${POST}Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc`],
+    ['a list of lengths', `${POST}Content-Length: 3, 3\r\n\r\nabc`],
+    ['a length with a sign', `${POST}Content-Length: +3\r\n\r\nabc`],
+    ['a negative length', `${POST}Content-Length: -3\r\n\r\nabc`],
+    ['a length in hex', `${POST}Content-Length: 0x3\r\n\r\nabc`],
+    ['two numbers', `${POST}Content-Length: 3 4\r\n\r\nabc`],
+    ['no number', `${POST}Content-Length: \r\n\r\nabc`],
+    ['a length that overflows', `${POST}Content-Length: 18446744073709551619\r\n\r\nabc`],
+    ['chunked that is not last', `${POST}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    ['identity', `${POST}Transfer-Encoding: identity\r\n\r\n0\r\n\r\n`],
+    ['chunked twice', `${POST}Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n`],
+    ['chunked in two fields', `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`],
+    ['an unknown coding', `${POST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+    ['a coding after a vertical tab', `${POST}Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n`],
+    ['a coding in quotes', `${POST}Transfer-Encoding: "chunked"\r\n\r\n0\r\n\r\n`],
+    ['a coding with parameters', `${POST}Transfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\n`],
+    ['an empty coding', `${POST}Transfer-Encoding:\r\n\r\n0\r\n\r\n`],
+    ['a folded coding', `${POST}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`],
+    ['a space before the colon', `${POST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
+    ['a length with a space before the colon', `${POST}Content-Length : 3\r\n\r\nabc`],
+    ['chunks in HTTP/1.0', 'POST http://a.example/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ])('%s', (_, bytes) => expectRefusal(bytes, [400, 501]));
+
+  it.each([
+    ['a coding before chunked', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ['identity in a field before', `${POST}Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ])('%s', (_, bytes) => expectRefusal(bytes, [501]));
+
+  it('in whatever case and with whatever spaces: one length goes on', async () => {
+    for (const field of [
+      'transfer-encoding:chunked',
+      'TRANSFER-ENCODING:   Chunked  ',
+      'Content-Length: 3  ',
+      'content-length:\t003',
+    ]) {
+      const body = /length/i.test(field) ? 'abc' : '3\r\nabc\r\n0\r\n\r\n';
+      const text = await sendRaw(rig.proxy.port, `${POST}Connection: close\r\n${field}\r\n\r\n${body}`);
+      expect(text).toMatch(/^HTTP\/1.1 200/);
+    }
+    expect(heads.map((head) => head.match(/^(?:content-length|transfer-encoding):.*$/gim)?.length)).toEqual([
+      1, 1, 1, 1,
+    ]);
+  });
+});
+
+describe('attack 53: chunks', () => {
+  it.each([
+    ['0x', '0x3'],
+    ['an underscore', '0_3'],
+    ['a plus', '+3'],
+    ['a minus', '-3'],
+    ['a space before', ' 3'],
+    ['a space after', '3 '],
+    ['a tab after', '3\t'],
+    ['an overflow', 'FFFFFFFFFFFFFFFFF'],
+    ['an overflow that comes out right', '10000000000000003'],
+    ['no digits', ''],
+    ['no hex digit', 'G'],
+    ['an extension with a line feed', '3;a\nb'],
+    ['an extension with NUL', '3;a\0'],
+    ['a quoted extension with a line end', '3;a="\r\nX"'],
+    ['an extension without a name', '3;'],
+    ['an extension after a space', '3 ;a'],
+    ['extensions beyond all measure', `3;${'a'.repeat(40_000)}`],
+  ])('with a size with %s', (_, size) => expectRefusal(`${CHUNKED}${size}\r\nabc\r\n0\r\n\r\n`, [400, 413]));
+
+  it.each([
+    ['a size that ends in a line feed', '3\nabc\r\n0\r\n\r\n'],
+    ['a size that ends in a carriage return', '3\rabc\r\n0\r\n\r\n'],
+    ['data that end in a line feed', '3\r\nabc\n0\r\n\r\n'],
+    ['data without an end', '3\r\nabc0\r\n\r\n'],
+    ['more data than was said', '3\r\nabcd\r\n0\r\n\r\n'],
+    ['a last chunk that ends in line feeds', '3\r\nabc\r\n0\n\n'],
+    ['a length among the trailers', '3\r\nabc\r\n0\r\nContent-Length: 5\r\n\r\n'],
+    ['a coding among the trailers', '3\r\nabc\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['a malformed trailer', '3\r\nabc\r\n0\r\nX T: 1\r\n\r\n'],
+    ['trailers beyond all measure', `3\r\nabc\r\n0\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`],
+  ])('with %s', async (_, body) => expectRefusal(CHUNKED + body, [400, 431]));
+
+  it('with extensions pass without them', async () => {
+    const text = await sendRaw(
+      rig.proxy.port,
+      `${POST}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n0003;a="b\\"c";d\r\nabc\r\n0;x\r\n\r\n`,
+    );
+    expect(text).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  it('that go wrong in the midst are not ended cleanly for the host', async () => {
+    const seen: string[] = [];
+    const gone = Promise.withResolvers<void>();
+    answer = (_head, socket) => {
+      socket.on('data', (part: Buffer) => seen.push(part.toString('latin1')));
+      socket.on('close', () => gone.resolve());
+    };
+    const client = await rawClient(rig.proxy.port);
+    client.send(`${CHUNKED}3\r\nabc\r\n`);
+    await expect.poll(() => heads.length).toBe(1);
+    client.send('zz\r\n');
+    expect(await client.ended()).toMatch(/^HTTP\/1.1 400 /);
+    await gone.promise;
+    expect(seen.join('')).not.toContain('0\r\n\r\n');
+  });
+});
+
+describe('attack 54: bytes that have no place in a head', () => {
+  it.each([
+    ['NUL in a value', `${POST}X-A: a\0b\r\n\r\n`],
+    ['NUL in a name', `${POST}X\0A: a\r\n\r\n`],
+    ['a bare CR', `${POST}X-A: b\rX-B: c\r\n\r\n`],
+    ['a bare LF', `${POST}X-A: b\nX-B: c\r\n\r\n`],
+    ['line feeds only', `${POST.replaceAll('\r\n', '\n')}\n`],
+    ['a control character', `${POST}X-A: a\x01b\r\n\r\n`],
+    ['DEL', `${POST}X-A: a\x7fb\r\n\r\n`],
+    ['a name beyond ASCII', `${POST}X\xff: a\r\n\r\n`],
+    ['an empty name', `${POST}: a\r\n\r\n`],
+    ['no colon', `${POST}abc\r\n\r\n`],
+    ['a space in a name', `${POST}A b: c\r\n\r\n`],
+    ['a folded line', `${POST}X-A: a\r\n b\r\n\r\n`],
+    ['a folded line with a field in it', `${POST}X-A: a\r\n\tContent-Length: 3\r\n\r\nabc`],
+    ['a space before the first field', 'POST http://a.example/ HTTP/1.1\r\n Host: a.example\r\n\r\n'],
+    ['a space in the address', 'GET http://a.example/ b HTTP/1.1\r\nHost: a.example\r\n\r\n'],
+    ['NUL in the address', 'GET http://a.example/\0 HTTP/1.1\r\nHost: a.example\r\n\r\n'],
+    ['bytes beyond ASCII in the address', 'GET http://a.example/\xe9 HTTP/1.1\r\nHost: a.example\r\n\r\n'],
+    ['tabs between the words', 'GET\thttp://a.example/\tHTTP/1.1\r\nHost: a.example\r\n\r\n'],
+    ['a method in small letters', 'get http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n'],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a version nobody knows', 'GET http://a.example/ HTTP/1.2\r\nHost: a.example\r\n\r\n'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ])('%s', (_, bytes) => expectRefusal(bytes));
+
+  it.each(['HTTP/2.0', 'HTTP/0.9'])('%s on a request of HTTP/1.1', (version) =>
+    expectRefusal(`GET http://a.example/ ${version}\r\nHost: a.example\r\n\r\n`, [400, 505]),
+  );
+
+  it('a request of HTTP/0.9, which has no version', async () => {
+    expect(await sendRaw(rig.proxy.port, 'GET http://a.example/\r\n\r\n')).toMatch(/^HTTP\/1.1 505 /);
+    expect(heads).toEqual([]);
+  });
+
+  it('a head beyond all measure', () => expectRefusal(`${POST}X: ${'x'.repeat(40_000)}\r\n\r\n`, [431]));
+
+  it('empty lines before a request are passed over', async () => {
+    expect(await sendRaw(rig.proxy.port, `\r\n\r\n${POST}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  it('what follows a good request costs that one nothing, and gets no answer in its place', async () => {
+    let release: () => void = () => undefined;
+    answer = (head, socket) => {
+      release = () => ok(head, socket);
+    };
+    const client = await rawClient(rig.proxy.port);
+    client.send(`GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\nno request at all\r\n\r\n`);
+    await expect.poll(() => heads.length).toBe(1);
+    expect(client.received()).toBe('');
+    release();
+    expect(await client.ended()).toMatch(/^HTTP\/1.1 200 OK[\s\S]*\r\n\r\nokHTTP\/1.1 400 Bad Request\r\n/);
+  });
+
+  it('what comes in the midst of an answer is not answered into it', async () => {
+    answer = (_head, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegun');
+    };
+    const client = await rawClient(rig.proxy.port);
+    client.send(`GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n`);
+    await client.until('begun');
+    client.send('no request at all\r\n\r\n');
+    expect(await client.ended()).toMatch(/\r\n\r\nbegun$/);
+  });
+});
+
+describe('attack 55: the address and Host', () => {
+  it('differ: the address decides, for the host as well', async () => {
+    const text = await sendRaw(
+      rig.proxy.port,
+      'GET http://a.example/ HTTP/1.1\r\nHost: news.example\r\nConnection: close\r\n\r\n',
+    );
+    expect(text).toMatch(/^HTTP\/1.1 200/);
+    expect(heads[0]).toMatch(/^Host: a.example$/m);
+    expect(heads[0]).not.toContain('news.example');
+    const bound = await sendRaw(
+      rig.proxy.port,
+      'GET http://news.example/none HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n',
+    );
+    expect(bound).toMatch(/^wispr-refusal: no-such-document\r$/m);
+  });
+
+  it.each([
+    ['two of them', 'GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nHost: news.example\r\n\r\n'],
+    ['the same twice', 'GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nhost: a.example\r\n\r\n'],
+    ['none', 'GET http://a.example/ HTTP/1.1\r\n\r\n'],
+    ['with a space', 'GET http://a.example/ HTTP/1.1\r\nHost: a.example b\r\n\r\n'],
+    ['with a path', 'GET http://a.example/ HTTP/1.1\r\nHost: a.example/x\r\n\r\n'],
+    ['with a user', 'GET http://a.example/ HTTP/1.1\r\nHost: me@a.example\r\n\r\n'],
+    ['a user in the address', 'GET http://me@a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n'],
+    ['a backslash in the address', 'GET http://news.example\\@a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n'],
+  ])('%s', (_, bytes) => expectRefusal(bytes));
+
+  it('of a tunnel: two of them', async () => {
+    const text = await sendRaw(rig.proxy.port, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n');
+    expect(text).toMatch(/^HTTP\/1.1 400 /);
+  });
+});
+
+describe('attack 56: answers that could be read in two ways', () => {
+  it.each([
+    ['a coding before chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
+    ['chunked that is not last', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, identity\r\n\r\nno'],
+    ['identity', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nno'],
+    ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
+    ['another version', 'HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nno'],
+    ['a folded field', 'HTTP/1.1 200 OK\r\nX: a\r\n Content-Length: 1\r\nContent-Length: 2\r\n\r\nno'],
+    ['line feeds only', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nno'],
+    ['a length with a sign', 'HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nno'],
+    ['lengths in a list', 'HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nno'],
+    ['a line end in the reason', 'HTTP/1.1 200 O\rSet-Cookie: a\r\nContent-Length: 2\r\n\r\nno'],
+    ['a status below 100', 'HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nno'],
+  ])('%s: a clean 502', async (_, bytes) => {
+    answer = (_head, socket) => socket.end(bytes, 'latin1');
+    const got = await send(rig.proxy.port, 'http://a.example/');
+    expect([got.status, got.complete]).toEqual([502, true]);
+    expect(got.text).not.toMatch(/\bno$/);
+    expect(got.rawHeaders).not.toContain('Set-Cookie');
+  });
+
+  it('an answer nobody asked for is no answer to the next request', async () => {
+    const sockets: Socket[] = [];
+    answer = (_head, socket) => {
+      sockets.push(socket);
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison');
+    };
+    expect((await send(rig.proxy.port, 'http://a.example/')).text).toBe('ok');
+    answer = ok;
+    for (let round = 0; round < 5; round++) expect((await send(rig.proxy.port, 'http://a.example/')).text).toBe('ok');
+  });
+
+  it('whatever bytes come, as an answer or within one, the proxy gives a whole answer or a visibly broken one, and lives on', async () => {
+    const piece = fc.constantFrom(
+      'HTTP/1.1 200 OK\r\n',
+      'HTTP/1.0 200 OK\r\n',
+      'HTTP/1.1 204 No Content\r\n',
+      'HTTP/1.1 304 Not Modified\r\n',
+      'HTTP/1.1 103 Early Hints\r\n',
+      'HTTP/1.1 101 Switching\r\n',
+      'HTTP/1.1 ',
+      'Content-Length: 3\r\n',
+      'Content-Length: 99\r\n',
+      'Transfer-Encoding: chunked\r\n',
+      'Transfer-Encoding: gzip\r\n',
+      'Connection: close\r\n',
+      'Connection: upgrade\r\nUpgrade: x\r\n',
+      'Trailer: X\r\n',
+      'X: y\r\n',
+      '\r\n',
+      '\r\n\r\n',
+      '3\r\nabc\r\n',
+      '0\r\n\r\n',
+      '0\r\nX: y\r\n\r\n',
+      'FFFFFFFFFF\r\n',
+      'abc',
+      '\0',
+      '\r',
+      '\n',
+      ' ',
+      ':',
+    );
+    const bytes = fc.array(fc.oneof({ weight: 5, arbitrary: piece }, fc.string({ unit: 'binary', maxLength: 20 })), {
+      maxLength: 12,
+    });
+    // Ten at a time, each at an address of its own.
+    const sent: string[] = [];
+    answer = (head, socket) => socket.end(sent[Number(/^GET \/(\d+)/.exec(head)?.[1])] ?? '', 'latin1');
+    await fc.assert(
+      fc.asyncProperty(fc.array(bytes, { minLength: 10, maxLength: 10 }), async (all) => {
+        sent.splice(0, sent.length, ...all.map((pieces) => pieces.join('')));
+        const answers = await Promise.all(sent.map((_, index) => send(rig.proxy.port, `http://a.example/${index}`)));
+        for (const got of answers) {
+          expect(got.status).toBeGreaterThanOrEqual(200);
+          if (got.headers['wispr-refusal']) expect(refusalCode(got)).toMatch(/^host-(?:answer|unreachable)$/);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  }, 600_000);
+});
