@@ -7,8 +7,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // What a test waits for comes later on a machine that is busy with others.
-    expect: { poll: { timeout: 20_000 } },
+    // What is waited for takes its time on a busy machine.
+    expect: { poll: { timeout: 15_000 } },
     // Nothing is skipped or focused where it counts.
     allowOnly: !process.env.CI,
     passWithNoTests: false,

@@ -10,8 +10,10 @@ const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 const server = createServer((incoming, outgoing) => {
   const { pathname } = new URL(incoming.url ?? '/');
+  const { range } = incoming.headers;
+  const headers = range === undefined ? {} : { range };
   const upstream = request(
-    { agent, host: origin.hostname, port: origin.port, path: pathname, method: incoming.method ?? 'GET' },
+    { agent, host: origin.hostname, port: origin.port, path: pathname, method: incoming.method ?? 'GET', headers },
     (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);

@@ -5,6 +5,7 @@ import { protect1gib, protect10k } from './rows/protect.ts';
 import { protectMemory, republish100k } from './rows/protect-scale.ts';
 import { proxyRows } from './rows/proxy.ts';
 import { publicationCheck } from './rows/publication.ts';
+import { video10g } from './rows/video.ts';
 
 const ROWS: Record<string, () => Promise<Row[]>> = {
   'protect-1gib': protect1gib,
@@ -15,6 +16,7 @@ const ROWS: Record<string, () => Promise<Row[]>> = {
   'proxy-1k': () => proxyRows('proxy-1k', 1024),
   'proxy-64k': () => proxyRows('proxy-64k', 65_536),
   'proxy-10m': () => proxyRows('proxy-10m', 10 * 1024 * 1024),
+  'video-10g': video10g,
 };
 
 const HELP = `npm run bench [-- [--json] [ROW…]]\n\nrows: ${Object.keys(ROWS).join(', ')}; all, if none is named\n`;

@@ -6,3 +6,8 @@ import { UsageError } from './voice.ts';
 export function checkReadable(path: string): void {
   if (!existsSync(path)) throw new UsageError(`there is no ${path}`, { hint: 'check the path' });
 }
+
+/** The values of an option that may be given more than once. */
+export function collect(value: string, values: readonly string[] = []): readonly string[] {
+  return [...values, value];
+}

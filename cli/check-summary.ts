@@ -130,6 +130,7 @@ function describeSite(report: CheckReport): string {
     '',
     ...describePublic(report),
     ...describeSets(report),
+    ...report.sections.map(({ name, documents }) => `  section ${name}  ${count(documents, 'document')}`),
     '',
   ].join('\n');
 }

@@ -1,6 +1,6 @@
 /** `wispr keys list` for people. */
 import { nowInSeconds } from '../node-support/clock.ts';
-import type { KeyListing, ListedKey, ListedRole } from '../publisher/keys/list-keys.ts';
+import { type KeyListing, type ListedKey, type ListedRole, SECTION_PREFIX } from '../publisher/keys/list-keys.ts';
 import { shortId } from '../publisher/keys/roots.ts';
 import type { RoleState } from '../publisher/timestamp/published.ts';
 import { EXPIRY_WARNING } from '../publisher/timestamp/sign-timestamp.ts';
@@ -54,7 +54,8 @@ export function warnAboutKeys({
 }
 
 function rowsOf({ role, keys, threshold }: ListedRole, { expiries }: KeyListing): string[][] {
-  const expiry = expiries.find((entry) => entry.role === role);
+  const expiry = expiries.find((entry) => entry.role === bareName(role));
+  if (keys.length === 0) return [[role, '-', 'made by the next "wispr protect"', '-', '-', '-']];
   const needed = `${threshold} of ${keys.length}`;
   return keys.map((key, index) => [
     index === 0 ? role : '',
@@ -62,6 +63,11 @@ function rowsOf({ role, keys, threshold }: ListedRole, { expiries }: KeyListing)
     placeOf(key),
     ...(index === 0 ? [needed, versionOf(expiry), untilOf(expiry)] : []),
   ]);
+}
+
+/** As the role is called in metadata. */
+function bareName(role: string): string {
+  return role.startsWith(SECTION_PREFIX) ? role.slice(SECTION_PREFIX.length) : role;
 }
 
 function placeOf({ place, atKeyServer }: ListedKey): string {
@@ -85,7 +91,7 @@ function untilOf(expiry: RoleState | undefined): string {
 
 /** The roles below `targets`, which have its keys: the first of them to expire. */
 function others({ expiries, roles }: KeyListing): string[] {
-  const delegated = expiries.filter(({ role }) => !roles.some((own) => own.role === role));
+  const delegated = expiries.filter(({ role }) => !roles.some((own) => bareName(own.role) === role));
   const [first] = delegated.sort((a, b) => a.expires - b.expires);
   return first ? [`The lists of documents, signed by targets, are good until ${untilOf(first)}.`] : [];
 }

@@ -8,8 +8,12 @@ const MAXIMUM_LENGTH = 4096;
 const PASSPHRASE_FILE = '--passphrase-file';
 
 /** The passphrase in `file`, or what is typed at the terminal. */
-export async function readPassphrase(file: string | undefined, prompt = 'passphrase'): Promise<string> {
-  return file === undefined ? ask(prompt, PASSPHRASE_FILE) : readPassphraseFile(file);
+export async function readPassphrase(
+  file: string | undefined,
+  prompt = 'passphrase',
+  option = PASSPHRASE_FILE,
+): Promise<string> {
+  return file === undefined ? ask(prompt, option) : readPassphraseFile(file);
 }
 
 /**

@@ -1,6 +1,12 @@
 /** What `wispr protect` did, for people. */
 import { relative } from 'node:path';
-import type { ChangeCounts, DryRunSummary, ProtectSummary, PublicSummary } from '../publisher/protect/summary.ts';
+import type {
+  ChangeCounts,
+  DryRunSummary,
+  ProtectSummary,
+  PublicSummary,
+  SectionSummary,
+} from '../publisher/protect/summary.ts';
 import { count, printable, someOf } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 import { size } from './size.ts';
@@ -55,6 +61,7 @@ function describeWork(summary: ProtectSummary): string[] {
     `  ${describeChanges(summary.changes)}`,
     '',
     ...describeSets(summary.sets),
+    ...describeSections(summary.sections),
     ...describePublic(summary.public),
     '',
     `  ${size(bytesIn)} of site became ${size(bytesOut)} in ${place(out)}`,
@@ -74,6 +81,7 @@ export function describeDryRun(summary: DryRunSummary): string {
     ...(lists.length > 0 ? ['', ...lists] : []),
     '',
     ...describeSets(summary.sets.map((set) => ({ ...set, isNew: false }))),
+    ...describeSections(summary.sections),
     ...describePublic(summary.public),
   ].join('\n');
 }
@@ -101,6 +109,7 @@ export function warningsAfterProtection(summary: ProtectSummary, now = Date.now(
   return [
     ...(isWithdrawn ? warnAboutWithdrawal(version, 'protect') : []),
     ...warnAboutSignatures(expires, 'wispr protect', now),
+    ...warnAboutSections(summary.sections),
     ...warnAboutBundle(summary),
   ];
 }
@@ -144,6 +153,25 @@ function describeSets(sets: readonly { name: string; documents: number; isNew: b
   });
   const more = sets.length - lines.length;
   return more > 0 ? [...lines, `  and ${count(more, 'more set', 'more sets')}`] : lines;
+}
+
+function describeSections(sections: readonly SectionSummary[]): string[] {
+  const width = Math.max(0, ...sections.map(({ name }) => name.length));
+  return sections.map(({ name, documents, waiting }) => {
+    const rest = waiting === 0 ? '' : `; ${count(waiting, 'change')} not published: its keys are not here`;
+    return `  section ${name.padEnd(width)}  ${count(documents, 'document')}${rest}`;
+  });
+}
+
+/** What others still have to sign; said even if nothing else is. */
+export function warnAboutSections(sections: readonly SectionSummary[]): string[] {
+  const waiting = sections.filter((section) => section.waiting > 0);
+  if (waiting.length === 0) return [];
+  const names = someOf(waiting.map(({ name, waiting: changes }) => `${name} (${count(changes, 'change')})`));
+  return [
+    `what changed in ${names} is not published, because too few of the keys for it are here; readers find what was signed before`,
+    'hint: its editors sign with their key file: --key FILE',
+  ];
 }
 
 function describePublic(groups: readonly PublicSummary[]): string[] {

@@ -28,7 +28,9 @@ async function createProgram(commands: CommandTable, words: readonly string[]): 
   const program = new Command('wispr')
     .description('encrypted publishing over caches that nobody has to trust')
     .version(packageJson.version, '-V, --version')
+    .configureHelp({ minWidthToWrap: 20 }) // long names leave little room in 80 columns
     .showSuggestionAfterError()
+    .configureHelp({ minWidthToWrap: 20 }) // beside long names too, everything stays within 80 columns
     .exitOverride();
   for (const name of namedIn(commands, words)) (await commands[name]?.())?.(program);
   program.enablePositionalOptions(); // what stands behind a command is for it; set last, because commands would inherit it

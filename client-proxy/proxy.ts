@@ -1,6 +1,7 @@
 /** The personal proxy: one port on loopback, for programs that use a proxy and for browsers that do not. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type Duplex, duplexPair } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { BoundSites } from './bound-sites.ts';
@@ -84,6 +85,8 @@ export interface RunningProxy {
 /** The proxy without its port: answers whatever connection it is given. */
 export interface OpenReader {
   readonly server: Server;
+  /** A connection of this very process, which the doors answer like one that came to the port. */
+  connect(): Duplex;
   readonly sites: BoundSites;
   readonly health: HostHealth;
   readonly cache: ObjectCache;
@@ -130,7 +133,7 @@ export async function openReader(
       await cache.close();
       await closeAll();
     };
-    return { server, sites, health, cache, tunnels, close };
+    return { server, connect: () => connectTo(server), sites, health, cache, tunnels, close };
   } catch (error) {
     await closeAll();
     throw error;
@@ -153,6 +156,13 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     await reader.close();
     throw error;
   }
+}
+
+function connectTo(server: Server): Duplex {
+  const [client, door] = duplexPair();
+  door.on('error', () => undefined); // told by what the client gets
+  server.emit('connection', door);
+  return client;
 }
 
 async function listen(server: LoopbackServer, port: number): Promise<void> {

@@ -30,6 +30,10 @@ export type PublishErrorCode =
   | 'signer-invalid'
   /** A role cannot have such keys or such a threshold. */
   | 'signers-refused'
+  /** A section has to be signed, and too few of its keys are here. */
+  | 'section-key-missing'
+  /** A section has more documents than its signed list can hold. */
+  | 'section-too-large'
   /** None of the keys that are here may sign this. */
   | 'signer-unknown'
   /** A root waits for signatures, and the next change has to wait for it. */

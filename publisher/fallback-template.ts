@@ -38,8 +38,19 @@ interface TemplateNode {
   readonly val: string;
 }
 
+const { escapeFunction: escaped } = new Eta().config;
+
+/** A value that is not there would stand in the page as the word "undefined". */
+function escapeValue(value: unknown): string {
+  if (value !== undefined && value !== null) return escaped(value as string);
+  throw new Error(
+    'one of its <%= … %> writes a value that is not there: check its spelling, or ask for it first, with <% if (…) { %>',
+  );
+}
+
 const eta = new Eta({
   autoEscape: true,
+  escapeFunction: escapeValue,
   autoTrim: false,
   plugins: [{ processAST: (nodes) => nodes.map((node) => (typeof node === 'string' ? node : checkNode(node))) }],
 });
@@ -102,9 +113,15 @@ export function compileFallbackTemplate(text: string, file: string): FallbackTem
   };
 }
 
-/** What templates see as `it`. */
+/** What templates see as `it`; whatever else they ask it for is a slip. */
 function valuesOf(page: FallbackPage): object {
-  return { ...page, host: new URL(page.reading).host, jsonLd: jsonLd(page), script: scriptOf(page) };
+  const values = { ...page, host: new URL(page.reading).host, jsonLd: jsonLd(page), script: scriptOf(page) };
+  return new Proxy(values, {
+    get: (known, name) => {
+      if (typeof name === 'symbol' || Object.hasOwn(known, name)) return Reflect.get(known, name);
+      throw new Error(`there is no it.${name}; there are ${Object.keys(known).sort().join(', ')}`);
+    },
+  });
 }
 
 /** Lets the link with the id `read` keep query and fragment, and follows it after a while where it shall. */

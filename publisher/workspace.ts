@@ -7,7 +7,7 @@ import { createFile } from '../node-support/create-file.ts';
 import { isSqliteError } from '../node-support/sqlite.ts';
 import { describeUnreadable, systemReason } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
-import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/sealed-file.ts';
+import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/limits.ts';
 
 /** The names of a workspace's files. */
 export const CONFIGURATION_FILE = 'wispr.json';

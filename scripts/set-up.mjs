@@ -19,6 +19,7 @@ const DEBIAN = {
     ['openssl', '/usr/bin/openssl'],
     ['curl', '/usr/bin/curl'],
     ['rsync', '/usr/bin/rsync'],
+    ['systemd', '/usr/bin/systemd-analyze'],
     ['python3.11-doc', '/usr/share/doc/python3.11/html/index.html'],
     ['debian-handbook', '/usr/share/doc/debian-handbook/html/en-US/index.html'],
   ],

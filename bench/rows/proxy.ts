@@ -15,7 +15,7 @@ import { createWorkspace, NODE, WISPR, type Workspace } from '../workspace.ts';
 
 const RUNS = 5;
 const SECONDS = 4;
-const SITE = 'bench.example';
+export const SITE = 'bench.example';
 const FLOOR = fileURLToPath(new URL('../floor-proxy.ts', import.meta.url));
 
 const ANYWHERE = { host: '127.0.0.1', port: 0 };
@@ -33,7 +33,7 @@ export async function proxyRows(row: string, length: number): Promise<Row[]> {
   const endings: (() => Promise<void>)[] = [workspace.remove];
   try {
     const path = await makeDocument(workspace, length);
-    const [reader, floor] = await startProxies(workspace, endings);
+    const { reader, floor } = await startProxies(workspace, endings);
     const contestants = [
       { name: 'wispr proxy', run: () => measureRequests(reader, path, length, workspace) },
       { name: 'floor: forward proxy on node:http', run: () => measureRequests(floor, path, length, workspace) },
@@ -58,8 +58,16 @@ async function makeDocument({ source }: Workspace, length: number): Promise<stri
   return '/document.bin';
 }
 
+export interface Proxies {
+  /** URL of the personal proxy, and its process. */
+  readonly reader: string;
+  readonly pid: number;
+  /** URL of the floor. */
+  readonly floor: string;
+}
+
 /** One nginx for both; the key server ends once the reader has its key, which makes the document warm. */
-async function startProxies(workspace: Workspace, endings: (() => Promise<void>)[]): Promise<[string, string]> {
+export async function startProxies(workspace: Workspace, endings: (() => Promise<void>)[]): Promise<Proxies> {
   const { directory, passphraseFile, source, wispr } = workspace;
   await writeFile(join(directory, 'keyserver.json'), KEY_SERVER_ON_FREE_PORTS);
   const keyServer = await startReady(['keyserver', '--dev', '--json'], directory);
@@ -78,7 +86,7 @@ async function startProxies(workspace: Workspace, endings: (() => Promise<void>)
   const reader = await startReady(['proxy', '--port', '0', '--json', '--quiet', ...data], directory);
   const floor = await startFloor(plain.url);
   endings.push(reader.stop, floor.stop);
-  return [String(reader.ready.proxy), floor.url];
+  return { reader: String(reader.ready.proxy), pid: reader.pid, floor: floor.url };
 }
 
 /** `wispr init` wrote the addresses that a public site would have. */
@@ -92,14 +100,15 @@ async function adaptConfiguration(directory: string, keyServer: unknown, reading
 }
 
 interface Running {
+  readonly pid: number;
   readonly ready: Record<string, unknown>;
   readonly stop: () => Promise<void>;
 }
 
 /** Starts a `wispr` command that prints a line of JSON when it is ready. */
 async function startReady(args: readonly string[], directory: string): Promise<Running> {
-  const { line, stop } = await startAndReadLine([WISPR, ...args], directory);
-  return { ready: JSON.parse(line) as Record<string, unknown>, stop };
+  const { line, pid, stop } = await startAndReadLine([WISPR, ...args], directory);
+  return { pid, ready: JSON.parse(line) as Record<string, unknown>, stop };
 }
 
 async function startFloor(origin: string): Promise<{ url: string; stop: () => Promise<void> }> {
@@ -110,7 +119,7 @@ async function startFloor(origin: string): Promise<{ url: string; stop: () => Pr
 async function startAndReadLine(
   args: readonly string[],
   directory?: string,
-): Promise<{ line: string; stop: () => Promise<void> }> {
+): Promise<{ line: string; pid: number; stop: () => Promise<void> }> {
   const child = spawn(NODE, args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -126,7 +135,7 @@ async function startAndReadLine(
     child.kill('SIGTERM');
     await ended;
   };
-  return { line, stop };
+  return { line, pid: child.pid ?? -1, stop };
 }
 
 /** Requests a second, all of them answered whole: wrk counts every other status as an error. */

@@ -78,7 +78,7 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
 function tell({ sites }: BoundResult): void {
   for (const { site, label } of sites)
     say(`connected: ${site}, to be opened at http://${label}.localhost:${DEFAULT_PORT}/`);
-  say('hint: "wispr proxy" has to run while you read');
+  say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
 }
 
 function describe({ name, publisher, keyServer, sites }: BoundResult) {

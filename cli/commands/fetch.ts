@@ -2,13 +2,14 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
+import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { type Delivered, deliver } from '../deliver.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { untilSignal } from '../signals.ts';
 import { size } from '../size.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 
-interface FetchFlags extends ReaderFlags {
+interface FetchFlags extends ReaderFlags, CacheFlags {
   readonly range?: WantedRange;
   readonly header?: readonly string[];
   readonly include?: boolean;
@@ -43,7 +44,7 @@ export function addFetchCommand(program: Command): void {
     .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'with --output: print what was fetched as one line of JSON');
-  addReaderOptions(command).action(runFetch);
+  addReaderOptions(addCacheOption(command)).action(runFetch);
 }
 
 async function runFetch(address: string, flags: FetchFlags): Promise<void> {
@@ -51,7 +52,7 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
   if (json && (output === undefined || output === '-'))
     throw new UsageError('--json needs --output, because the document itself goes to standard output');
   if (range && head) throw new UsageError('--head has no bytes to take a --range of');
-  const options = await readerOptions(flags);
+  const options = { ...(await readerOptions(flags)), ...cacheOptions(flags) };
   await untilSignal(async (signal) => {
     const wanted = { ...options, address, headers: header, range, signal, method: head ? 'HEAD' : 'GET' } as const;
     try {

@@ -1,6 +1,8 @@
 /** `wispr keys`: the keys that sign a site, and who else may sign for it. */
+import { relative } from 'node:path';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { TopLevelRole } from '../../core/publication/metadata.ts';
+import { changePassphrase } from '../../publisher/keys/change-passphrase.ts';
 import {
   addSigner,
   removeSigner,
@@ -9,13 +11,19 @@ import {
   rotateRole,
 } from '../../publisher/keys/change-roles.ts';
 import type { KeysOptions, RootOutcome } from '../../publisher/keys/change-roots.ts';
+import {
+  addSectionSigner,
+  removeSectionSigner,
+  rotateSection,
+  type SectionOutcome,
+} from '../../publisher/keys/change-sections.ts';
 import { finishDraft } from '../../publisher/keys/gather-signatures.ts';
-import { listKeys } from '../../publisher/keys/list-keys.ts';
-import { TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
+import { listKeys, SECTION_PREFIX } from '../../publisher/keys/list-keys.ts';
+import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { describeKeys, warnAboutKeys } from '../key-listing.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
-import { readPassphrase } from '../passphrase.ts';
+import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
 import { outcomeAsJson, sayAfterRotation, tellOutcome } from '../root-outcome.ts';
 import { print, say } from '../voice.ts';
 import { addSignerCommands } from './signer.ts';
@@ -44,20 +52,23 @@ export function addKeysCommand(program: Command): void {
     .option('--public', 'what everybody can see in the output: needs no passphrase')
     .action(list);
   withFlags(keys.command('rotate').description('give a role a new key; "publisher" is the key that signs objects'))
-    .addArgument(roleArgument([...TOP_LEVEL_ROLES, 'publisher']))
+    .addArgument(roleArgument(['publisher']))
     .action(rotate);
   withFlags(keys.command('renew').description('sign the root anew, before it expires')).action(renew);
   withThreshold(withFlags(keys.command('add').description("let somebody else's key sign for a role too")))
-    .addArgument(roleArgument(TOP_LEVEL_ROLES))
+    .addArgument(roleArgument())
     .argument('<public-key-file>', 'FILE.pub, which the signer made with "wispr keys new-signer FILE"')
     .action(add);
   withThreshold(withFlags(keys.command('remove').description('take a key from a role')))
-    .addArgument(roleArgument(TOP_LEVEL_ROLES))
+    .addArgument(roleArgument())
     .argument('<key-id>', 'its id, or the first eight characters of it')
     .action(remove);
   withFlags(keys.command('finish').description('take a root into use once enough have signed it'))
     .argument('<files...>', 'root.N.json, or copies of it with signatures')
     .action(finish);
+  withFlags(keys.command('passphrase').description('change the passphrase of publisher.keys and root.keys'))
+    .option('--new-passphrase-file <file>', 'take the new passphrase from a file')
+    .action(passphrase);
   addSignerCommands(keys);
 }
 
@@ -70,7 +81,7 @@ function withFlags(command: Command): Command {
 }
 
 function withThreshold(command: Command): Command {
-  const description = 'how many of the keys have to sign; above one for root only';
+  const description = 'how many of the keys have to sign; above one for root, targets and sections';
   return command.addOption(new Option('--threshold <number>', description).argParser(parseThreshold));
 }
 
@@ -79,8 +90,17 @@ function parseThreshold(text: string): number {
   throw new InvalidArgumentError('a threshold is a number from 1 to 99');
 }
 
-function roleArgument(roles: readonly string[]): Argument {
-  return new Argument('<role>', 'which role').choices([...roles]);
+function roleArgument(more: readonly string[] = []): Argument {
+  const roles: string[] = [...TOP_LEVEL_ROLES, ...more];
+  return new Argument('<role>', `${roles.join(', ')}, or section:NAME`).argParser((text: string) => {
+    if (roles.includes(text) || sectionIn(text) !== undefined) return text;
+    throw new InvalidArgumentError(`a role is one of ${roles.join(', ')}, or section:NAME`);
+  });
+}
+
+/** The name of the section that is meant; `undefined` for another role. */
+function sectionIn(role: string): string | undefined {
+  return role.startsWith(SECTION_PREFIX) ? role.slice(SECTION_PREFIX.length) : undefined;
 }
 
 async function list(flags: Flags & { readonly public?: boolean }): Promise<void> {
@@ -93,6 +113,8 @@ async function list(flags: Flags & { readonly public?: boolean }): Promise<void>
 
 async function rotate(role: TopLevelRole | 'publisher', flags: Flags): Promise<void> {
   const options = await keysOptions(flags);
+  const section = sectionIn(role);
+  if (section !== undefined) return tellSection(await rotateSection(options, section), flags);
   if (role === 'publisher') return rotatePublisher(options, flags);
   const outcome = await rotateRole(options, role);
   tell(outcome, flags);
@@ -117,15 +139,49 @@ async function renew(flags: Flags): Promise<void> {
 
 async function add(role: TopLevelRole, file: string, flags: ThresholdFlags): Promise<void> {
   const publicKey = await readSigner(file);
+  const section = sectionIn(role);
+  if (section !== undefined)
+    return tellSection(await addSectionSigner(await keysOptions(flags), section, publicKey, flags.threshold), flags);
   tell(await addSigner(await keysOptions(flags), role, publicKey, flags.threshold), flags);
 }
 
 async function remove(role: TopLevelRole, keyid: string, flags: ThresholdFlags): Promise<void> {
+  const section = sectionIn(role);
+  if (section !== undefined)
+    return tellSection(await removeSectionSigner(await keysOptions(flags), section, keyid, flags.threshold), flags);
   tell(await removeSigner(await keysOptions(flags), role, keyid, flags.threshold), flags);
+}
+
+async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }): Promise<void> {
+  const options = await keysOptions(flags);
+  const after = await readNewPassphrase(flags.newPassphraseFile, 'the new passphrase', '--new-passphrase-file');
+  const files = await changePassphrase(options, after);
+  if (flags.json) print(JSON.stringify({ files }));
+  else print(`The passphrase of ${files.map((file) => relative('.', file)).join(' and ')} is another one now.`);
+  say('copies of before still open under the old passphrase, and hold the same keys');
+  say(
+    'hint: replace your backups; if somebody may know the old passphrase and have a copy, "wispr keys rotate" the keys',
+  );
 }
 
 async function finish(files: readonly string[], flags: Flags): Promise<void> {
   tell(await finishDraft(await keysOptions(flags), files), flags);
+}
+
+function tellSection(outcome: SectionOutcome, { json }: Flags): void {
+  if (json) {
+    print(JSON.stringify(outcome));
+    return;
+  }
+  const { section, keyids, threshold, own } = outcome;
+  print(`The section ${section} is signed by ${threshold} of ${keyids.length} ${keyids.length === 1 ? 'key' : 'keys'}:
+${keyids.map((keyid) => `  ${shortId(keyid)}  ${keyid === own ? 'publisher.keys' : 'elsewhere'}`).join('\n')}`);
+  say('readers learn of it with the next "wispr protect"');
+  say(
+    own === undefined
+      ? 'hint: that one needs the key file of its editors: --key FILE'
+      : 'hint: replace your backup of publisher.keys',
+  );
 }
 
 function tell(outcome: RootOutcome, { json }: Flags): void {

@@ -68,6 +68,7 @@ async function greet(proxy: RunningProxy): Promise<void> {
   const sites = await proxy.sites();
   say(`ready on ${proxy.url}, for browsers and programs that use a proxy`);
   for (const { site, gateway } of sites) say(`${site} without any settings: ${gateway}`);
+  if (sites.length > 0) say(`as automatic proxy configuration, for these sites only: ${proxy.url}/proxy.pac`);
   if (sites.length === 0)
     say('hint: no site is connected yet: wispr bind "URL#CODE" connects one, even while this runs');
 }

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { Target } from '../../node-support/storage/target.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
+import { missingDirectory } from '../../publisher/publish/resolve-target.ts';
+import { collect } from '../arguments.ts';
 import { sayWhatWouldBeDone } from '../dry-run.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { showProgress, showProtecting } from '../progress.ts';
@@ -13,13 +16,15 @@ import {
   describeRekey,
   hintsAfterProtection,
   warnAboutBundle,
+  warnAboutSections,
 } from '../protection-summary.ts';
 import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
 import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
+import { readSigners } from '../signers.ts';
+import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
-import { collectSets } from './protect.ts';
 
 interface Options {
   config?: string;
@@ -29,6 +34,9 @@ interface Options {
   tokenFile?: string;
   keysHandedOver?: boolean;
   passphraseFile?: string;
+  key?: readonly string[];
+  keyPassphraseFile?: string;
+  yes?: boolean;
   quiet?: boolean;
   json?: boolean;
 }
@@ -48,10 +56,17 @@ export function addPublishCommand(program: Command): void {
     .option('-c, --config <file>', 'the configuration, or its directory (default: this one)')
     .option('--no-protect', 'publish what is in "out" as it is; asks for no passphrase')
     .option('--dry-run', 'say what protecting the site would do, and do nothing; asks for no passphrase')
-    .option('--rekey <set>', 'give a set a new key (more than once for more)', collectSets)
+    .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
     .option('--token-file <file>', 'the file with the publishing token of the key server')
     .option('--keys-handed-over', 'go on without a token: the key server was given keys.bundle by hand')
+    .option(
+      '--key <file>',
+      "sign with this key file too: a section's, or a second signer's (more than once for more)",
+      collect,
+    )
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('--key-passphrase-file <file>', 'take the passphrase of --key from a file')
+    .option('-y, --yes', 'make the target directory if it is not there, without a question')
     .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')
     .action(publish);
@@ -66,10 +81,12 @@ async function publish(named: string | undefined, options: Options): Promise<voi
     const { configurationFile } = prepared;
     return sayWhatWouldBeDone({ configurationFile, rekey: options.rekey ?? [] }, options);
   }
+  await confirmNewTarget(prepared.target, options);
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
+  const signers = await readSigners(options);
   try {
     const summary = await untilSignal(async (signal) => {
-      if (passphrase !== undefined) await protect(prepared, passphrase, signal, options);
+      if (passphrase !== undefined) await protect(prepared, { passphrase, signers, signal }, options);
       return bring(prepared, passphrase, signal, options);
     });
     report(summary, options);
@@ -78,8 +95,22 @@ async function publish(named: string | undefined, options: Options): Promise<voi
   }
 }
 
-function checkTogether({ protect, passphraseFile, rekey, dryRun }: Options): void {
+/** A directory that is not there may be the right one, misspelt, or a disk that is not mounted. */
+async function confirmNewTarget(target: Target | undefined, { yes }: Options): Promise<void> {
+  const directory = target && missingDirectory(target);
+  if (yes || directory === undefined) return;
+  if (!canAsk()) {
+    throw new UsageError(`there is no directory ${directory}`, {
+      hint: 'if it is not misspelt, and no disk is missing, make it, or add --yes, and it is made',
+    });
+  }
+  if (!(await askYesOrNo(`there is no directory ${directory}: make it, and publish there?`)))
+    throw new UsageError('nothing was published');
+}
+
+function checkTogether({ protect, passphraseFile, key, rekey, dryRun }: Options): void {
   if (protect) return;
+  if (key !== undefined) throw new UsageError('--no-protect signs nothing: leave --key out');
   if (passphraseFile !== undefined)
     throw new UsageError('--no-protect needs no passphrase: leave --passphrase-file out');
   if (rekey !== undefined || dryRun)
@@ -88,13 +119,12 @@ function checkTogether({ protect, passphraseFile, rekey, dryRun }: Options): voi
 
 async function protect(
   { configuration, configurationFile, target, token }: PublicationPlaces,
-  passphrase: string,
-  signal: AbortSignal,
+  keys: Pick<Parameters<typeof protectSite>[0], 'passphrase' | 'signers' | 'signal'>,
   { quiet, json, rekey = [], keysHandedOver }: Options,
 ): Promise<void> {
   const progress = showProtecting(quiet);
   const summary = await protectSite({
-    ...{ configurationFile, passphrase, signal, rekey },
+    ...{ configurationFile, rekey, ...keys },
     ...progress.shown,
     // Where the output itself is served, protecting it shows it: its keys have to be there before.
     ...(target === undefined &&
@@ -105,6 +135,7 @@ async function protect(
   }).finally(progress.end);
   if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined));
   if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
+  for (const line of warnAboutSections(summary.sections)) say(line);
   if (!keysHandedOver) for (const line of warnAboutBundle(summary)) say(line);
 }
 

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
+import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { showProgress } from '../progress.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { untilSignal } from '../signals.ts';
@@ -13,7 +14,7 @@ import { isoDay, utcMinute } from './describe.ts';
 
 type WantedSets = NonNullable<SyncOptions['sets']>;
 
-interface SyncFlags extends ReaderFlags {
+interface SyncFlags extends ReaderFlags, CacheFlags {
   readonly set?: WantedSets;
   readonly parentProxy?: string;
   readonly quiet?: boolean;
@@ -40,7 +41,7 @@ export function addSyncCommand(program: Command): void {
     .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print the summary as one JSON object');
-  addReaderOptions(command).action(sync);
+  addReaderOptions(addCacheOption(command)).action(sync);
 }
 
 async function sync(named: string, prefixes: readonly string[], flags: SyncFlags): Promise<void> {
@@ -51,7 +52,7 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
     ...(sets && { sets }),
     ...(parentProxy !== undefined && { parentProxy }),
   };
-  const options = await readerOptions(flags);
+  const options = { ...(await readerOptions(flags)), ...cacheOptions(flags) };
   await untilSignal(async (signal) => {
     const progress = quiet ? undefined : showSyncing();
     try {

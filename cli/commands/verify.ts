@@ -108,10 +108,13 @@ function describeReport(place: string, report: VerifyReport): string[] {
   const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')} passed every check that takes no key`;
   // A note speaks of those that a template of the publisher's made.
   const builtIn = report.fallbackPages - report.ownFallbackPages;
+  const sections = report.sections.map(({ name, documents }) => {
+    return `${count(documents, 'document')} of them in the section ${name}, which has keys of its own`;
+  });
   const pages = builtIn === 0 ? [] : [`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`];
   const total = findings.length + moreFindings;
   const found = total === 0 ? 'nothing wrong was found' : `${count(total, 'thing is wrong', 'things are wrong')}`;
-  return [...who, ...trusted, ...which, passed, ...pages, ...notes.map((note) => `note: ${note}`), found];
+  return [...who, ...trusted, ...which, passed, ...sections, ...pages, ...notes.map((note) => `note: ${note}`), found];
 }
 
 function time(seconds: number): string {

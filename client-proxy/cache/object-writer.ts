@@ -2,7 +2,8 @@
  * Keeps one object while it is read: head, then block after block as each has passed. It counts once it is whole and renamed; whatever goes
  * wrong before costs the reader nothing but the copy.
  */
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { LIMITS } from '../limits.ts';
 
 export interface WriterOptions {
@@ -71,7 +72,8 @@ export class ObjectWriter {
   }
 
   async #writeParts(): Promise<void> {
-    this.#handle ??= await open(this.#options.partialFile, 'wx', 0o600);
+    const { partialFile } = this.#options;
+    this.#handle ??= await inFolder(partialFile, () => open(partialFile, 'wx', 0o600));
     const parts = this.#parts;
     this.#parts = [];
     let length = 0;
@@ -89,7 +91,7 @@ export class ObjectWriter {
     let error = failure;
     try {
       await this.#handle?.close();
-      if (whole) await rename(partialFile, file);
+      if (whole) await inFolder(file, () => rename(partialFile, file));
     } catch (problem) {
       error ??= problem;
     }
@@ -97,5 +99,16 @@ export class ObjectWriter {
     if (!good && this.#handle) await rm(partialFile, { force: true }).catch(() => undefined);
     this.#whole = good;
     ended(good, error);
+  }
+}
+
+/** Somebody may have removed the folder, to forget what was read: then it is made anew. */
+async function inFolder<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    return work();
   }
 }

@@ -104,10 +104,15 @@ export class Router {
     }
   };
 
+  /** Whatever a request has led to: a page that cannot be sent ends one connection, not the program. */
   #refuse(error: unknown, call: Call): void {
     // After what nobody can be sure to have read right, nothing on this connection is believed.
     if (error instanceof ReaderError && UNSURE.has(error.code)) call.response.shouldKeepAlive = false;
-    this.#options.refused(refuse(error, call), call.address ?? '');
+    try {
+      this.#options.refused(refuse(error, call), call.address ?? '');
+    } catch {
+      call.response.destroy();
+    }
   }
 
   #route(call: Call): Promise<void> | void {

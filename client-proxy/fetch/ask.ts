@@ -1,6 +1,6 @@
 /** One request to the doors of this process, as a program would send it to the proxy, over a pair of streams instead of a socket. */
-import { type IncomingMessage, request, type Server } from 'node:http';
-import { duplexPair } from 'node:stream';
+import { type IncomingMessage, request } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 export interface Question {
   readonly method: 'GET' | 'HEAD';
@@ -13,15 +13,12 @@ export interface Question {
 }
 
 /** Resolves with the head of the answer; its body says by `complete` whether it came to its end. */
-export function ask(server: Server, { method, target, headers, signal }: Question): Promise<IncomingMessage> {
-  const [client, door] = duplexPair();
-  client.on('error', () => undefined); // told by the answer
-  door.on('error', () => undefined);
-  server.emit('connection', door);
+export function ask(connection: Duplex, { method, target, headers, signal }: Question): Promise<IncomingMessage> {
+  connection.on('error', () => undefined); // told by the answer
   return new Promise((resolve, reject) => {
     const { host } = new URL(target);
     const outgoing = request({
-      createConnection: () => client,
+      createConnection: () => connection,
       method,
       path: target,
       headers: ['host', host, ...headers],

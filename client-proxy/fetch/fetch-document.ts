@@ -8,6 +8,7 @@ import { sliceOf } from '../../core/reading/byte-range.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../proxy.ts';
+import { hasDatabase } from '../store/database.ts';
 import { ask } from './ask.ts';
 import { locate } from './locate.ts';
 
@@ -40,6 +41,7 @@ export interface FetchedDocument {
 }
 
 const MAXIMUM_REDIRECTS = 10;
+const NO_SITES = { find: () => undefined, findLabel: () => undefined };
 
 /**
  * Fetches a document, and hands it to `use`, until which is done everything stays open.
@@ -51,6 +53,7 @@ export async function fetchDocument<Result>(
   use: (document: FetchedDocument) => Promise<Result>,
 ): Promise<Result> {
   const refusals: CodedError[] = [];
+  if (!hasDatabase(options.dataDirectory)) locate(options.address, NO_SITES); // looking makes none
   const reader = await openReader({ ...options, onRefusal: (error) => refusals.push(error) });
   try {
     return await use(await follow(reader, options, refusals));
@@ -61,7 +64,7 @@ export async function fetchDocument<Result>(
 
 /** Redirects are signed, so they are followed, to connected sites. */
 async function follow(
-  { server, sites }: OpenReader,
+  { connect, sites }: OpenReader,
   { address, method = 'GET', headers = [], range, signal }: FetchOptions,
   refusals: readonly CodedError[],
 ): Promise<FetchedDocument> {
@@ -70,7 +73,7 @@ async function follow(
   if (range) fields.push('range', rangeField(range));
   let { target } = locate(address, sites);
   for (let turn = 0; turn <= MAXIMUM_REDIRECTS; turn++) {
-    const answer = await ask(server, { method, target, headers: fields, signal });
+    const answer = await ask(connect(), { method, target, headers: fields, signal });
     const location = redirectOf(answer);
     if (location === undefined) return describe(answer, target, range, refusals);
     answer.resume();

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { ReaderError } from '../errors.ts';
 
-/** Where the kernel lists the sockets of this machine. */
-const TABLES = '/proc/net';
+/** Where the kernel lists the sockets of this machine; there also for a service that sees of `/proc` itself only. */
+const TABLES = '/proc/self/net';
 /** How often the table is read for one connection: while it is read sockets come and go, and one may be passed over. */
 const ATTEMPTS = 3;
 

@@ -31,6 +31,7 @@ export function refuse(
   }
   const { status, page } = refusalPage(known, address, readingUrl?.());
   const html = renderPage(page);
+  response.statusMessage = ''; // a host's, with characters that HTTP has no place for, may have been tried before
   response.writeHead(status, {
     ...PAGE_HEADERS,
     'content-length': String(Buffer.byteLength(html)),

@@ -1,12 +1,11 @@
 /** What can be told of the sites without a Reader that runs: out of the database, and without asking anybody. */
-import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { BoundSites } from '../bound-sites.ts';
 import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
-import { DATABASE_FILES } from '../store/database.ts';
+import { hasDatabase } from '../store/database.ts';
 import { defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
 import type { Passphrase } from '../store/storage-key.ts';
 import { ReaderStore } from '../store/store.ts';
@@ -27,7 +26,7 @@ export interface StoredStatusOptions {
  */
 export async function readSiteStatuses({ port, ...options }: StoredStatusOptions): Promise<SiteStatus[]> {
   const { dataDirectory: directory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase } = options;
-  if (!existsSync(join(directory, DATABASE_FILES[0]))) return [];
+  if (!hasDatabase(directory)) return [];
   const store = await ReaderStore.open({ directory, keyFile, passphrase });
   const upstream = new Upstream();
   try {

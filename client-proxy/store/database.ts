@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
 import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
+import { defaultDataDirectory } from './locations.ts';
 
 const SCHEMA_VERSION = 2;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
@@ -88,6 +89,11 @@ export function openDatabase(directory: string): DatabaseSync {
     database?.close();
     throw describe(error, file);
   }
+}
+
+/** Whether a reader has ever kept anything here. */
+export function hasDatabase(directory = defaultDataDirectory()): boolean {
+  return existsSync(join(directory, FILE_NAME));
 }
 
 /** SQLite gives its other files the permissions of the first. */

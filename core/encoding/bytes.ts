@@ -35,9 +35,7 @@ export function concatAll(parts: readonly Uint8Array[]): Uint8Array {
 
 /** `value` as four big-endian bytes; the spec's `u32`. */
 export function u32(value: number): Uint8Array {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, value);
-  return bytes;
+  return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
 }
 
 /** `value`, a safe integer, as eight big-endian bytes; the spec's `u64`. */

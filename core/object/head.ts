@@ -12,7 +12,7 @@ import { type KeyId, keyIdOf } from '../keys/key-id.ts';
 import { PublicationError } from '../publication/errors.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount } from './geometry.ts';
-import { encodeHeader, type Header, isEncrypted, parseHeader, payloadShape } from './header.ts';
+import { type Header, isEncrypted, parseHeader, payloadShape } from './header.ts';
 import { LIMITS } from './limits.ts';
 
 const MAGIC = utf8('wispr/1\n');
@@ -52,19 +52,17 @@ export interface HeadPin {
   readonly set: KeyId | undefined;
 }
 
-/** The length of the head that belongs to `header`, known before its digests are. */
-export function headLength(header: Header): number {
-  const blocks = blockCount(payloadShape(header));
-  return MAGIC.length + 4 + encodeHeader(header).length + SIGNATURE_LENGTH + DIGEST_LENGTH * blocks;
+/** The length of the head that belongs to a header of `headerLength` bytes, known before its digests are. */
+export function headLength(headerLength: number, blocks: number): number {
+  return MAGIC.length + 4 + headerLength + SIGNATURE_LENGTH + DIGEST_LENGTH * blocks;
 }
 
 /**
- * Signs a header, and puts the head together.
+ * Signs an encoded header, and puts the head together.
  *
  * @throws RangeError if the header is longer than the format allows
  */
-export function encodeHead(header: Header, digests: Uint8Array, publisherSecretKey: Uint8Array): Uint8Array {
-  const headerBytes = encodeHeader(header);
+export function encodeHead(headerBytes: Uint8Array, digests: Uint8Array, publisherSecretKey: Uint8Array): Uint8Array {
   if (headerBytes.length > LIMITS.headerLength) throw new RangeError('the header is longer than 65,536 bytes');
   const signature = ed25519Sign(concat(SIGNATURE_LABEL, headerBytes), publisherSecretKey);
   return concat(MAGIC, u32(headerBytes.length), headerBytes, signature, digests);

@@ -1,4 +1,5 @@
 /** The header of a protected object: docs/spec/protected-object.md, "Header". Parsing happens before the signature is checked. */
+import { encodeBase64, URL_SAFE } from '../encoding/base64.ts';
 import { fromBase64url } from '../encoding/base64url.ts';
 import {
   canonicalJson,
@@ -54,6 +55,19 @@ export function payloadShape(header: Header): PayloadShape {
 /** The bytes of a header; these exact bytes are signed. */
 export function encodeHeader(header: Header): Uint8Array {
   return canonicalJson({ ...header } as unknown as JsonObject);
+}
+
+/**
+ * Puts the digest of the digest list into a header that was encoded with another one: it is all of a header that is not known before the
+ * blocks are made, so nobody has to encode a header twice.
+ *
+ * @param bytes - of {@link encodeHeader}, for the same `blockChunks`
+ * @param digest - 32 bytes
+ */
+export function setDigestListDigest(bytes: Uint8Array, blockChunks: number, digest: Uint8Array): void {
+  // Canonical JSON sorts members, so only that number stands before it.
+  const start = `{"blockChunks":${blockChunks},"digestListDigest":"`.length;
+  bytes.set(encodeBase64(digest, URL_SAFE), start);
 }
 
 /**

@@ -17,8 +17,9 @@ export function payloadContext(header: Pick<EncryptedHeader, 'site' | 'path' | '
  * @throws RangeError if the metadata is not of the form that the format allows
  */
 export function encodeMessageFront(metadata: Metadata): Uint8Array {
-  const bytes = canonicalJson({ ...metadata } as unknown as JsonObject);
-  if (!isMetadata(parseCanonicalJson(bytes)) || bytes.length > LIMITS.metadataLength) {
+  const value = { ...metadata } as unknown as JsonObject;
+  const bytes = canonicalJson(value); // first: it refuses what JSON would drop without a word
+  if (!isMetadata(value) || bytes.length > LIMITS.metadataLength) {
     throw new RangeError('the metadata is not of the form that the format allows');
   }
   return concat(u32(bytes.length), bytes);

@@ -10,7 +10,7 @@ import { type KeyId, keyIdOf } from '../keys/key-id.ts';
 import { beginMessage } from './chunked-encryption.ts';
 import { blockCount, blockRange, chooseBlockChunks, encryptedPayloadLength, type PayloadShape } from './geometry.ts';
 import { encodeHead, headLength } from './head.ts';
-import { encodeHeader, type Header, payloadShape } from './header.ts';
+import { encodeHeader, type Header, payloadShape, setDigestListDigest } from './header.ts';
 import { encodeMessageFront, payloadContext } from './message.ts';
 import type { Metadata } from './metadata.ts';
 import { padmeLength } from './padding.ts';
@@ -50,7 +50,8 @@ export class ObjectWriter {
   readonly payloadLength: number;
   readonly #options: ObjectOptions;
   readonly #front: Uint8Array;
-  readonly #header: Header;
+  /** The header as it will stand in the object, but for the digest of the digest list. */
+  readonly #headerBytes: Uint8Array;
   readonly #shape: PayloadShape;
   readonly #digests: Uint8Array[] = [];
 
@@ -62,7 +63,7 @@ export class ObjectWriter {
     const length = this.#front.length + metadata.contentLength;
     const padded = paddingLength === 'padme' ? padmeLength(length) : length + paddingLength;
     this.payloadLength = set ? encryptedPayloadLength(padded) : length;
-    this.#header = {
+    const header: Header = {
       blockChunks: options.blockChunks ?? chooseBlockChunks(this.payloadLength),
       digestListDigest: ANY_DIGEST,
       path: options.path,
@@ -71,13 +72,14 @@ export class ObjectWriter {
       site: options.site,
       ...(set ? { set: set.id } : { metadata }),
     };
-    this.#shape = payloadShape(this.#header);
-    this.headLength = headLength(this.#header);
+    this.#headerBytes = encodeHeader(header);
+    this.#shape = payloadShape(header);
+    this.headLength = headLength(this.#headerBytes.length, blockCount(this.#shape));
   }
 
   /** Whether an object with this header was made by a writer with the same options, as far as the header tells. */
   describes(header: Header): boolean {
-    return equalBytes(encodeHeader({ ...header, digestListDigest: ANY_DIGEST }), encodeHeader(this.#header));
+    return equalBytes(encodeHeader({ ...header, digestListDigest: ANY_DIGEST }), this.#headerBytes);
   }
 
   /** Draws the salt of the payload, and derives its keys. Every plan is for one payload, to be made once. */
@@ -135,7 +137,8 @@ export class ObjectWriter {
    */
   async head(digests: Uint8Array = concatAll(this.#digests)): Promise<Uint8Array> {
     if (digests.length !== DIGEST_LENGTH * blockCount(this.#shape)) throw new Error('the head comes after the blocks');
-    const header = { ...this.#header, digestListDigest: toBase64url(await sha256(digests)) };
+    const header = Uint8Array.from(this.#headerBytes);
+    setDigestListDigest(header, this.#shape.blockChunks, await sha256(digests));
     return encodeHead(header, digests, this.#options.publisher.secretKey);
   }
 }

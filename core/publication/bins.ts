@@ -54,7 +54,7 @@ export function delegates({ paths, pathHashPrefixes }: Delegation, targetPath: s
 }
 
 /** TUF's PATHPATTERN: `*` and `?` within one segment, and as many segments as the path has. */
-function matchesPattern(pattern: string, path: string): boolean {
+export function matchesPattern(pattern: string, path: string): boolean {
   const [patterns, segments] = [pattern.split('/'), path.split('/')];
   return (
     patterns.length === segments.length && patterns.every((part, index) => matchesSegment(part, segments[index] ?? ''))

@@ -16,6 +16,7 @@ import { ContentCheck } from './content-check.ts';
 import { LinkCheck } from './links.ts';
 import { CaseFolder, oddityOf } from './names.ts';
 import { type CheckReport, Findings } from './report.ts';
+import { SectionsCount } from './sections-count.ts';
 import { SetsCount } from './sets-count.ts';
 import { type SiteSurvey, surveySite } from './survey.ts';
 
@@ -66,6 +67,7 @@ class SiteCheck {
   readonly #decisions = new Map<string, Decision>();
   readonly #content: ContentCheck;
   readonly #sets = new SetsCount();
+  readonly #sections: SectionsCount;
   readonly #folder = new CaseFolder();
   #pages = 0;
 
@@ -74,6 +76,7 @@ class SiteCheck {
     this.#source = source;
     this.#rules = new SetRules(configuration);
     this.#headers = new HeaderRules(configuration);
+    this.#sections = new SectionsCount(configuration.sections);
     this.#survey = surveySite(source, configuration.ignore);
     this.files = this.#survey.files;
     for (const { path, reason } of this.#survey.refused) this.#findings.add('refused', path, undefined, reason);
@@ -118,6 +121,7 @@ class SiteCheck {
     const decision = set === undefined ? byPath : this.#rules.decide(path, set);
     if (set !== undefined) this.#decisions.set(path, decision);
     this.#sets.add(path, decision, set !== undefined);
+    if (!this.#sections.add(path)) this.#findings.add('refused', path, undefined, 'it lies too deep below its section');
     this.#headers.headersOf(path);
     if (canNameSet(mediaType)) this.#pages++;
     if (size > LARGE) this.#findings.add('large', path, undefined, `${Math.round(size / 1024 / 1024)} MiB`);
@@ -144,8 +148,8 @@ class SiteCheck {
     for (const from of shadowed) this.#findings.add('redirect-unused', from);
     for (const problem of problemOfNotFound(this.#configuration, this.#lookUp))
       this.#findings.add('refused', 'wispr.json', undefined, problem);
-    for (const text of [...this.#rules.unused(), ...this.#headers.unused(), ...this.#survey.unusedPatterns])
-      this.#findings.add('pattern-unused', text);
+    const unused = [...this.#rules.unused(), ...this.#headers.unused(), ...this.#sections.unused()];
+    for (const text of [...unused, ...this.#survey.unusedPatterns]) this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
   }
 
@@ -158,6 +162,7 @@ class SiteCheck {
       bytes: this.files.reduce((sum, { size }) => sum + size, 0),
       ignored: this.#survey.ignored,
       ...this.#sets.summary(),
+      sections: this.#sections.summary(),
       groups: this.#findings.groups(),
       milliseconds,
     };

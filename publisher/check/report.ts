@@ -91,6 +91,8 @@ export interface CheckReport {
   readonly ignored: number;
   /** By name. */
   readonly sets: readonly { readonly name: string; readonly documents: number }[];
+  /** In their order. */
+  readonly sections: readonly { readonly name: string; readonly documents: number }[];
   /** Why documents are public, and which. */
   readonly public: readonly {
     readonly reason: string;

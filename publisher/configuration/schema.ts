@@ -2,6 +2,13 @@
 import { z } from 'zod';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
 import { PLACEHOLDERS, placeholdersIn } from '../site/placeholders.ts';
+import {
+  isSectionName,
+  isSectionPath,
+  SECTION_LIMITS,
+  SECTION_NAME_FORM,
+  SECTION_PATH_FORM,
+} from '../site/sections.ts';
 import { isSetName, SET_NAME_FORM } from '../site/set-name.ts';
 import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
 
@@ -40,6 +47,34 @@ const setRule = z
     } else if (!isSetName(fillForCheck(name))) {
       context.addIssue({ code: 'custom', path: ['name'], message: SET_NAME_FORM });
     }
+  });
+
+const section = z.strictObject({
+  name: z
+    .string()
+    .refine(isSectionName, { error: SECTION_NAME_FORM })
+    .meta({ description: 'The section, as commands and signed metadata call it.' }),
+  paths: z
+    .array(z.string().refine(isSectionPath, { error: SECTION_PATH_FORM }))
+    .min(1)
+    .max(SECTION_LIMITS.paths)
+    .meta({ description: 'Which documents, such as "sports/**".' }),
+});
+
+/** Parts of the site that others sign for; no two of one name. */
+const sections = z
+  .array(section)
+  .max(SECTION_LIMITS.sections)
+  .default([])
+  .superRefine((list, context) => {
+    for (const [index, { name }] of list.entries()) {
+      if (list.findIndex((other) => other.name === name) === index) continue;
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is the name of an earlier section already' });
+    }
+  })
+  .meta({
+    description:
+      'Parts of the site with signing keys of their own; where a path fits several, the first of them signs for it.',
   });
 
 /** The document set of every document that nothing else decides about. */
@@ -86,6 +121,7 @@ export const configurationSchema = z
       .refine(isSetName, { error: SET_NAME_FORM })
       .default(DEFAULT_SET)
       .meta({ description: 'The set of all other documents.' }),
+    sections,
     ignore: z.array(pattern).default([]).meta({ description: 'Files of the source that are not published at all.' }),
     carrier: z.enum(['beside', 'html']).default('beside').meta({
       description: '"html" puts the protected object of a page into the page itself, for hosts with one file per URL.',

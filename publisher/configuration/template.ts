@@ -42,6 +42,10 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   // The set of all other documents.
   "defaultSet": ${value('defaultSet', DEFAULT_SET)},
 
+  // Parts of the site with signing keys of their own, for editors who publish apart: { "name": "sports", "paths": ["sports/**"] }
+  // The first that fits a path signs for it (docs/keys.md says how keys are given to others).
+  "sections": ${value('sections', [])},
+
   // Not published at all. Hidden files are left out always.
   "ignore": ${value('ignore', [])},
 

@@ -135,6 +135,32 @@ export class DocumentTable extends Statements {
     }
   }
 
+  /**
+   * Finds out again which numbers the targets of all documents have. The bins and sections that they leave and come to are to be signed again.
+   *
+   * @param numbersOf - for a document's path, and whether it is public
+   */
+  renumber(numbersOf: (path: string, isPublic: boolean) => Pick<Written, 'headBin' | 'contentBin'>): void {
+    const rows = this.statement(
+      'SELECT id, path, head_bin, content_bin FROM document WHERE id > ? ORDER BY id LIMIT 1000',
+    );
+    for (let last = 0; ; ) {
+      const some = rows.all(last) as Row[];
+      if (some.length === 0) return;
+      last = Number(some.at(-1)?.id);
+      for (const row of some) this.#renumberOne(row, numbersOf(row.path as string, row.content_bin !== null));
+    }
+  }
+
+  #renumberOne(row: Row, after: Pick<Written, 'headBin' | 'contentBin'>): void {
+    const before = { headBin: Number(row.head_bin), contentBin: numberOrNothing(row.content_bin) };
+    if (before.headBin === after.headBin && before.contentBin === after.contentBin) return;
+    this.#noteBins(before);
+    this.#noteBins(after);
+    const sql = 'UPDATE document SET head_bin = ?, content_bin = ? WHERE id = ?';
+    this.run(sql, after.headBin, after.contentBin ?? null, row.id as number);
+  }
+
   /** Documents at whose own name something else lies than should. @param pageMark - what is noted of fallback pages as they are made now */
   *unplaced(pageMark: string): Generator<IndexedDocument> {
     const sql = `SELECT * FROM document WHERE id > ? AND form <> 'none' AND (placed IS NULL OR placed <> CASE form WHEN 'page' THEN ? ELSE form END) ORDER BY id LIMIT 200`;
@@ -203,8 +229,12 @@ function rowOf(task: Task, written: Written): SQLInputValue[] {
   return values.map((value) => value ?? null);
 }
 
+function numberOrNothing(value: SQLInputValue | undefined): number | undefined {
+  return value === null || value === undefined ? undefined : Number(value);
+}
+
 /** A row of the table `document`. */
-export function documentOf(row: Row): IndexedDocument {
+function documentOf(row: Row): IndexedDocument {
   return {
     id: row.id as number,
     path: row.path as string,

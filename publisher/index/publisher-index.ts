@@ -1,6 +1,5 @@
 /** `publisher.index`: what was written in earlier runs, so that only what changed is written in this one. */
-import { documentOf, type Row } from './documents.ts';
-import type { IndexedDocument, RoleRow } from './rows.ts';
+import type { Form, IndexedDocument, RoleRow } from './rows.ts';
 import { TaskLists } from './task-lists.ts';
 
 export type { FilesOf } from './documents.ts';
@@ -27,11 +26,22 @@ export type FactName =
   | 'signers'
   /** What the role `targets` names. */
   | 'targets'
+  /** The sections, and who signed them: publisher/protect/sections.ts. */
+  | 'sections'
   /** How many roots there are. */
   | 'roots';
 
+/** What is published of a document. */
+export type PublishedDocument = Pick<
+  IndexedDocument,
+  'path' | 'head' | 'headLength' | 'setId' | 'content' | 'contentLength' | 'form' | 'headBin' | 'contentBin'
+>;
+
+/** A row of {@link PublisherIndex.documentsInBins}. */
+type PublishedRow = [string, string, number, string | null, string | null, number | null, Form, number, number | null];
+
 export class PublisherIndex extends TaskLists {
-  /** First 16 bits of target paths whose bins changed. */
+  /** First 16 bits of target paths whose bins changed; above them, the numbers of sections that did. */
   changedBins(): number[] {
     return this.statement('SELECT bin FROM changed_bin ORDER BY bin')
       .all()
@@ -39,10 +49,10 @@ export class PublisherIndex extends TaskLists {
   }
 
   /** The documents that have a target in the bins from `first` to `last`, by the first 16 bits. */
-  documentsInBins(first: number, last: number): IndexedDocument[] {
+  documentsInBins(first: number, last: number): PublishedDocument[] {
     const sql =
-      'SELECT * FROM document WHERE head_bin BETWEEN ?1 AND ?2 UNION SELECT * FROM document WHERE content_bin BETWEEN ?1 AND ?2';
-    return (this.statement(sql).all(first, last) as Row[]).map(documentOf);
+      'SELECT path, head, head_length, set_id, content, content_length, form, head_bin, content_bin FROM document WHERE head_bin BETWEEN ?1 AND ?2 OR content_bin BETWEEN ?1 AND ?2';
+    return (this.arrays(sql).all(first, last) as unknown as PublishedRow[]).map(publishedDocumentOf);
   }
 
   roles(): Map<string, RoleRow> {
@@ -88,4 +98,15 @@ export class PublisherIndex extends TaskLists {
     const rows = this.statement(sql).all() as { name: string; id: string }[];
     return new Map(rows.map(({ name, id }) => [name, id]));
   }
+}
+
+function publishedDocumentOf(row: PublishedRow): PublishedDocument {
+  const [path, head, headLength, setId, content, contentLength, form, headBin, contentBin] = row;
+  return {
+    ...{ path, head, headLength, form, headBin },
+    setId: setId ?? undefined,
+    content: content ?? undefined,
+    contentLength: contentLength ?? undefined,
+    contentBin: contentBin ?? undefined,
+  };
 }

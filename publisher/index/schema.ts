@@ -23,13 +23,13 @@ CREATE TABLE document (
   bytes_out INTEGER NOT NULL,
   form TEXT NOT NULL,              -- what lies at the document's own name: Form
   placed TEXT,                     -- digest of what was put there; null: to be put there yet
-  head_bin INTEGER NOT NULL,       -- first 16 bits of SHA-256 of the target path
+  head_bin INTEGER NOT NULL,       -- first 16 bits of SHA-256 of the target path; from 65536 up, the number of its section
   content_bin INTEGER
 ) STRICT;
 CREATE INDEX document_head_bin ON document (head_bin);
 CREATE INDEX document_content_bin ON document (content_bin) WHERE content_bin IS NOT NULL;
 
--- First 16 bits of the target paths whose bins are to be signed again.
+-- First 16 bits of the target paths whose bins are to be signed again, and numbers of sections that are.
 CREATE TABLE changed_bin (bin INTEGER PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 -- Files of the output that no document needs any more. since: when a publication first did without them; null: none yet does.

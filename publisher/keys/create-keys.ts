@@ -37,6 +37,7 @@ export async function createKeys(passphrase: string, now = nowInSeconds()): Prom
     publication: 0,
     publisherSeed,
     roots: [root],
+    sections: new Map(),
     seeds,
     serial: 0,
     setsSince: new Map(),

@@ -25,6 +25,16 @@ export const KEY_STORE_KIND: SealedKind = {
 export const ONLINE_ROLES = ['targets', 'snapshot', 'timestamp'] as const;
 export type OnlineRole = (typeof ONLINE_ROLES)[number];
 
+/** The keys of a section: publisher/protect/sections.ts. */
+export interface SectionKeyRing {
+  /** Of everybody who may sign for it. */
+  readonly publicKeys: readonly Uint8Array[];
+  /** How many of them have to. */
+  readonly threshold: number;
+  /** Of this workspace's own key, if it has one. */
+  readonly seed?: Uint8Array;
+}
+
 /** What a key store holds. */
 export interface KeyStoreContents {
   /** Seeds of role keys that were made for a root which is still to be signed by others. */
@@ -37,6 +47,8 @@ export interface KeyStoreContents {
   readonly roots: readonly Uint8Array[];
   /** Seeds of this workspace's keys for roles. */
   readonly seeds: Readonly<Record<OnlineRole, Uint8Array>>;
+  /** Keys of sections, by their names. */
+  readonly sections: ReadonlyMap<string, SectionKeyRing>;
   /** Serial of the last key bundle. */
   readonly serial: number;
   /** When each set got its key, in seconds since 1970, by the name of the set; {@link OpenKeyStore.seal} keeps it. */
@@ -94,6 +106,9 @@ export function encodeContents(contents: KeyStoreContents): JsonObject {
     publisherSeed: toBase64url(contents.publisherSeed),
     roots: contents.roots.map(toBase64url),
     seeds: Object.fromEntries(ONLINE_ROLES.map((role) => [role, toBase64url(seeds[role])])),
+    sections: Array.from(contents.sections, ([name, { publicKeys, threshold, seed }]) => {
+      return { keys: publicKeys.map(toBase64url), name, ...(seed && { seed: toBase64url(seed) }), threshold };
+    }),
     serial: contents.serial,
     sets: Array.from(contents.sets, ([name, key]) => {
       return { key: toBase64url(key), name, since: contents.setsSince.get(name) ?? 0 };
@@ -115,9 +130,10 @@ function dateSets(before: KeyStoreContents, { sets }: KeyStoreContents): Map<str
 const MEMBERS = ['pending', 'publication', 'publisherSeed', 'roots', 'seeds', 'serial', 'sets', 'workspace'];
 
 function parseContents(value: Json | undefined): KeyStoreContents {
-  if (!isJsonObject(value) || !hasMembers(value, MEMBERS)) throw damaged();
-  const { pending, publication, publisherSeed, roots, seeds, serial, sets, workspace } = value;
+  if (!isJsonObject(value) || !hasMembers(value, MEMBERS, ['sections'])) throw damaged(); // older ones have no sections
+  const { sections = [], pending, publication, publisherSeed, roots, seeds, serial, sets, workspace } = value;
   if (!isJsonObject(seeds) || !hasMembers(seeds, [...ONLINE_ROLES]) || !Array.isArray(sets)) throw damaged();
+  if (!Array.isArray(sections)) throw damaged();
   const parsed = sets.map(parseSet);
   const chain = parseList(roots);
   if (chain.length === 0 || typeof publication !== 'number' || typeof serial !== 'number') throw damaged();
@@ -131,11 +147,19 @@ function parseContents(value: Json | undefined): KeyStoreContents {
       snapshot: parseBytes(seeds.snapshot, KEY_LENGTH),
       timestamp: parseBytes(seeds.timestamp, KEY_LENGTH),
     },
+    sections: new Map(sections.map(parseSection)),
     serial,
     setsSince: new Map(parsed.map(({ name, since }) => [name, since])),
     sets: new Map(parsed.map(({ name, key }) => [name, key])),
     workspace: parseBytes(workspace, WORKSPACE_LENGTH),
   };
+}
+
+function parseSection(value: Json): [string, SectionKeyRing] {
+  if (!isJsonObject(value) || typeof value.name !== 'string' || typeof value.threshold !== 'number') throw damaged();
+  const { name, keys, seed, threshold } = value;
+  const publicKeys = parseList(keys, KEY_LENGTH);
+  return [name, { publicKeys, threshold, ...(seed !== undefined && { seed: parseBytes(seed, KEY_LENGTH) }) }];
 }
 
 function parseSet(value: Json): { name: string; key: Uint8Array; since: number } {

@@ -1,7 +1,9 @@
 /** What `wispr keys list` shows: every role and set, where its key is, and when it ends. */
+import { ed25519KeyPair } from '#primitives';
 import { CodedError } from '../../core/errors.ts';
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
-import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
+import { tufKeyId } from '../../core/publication/keys.ts';
+import type { Delegation, RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import { PublishError } from '../errors.ts';
 import { type Published, type RoleState, readPublished } from '../timestamp/published.ts';
@@ -11,6 +13,9 @@ import { readIfThere } from './file-update.ts';
 import { type OpenKeyStore, openKeyStore } from './key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from './roots.ts';
 import { openSigningKeys } from './signing-keys.ts';
+
+/** What stands before the name of a section where roles are named. */
+export const SECTION_PREFIX = 'section:';
 
 /** Where the private part of a key is, as far as can be known from here. */
 export type KeyPlace = 'publisher.keys' | 'root.keys' | 'elsewhere' | 'unknown';
@@ -23,7 +28,8 @@ export interface ListedKey {
 }
 
 export interface ListedRole {
-  readonly role: TopLevelRole;
+  /** A top-level role, or `section:` and the name of a section. */
+  readonly role: string;
   readonly threshold: number;
   readonly keys: readonly ListedKey[];
 }
@@ -68,9 +74,10 @@ export async function listKeys(
   const workspace = workspaceOf(configurationFile);
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
   const read = await readIfGood(directory, keyStore.rootId);
-  const { timestampBy } = await readConfiguration(workspace.configuration);
+  const { timestampBy, sections } = await readConfiguration(workspace.configuration);
   const rootKeys = await rootKeyIds(rootKeysFile ?? workspace.rootKeys, passphrase);
-  return listing(read, { keyStore, rootKeys, timestampAtKeyServer: timestampBy === 'keyserver' });
+  const names = sections.map(({ name }) => name);
+  return listing(read, { keyStore, rootKeys, timestampAtKeyServer: timestampBy === 'keyserver', sections: names });
 }
 
 /** What could be read of what is published. */
@@ -84,6 +91,8 @@ interface Known {
   readonly keyStore: OpenKeyStore;
   readonly rootKeys: readonly string[];
   readonly timestampAtKeyServer: boolean;
+  /** The sections of the configuration. */
+  readonly sections: readonly string[];
 }
 
 async function listing(read: Read, known?: Known): Promise<KeyListing> {
@@ -95,7 +104,10 @@ async function listing(read: Read, known?: Known): Promise<KeyListing> {
     rootId: known?.keyStore.rootId ?? published?.rootId ?? '',
     rootVersion: version,
     publishedRoot: published?.root.version,
-    roles: TOP_LEVEL_ROLES.map((role) => listRole(role, root, known)),
+    roles: [
+      ...TOP_LEVEL_ROLES.map((role) => listRole(role, root, known)),
+      ...(known ? await listSections(known) : (published?.sections ?? []).map(publishedSection)),
+    ],
     expiries: [
       { role: 'root', version, expires },
       ...(published?.expiries ?? []).filter(({ role }) => role !== 'root'),
@@ -110,6 +122,26 @@ async function listing(read: Read, known?: Known): Promise<KeyListing> {
 function listRole(role: TopLevelRole, root: RootMetadata, known: Known | undefined): ListedRole {
   const { keyids, threshold } = root.roles[role];
   return { role, threshold, keys: keyids.map((keyid) => listKey(role, keyid, known)) };
+}
+
+/** As the next publication will have them. */
+function listSections({ keyStore, sections }: Known): Promise<ListedRole[]> {
+  return Promise.all(
+    sections.map(async (name) => {
+      const ring = keyStore.contents.sections.get(name);
+      const own = ring?.seed && (await tufKeyId(ed25519KeyPair(ring.seed).publicKey));
+      const keyids = await Promise.all((ring?.publicKeys ?? []).map(tufKeyId));
+      const keys = keyids.map((keyid): ListedKey => {
+        return { keyid, place: keyid === own ? 'publisher.keys' : 'elsewhere', atKeyServer: false };
+      });
+      return { role: SECTION_PREFIX + name, threshold: ring?.threshold ?? 1, keys };
+    }),
+  );
+}
+
+function publishedSection({ name, keyids, threshold }: Delegation): ListedRole {
+  const keys = keyids.map((keyid): ListedKey => ({ keyid, place: 'unknown', atKeyServer: false }));
+  return { role: SECTION_PREFIX + name, threshold, keys };
 }
 
 function listKey(role: TopLevelRole, keyid: string, known: Known | undefined): ListedKey {

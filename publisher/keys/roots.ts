@@ -75,13 +75,13 @@ export function shortId(keyid: string): string {
   return keyid.slice(0, 12);
 }
 
-/** Metadata of other roles than root are signed by this machine alone, so one signature has to be enough. */
+/** Snapshot and timestamp are signed by programs alone, so one signature has to be enough. */
 function checkRole(name: TopLevelRole, { publicKeys, threshold }: RolePublicKeys): void {
   const keys = publicKeys.length;
   if (!Number.isSafeInteger(threshold) || threshold < 1) throw refused('a threshold is a number from 1 up');
   if (keys < threshold) throw refused(`${name} would have ${count(keys, 'key')} and need ${threshold} to sign`);
-  if (name !== 'root' && threshold > 1)
-    throw refused(`${name} is signed at every publication, by one key: only root can have a threshold above one`);
+  if (name !== 'root' && name !== 'targets' && threshold > 1)
+    throw refused(`${name} is signed by one key: only root, targets and sections can have a threshold above one`);
   const most = PUBLICATION_LIMITS.keys / TOP_LEVEL_ROLES.length;
   if (keys > most) throw refused(`a role has at most ${most} keys`);
 }

@@ -27,9 +27,7 @@ import {
   recommendedParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
-
-/** The bytes of the largest file of secrets that is read. */
-export const MAXIMUM_SEALED_FILE_LENGTH = 16 * 1024 * 1024;
+import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
 
 /** Characters of the shortest passphrase that is taken for a new file. */
 const MINIMUM_PASSPHRASE_LENGTH = 8;

@@ -8,7 +8,7 @@ import { tufKeyId } from '../../core/publication/keys.ts';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { createFile } from './file-update.ts';
-import { MAXIMUM_SEALED_FILE_LENGTH } from './sealed-file.ts';
+import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
 export interface NewSigner {

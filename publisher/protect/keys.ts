@@ -13,7 +13,7 @@ import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { type FileUpdate, prepareFile, removeLeftovers } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
-import type { KeyStoreContents, OpenKeyStore } from '../keys/key-store.ts';
+import type { KeyStoreContents, OpenKeyStore, SectionKeyRing } from '../keys/key-store.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../site/placeholders.ts';
 import type { Workspace } from '../workspace.ts';
 import { toOutput } from './to-output.ts';
@@ -81,6 +81,8 @@ export interface KeysWanted {
   readonly keys: RunKeys;
   /** Names of the sets that documents are in. */
   readonly sets: Iterable<string>;
+  /** Keys of sections that the key store does not have yet. */
+  readonly rings: ReadonlyMap<string, SectionKeyRing>;
   /** Those that get a new key. */
   readonly rekey: ReadonlySet<string>;
   /** The key server's public key, if it is there. */
@@ -111,9 +113,10 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
   const handedOver = recipient && digestOfHandOver(named, descriptor, recipient, timestampOf(wanted));
   const bundleIsNew =
     handedOver !== undefined && (index.fact('bundle') !== handedOver || !existsSync(workspace.bundle));
-  if (made.size > 0 || bundleIsNew) {
+  if (made.size + wanted.rings.size > 0 || bundleIsNew) {
     const serial = keys.contents.serial + (bundleIsNew ? 1 : 0);
-    const contents = { ...keys.contents, serial, sets };
+    const sections = new Map([...keys.contents.sections, ...wanted.rings]);
+    const contents = { ...keys.contents, sections, serial, sets };
     await keys.change(contents, async () => {
       if (!bundleIsNew || recipient === undefined) return [];
       const about = { descriptor, sets: named };

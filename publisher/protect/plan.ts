@@ -14,22 +14,27 @@ import { Problems } from '../problems.ts';
 import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
 import { readPage } from '../site/page.ts';
 import { compilePattern } from '../site/patterns.ts';
+import { SECTION_DEPTH } from '../site/sections.ts';
 import { type Decision, problemOfPageSet, SetRules } from '../site/sets.ts';
 import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, printable, someOf } from '../text.ts';
 import type { Appearance } from './appearance.ts';
 import type { InspectedOutput } from './output.ts';
+import type { RunSections } from './sections.ts';
 import { SourceReader } from './source-reader.ts';
 import { encodeTeaser } from './teaser.ts';
 
-/** What is known before the source is looked at. */
+/** What is known before it is decided. */
 export interface PlanContext {
   /** The directory, absolute. */
   readonly source: string;
+  /** A walk through it that nobody took yet. */
+  readonly walk: SourceWalk;
   readonly configuration: Configuration;
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
   readonly appearance: Appearance;
+  readonly sections: RunSections;
   /** The key id of a set; `undefined` if it has no key yet, or nobody knows. */
   readonly setIdOf: (name: string) => KeyId | undefined;
   /** Sets that get a new key. */
@@ -52,12 +57,19 @@ export interface Plan {
   readonly removed: number;
   /** How many documents each set has. */
   readonly sets: ReadonlyMap<string, number>;
+  /** How many documents each section has, and in how many something waits for its keys. */
+  readonly sections: ReadonlyMap<string, SectionCount>;
   /** Public documents by the reason for it. */
   readonly public: ReadonlyMap<string, { readonly documents: number; readonly paths: readonly string[] }>;
   /** Files that are left out. */
   readonly ignored: number;
   /** Patterns that fit no document. */
   readonly unusedPatterns: readonly string[];
+}
+
+export interface SectionCount {
+  documents: number;
+  waiting: number;
 }
 
 /** Bytes of a page that are looked at for its set and teaser. */
@@ -72,15 +84,19 @@ const PATHS_KEPT = 100;
 /** Files between two looks at the clock, the signal and the event loop. */
 const STEP = 500;
 
+/** A walk through a site, by its configuration. @throws PublishError `source-unreadable` */
+export function walkOf(source: string, { ignore }: Configuration): SourceWalk {
+  const patterns = ignore.map(compilePattern);
+  return new SourceWalk(source, (path) => patterns.some((pattern) => pattern.match(path)));
+}
+
 /**
  * Looks at the whole source, decides, and puts what is to be done into the index's lists of tasks and of what is gone.
  *
  * @throws PublishError `source-unreadable`, `source-refused`, `page-refused`, `stopped`
  */
 export async function makePlan(context: PlanContext): Promise<Plan> {
-  const { index } = context;
-  const ignore = context.configuration.ignore.map(compilePattern);
-  const walk = new SourceWalk(context.source, (path) => ignore.some((pattern) => pattern.match(path)));
+  const { index, walk } = context;
   const planner = new Planner(context);
   await index.listing(async () => {
     let found = 0;
@@ -111,6 +127,7 @@ class Planner {
   readonly #pageProblems = new Problems();
   readonly #problems = new Problems();
   readonly #sets = new Map<string, number>();
+  readonly #sections: Map<string, SectionCount>;
   readonly #public = new Map<string, { documents: number; paths: string[] }>();
   readonly #changes = { added: 0, changed: 0, moved: 0, rekeyed: 0, remade: 0, restored: 0 };
   readonly #optionDigests = new Map<string, string>();
@@ -121,14 +138,21 @@ class Planner {
   constructor(context: PlanContext) {
     this.#context = context;
     this.#rules = new SetRules(context.configuration);
+    this.#sections = new Map(context.sections.list.map(({ name }) => [name, { documents: 0, waiting: 0 }]));
     this.#seen = new IdSet(context.index.largestId());
   }
 
   /** Decides about one file. */
   add(source: SourceFile): void {
-    const { index, output } = this.#context;
+    const { index, output, sections } = this.#context;
     const row = index.findDecision(source.path);
     if (row) this.#seen.add(row.id);
+    if (sections.isTooDeep(source.path)) this.#problems.add(tooDeep(source.path));
+    const holder = sections.holderOf(source.path);
+    if (holder !== undefined) {
+      this.#hold(source, row, holder);
+      return;
+    }
     const isKnown = row?.identity === source.identity;
     const page = isKnown ? { pageSet: row.pageSet, teaser: undefined } : this.#read(source);
     let { task, decision } = this.#decide(source, page);
@@ -144,12 +168,27 @@ class Planner {
     }
   }
 
+  /** A document whose section nobody here can sign: it stays as it is published, if it is. */
+  #hold(source: SourceFile, row: IndexedDecision | undefined, holder: string): void {
+    const isKnown = row?.identity === source.identity;
+    const { task, decision } = this.#decide(source, { pageSet: row?.pageSet, teaser: undefined });
+    if (row) this.#count(source, { ...decision, set: row.setName });
+    const section = this.#sections.get(holder);
+    if (section && (!isKnown || this.#changeOf(row, task))) section.waiting++;
+  }
+
   /** Whatever the index has and the source has not. */
   noteGone(): void {
-    const { index } = this.#context;
+    const { index, sections } = this.#context;
     for (const id of index.ids()) {
       if (this.#seen.has(id)) continue;
-      index.addGone(id, index.pathOf(id));
+      const path = index.pathOf(id);
+      const holder = this.#sections.get(sections.holderOf(path) ?? '');
+      if (holder) {
+        holder.waiting++;
+        continue;
+      }
+      index.addGone(id, path);
       this.#removed++;
     }
   }
@@ -169,10 +208,17 @@ class Planner {
       bytes: this.#bytes,
       changes: this.#changes,
       removed: this.#removed,
+      sections: this.#sections,
       sets: new Map([...this.#sets].sort(([a], [b]) => (a < b ? -1 : 1))),
       public: this.#public,
       ignored,
-      unusedPatterns: [...this.#rules.unused(), ...this.#context.appearance.headers.unused()],
+      unusedPatterns: [
+        ...this.#rules.unused(),
+        ...this.#context.appearance.headers.unused(),
+        ...this.#context.sections.list
+          .filter(({ name }) => isEmpty(this.#sections.get(name)))
+          .flatMap(({ paths }) => paths),
+      ],
     };
   }
 
@@ -189,6 +235,8 @@ class Planner {
   #count({ path, size }: SourceFile, { set, reason }: Decision): void {
     this.#documents++;
     this.#bytes += size;
+    const section = this.#sections.get(this.#context.sections.nameOf(path) ?? '');
+    if (section) section.documents++;
     if (set !== undefined) {
       this.#sets.set(set, (this.#sets.get(set) ?? 0) + 1);
       return;
@@ -242,6 +290,14 @@ class Planner {
     if (row.options !== task.options) return 'remade';
     return isThere(row, output) ? undefined : 'restored';
   }
+}
+
+function isEmpty(section: SectionCount | undefined): boolean {
+  return section !== undefined && section.documents + section.waiting === 0;
+}
+
+function tooDeep(path: string): string {
+  return `${printable(path)}: it lies more than ${SECTION_DEPTH} directories below its section, deeper than signed patterns reach`;
 }
 
 /** Whether the files that make up a document are there. */

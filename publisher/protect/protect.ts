@@ -3,52 +3,57 @@
  * place, in an order that leaves the publication before readable until the very last step; whatever interrupts it, the next run goes on.
  */
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
 import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
-import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { asPublishError, openIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
-import { openKeyStore } from '../keys/key-store.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
-import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
+import { withLock } from '../workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
 import { checkRekey, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
+import { locate, openWhileLooking, type Place, type PlaceOptions } from './locate.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type PublicationSummary, publish } from './publication.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
-import { resolveOutput } from './resolve-output.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
-import { changedPaths, countChanges, type DryRunSummary, type ProtectSummary, publicByReason } from './summary.ts';
+import { checkUseful, RunSections } from './sections.ts';
+import {
+  changedPaths,
+  countChanges,
+  type DryRunSummary,
+  type ProtectSummary,
+  publicByReason,
+  sectionsOf,
+} from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
 import { noteWhole } from './whole-files.ts';
-import { SpareThreads, startDocumentWriters } from './writers/writers.ts';
+import { SpareThreads } from './writers/spare-threads.ts';
+import { startDocumentWriters } from './writers/writers.ts';
 
-export interface DryRunOptions {
-  /** Path of `wispr.json`. */
-  readonly configurationFile: string;
-  /** Takes the place of `out` in the configuration; relative to it. */
-  readonly out?: string;
+export interface DryRunOptions extends PlaceOptions {
   /** Names of sets that get a new key. */
   readonly rekey?: readonly string[];
   /** Called as the work goes on. */
   readonly onProgress?: (progress: Progress) => void;
   /** Stops the run; the publication before stays as it is. */
   readonly signal?: AbortSignal;
-  /** Seconds since 1970; the clock if left out. */
-  readonly now?: number;
 }
 
 export interface ProtectOptions extends DryRunOptions {
   readonly passphrase: string;
+  /** Threads that were started already; whoever started them ends those that are left. */
+  readonly spare?: SpareThreads | undefined;
+  /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
+  readonly signers?: readonly RoleSigner[];
   /** Called with the path of a new key bundle once it is on the disk, and before anything that needs its keys can be seen. */
   readonly handOverKeys?: (bundle: string) => Promise<void>;
 }
@@ -75,14 +80,14 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   const place = await locate(options);
   return withLock(place.workspace, async () => {
     // Without an index everything is written, as far as anybody can tell yet.
-    await using spare = existsSync(place.workspace.index) ? undefined : new SpareThreads();
-    const store = await openKeyStore(await readKeyStore(place.workspace), options.passphrase);
+    await using own = options.spare || existsSync(place.workspace.index) ? undefined : new SpareThreads();
+    const store = await openWhileLooking(place, options.passphrase);
     const keys = await RunKeys.of(store, place.workspace);
     const { index, notes } = openIndex(place.workspace.index);
     using _closing = index;
     try {
       const run = await prepare(place, keys, index, options);
-      const done = await carryOut(run, options, spare);
+      const done = await carryOut(run, options, options.spare ?? own);
       return summarise(run, done, notes, performance.now() - started);
     } catch (error) {
       throw asPublishError(error, place.workspace.index);
@@ -96,7 +101,7 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
  * @param limit - how many paths of each kind are named; all, if left out
  */
 export async function planSite(options: DryRunOptions, limit?: number): Promise<DryRunSummary> {
-  const { workspace, configuration, source, out, now } = await locate(options);
+  const { workspace, configuration, source, walk, out, now } = await locate(options);
   const { index } = openIndex(workspace.index, { readOnly: true });
   using _closing = index;
   const checkNotStopped = stopper(options.signal);
@@ -105,7 +110,8 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const sets = index.setIds();
   const since = (name: string) => index.keySince(sets.get(name) ?? '');
   const due = dueForRekey(configuration, sets.keys(), since, now, options.rekey);
-  const context = { source, configuration, index, output, rekey: due, checkNotStopped, readOnly: true };
+  const sections = await RunSections.of(configuration, index);
+  const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   const plan = await makePlan({ ...context, appearance, setIdOf: () => undefined });
   siteSettingsOf(configuration, (path) => index.planned(path));
@@ -117,34 +123,18 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
     changes: countChanges(plan),
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
+    sections: sectionsOf(plan),
     public: publicByReason(plan),
     ignored: plan.ignored,
     unusedPatterns: plan.unusedPatterns,
   };
 }
 
-/** Where a run works. */
-interface Place {
-  readonly workspace: Workspace;
-  readonly configuration: Configuration;
-  readonly source: string;
-  /** The output directory, with links resolved. */
-  readonly out: string;
-  readonly now: number;
-}
-
-async function locate({ configurationFile, out: named, now = nowInSeconds() }: DryRunOptions): Promise<Place> {
-  const workspace = workspaceOf(configurationFile);
-  const configuration = await readConfiguration(workspace.configuration);
-  const source = resolve(workspace.directory, configuration.source);
-  const out = resolveOutput(named ?? configuration.out, source, workspace);
-  return { workspace, configuration, source, out, now };
-}
-
 /** A run, once everything that could be refused is known to be good. */
 interface Run extends Place {
   readonly keys: RunKeys;
   readonly roles: PublicationRoles;
+  readonly sections: RunSections;
   readonly index: PublisherIndex;
   readonly output: InspectedOutput;
   readonly appearance: Appearance;
@@ -155,22 +145,26 @@ interface Run extends Place {
 }
 
 async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, options: ProtectOptions): Promise<Run> {
-  const { workspace, configuration, source, out, now } = place;
+  const { workspace, configuration, source, walk, out, now } = place;
   const checkNotStopped = stopper(options.signal);
   const publisher = keys.store.publisher.id;
-  const roles = rolesOf(keys.store);
+  const roles = rolesOf(keys.store, options.signers);
+  const sections = await RunSections.of(configuration, index, keys.contents.sections, options.signers);
+  checkUseful(options.signers ?? [], roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
+  sections.settle(index, output.metadata);
   const { setsSince } = keys.contents;
   const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, options.rekey);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
-  const context = { source, configuration, index, output, rekey, checkNotStopped, onFound, readOnly: false };
+  const about = { source, walk, configuration, index, output, sections };
+  const context = { ...about, rekey, checkNotStopped, onFound, readOnly: false };
   const setIdOf = (name: string) => keys.idOf(name);
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   const plan = await makePlan({ ...context, appearance, setIdOf });
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
-  return { ...place, keys, roles, index, output, appearance, plan, settings, rekey, recipient };
+  return { ...place, keys, roles, sections, index, output, appearance, plan, settings, rekey, recipient };
 }
 
 /** What a run came to. */
@@ -183,15 +177,15 @@ interface Done {
 
 /** The order of docs/spec/publication.md, section 8. */
 async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads | undefined): Promise<Done> {
-  const { index, keys, out, plan, roles, now, output, settings } = run;
+  const { index, keys, out, plan, roles, sections, now, output, settings } = run;
   await begin(run);
-  const secured = await secureKeys({ ...run, sets: plan.sets.keys() });
+  const secured = await secureKeys({ ...run, sets: plan.sets.keys(), rings: sections.made });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
   const tasks = await writeAndPlace(run, options, spare);
   await putPlainFiles(run, secured.descriptor);
   const { freshness } = run.configuration;
   const publication = await publish({
-    ...{ out, index, roles, now, descriptor: secured.descriptor, settings: encodeSettings(settings) },
+    ...{ out, index, roles, sections, now, descriptor: secured.descriptor, settings: encodeSettings(settings) },
     freshFor: freshness.hours * 3600,
     metadata: output.metadata,
     ownTargets: output.ownTargets,
@@ -218,7 +212,7 @@ async function writeAndPlace(
   { onProgress, signal }: ProtectOptions,
   spare: SpareThreads | undefined,
 ): Promise<TasksDone> {
-  const { appearance, configuration, index, keys, output, out, plan } = run;
+  const { appearance, configuration, index, keys, output, out, plan, sections } = run;
   const total = index.countTasks().count;
   const writers = startDocumentWriters({
     out,
@@ -229,7 +223,7 @@ async function writeAndPlace(
     spare,
   });
   const context: TaskContext = {
-    ...{ index, output, writers, appearance },
+    ...{ index, output, writers, appearance, sections },
     setIdOf: (name) => keys.idOf(name) ?? missingKey(name),
     onDone: (done) => onProgress?.({ stage: 'writing', done, total }),
   };
@@ -297,6 +291,7 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     sets: Array.from(plan.sets, ([name, documents]) => {
       return { name, id: keys.idOf(name) ?? missingKey(name), documents, isNew: done.secured.made.has(name) };
     }),
+    sections: sectionsOf(plan),
     public: publicByReason(plan),
     ignored: plan.ignored,
     bytesIn,

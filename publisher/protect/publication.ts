@@ -12,18 +12,14 @@ import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import {
   contentTargetOf,
-  DESCRIPTOR_TARGET,
   headTargetOf,
   METADATA_PATH,
   metadataFile,
-  SETTINGS_TARGET,
   TIMESTAMP_FILE,
-  targetFile,
 } from '../../core/publication/names.ts';
 import {
   binMetadata,
   documentsMetadata,
-  fileTarget,
   ROLE_VALIDITY,
   signMetadata,
   snapshotMetadata,
@@ -31,11 +27,13 @@ import {
   timestampMetadata,
   timestampVersion,
 } from '../../core/publication/writer.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { IndexedDocument, RoleRow } from '../index/rows.ts';
+import type { PublishedDocument, PublisherIndex } from '../index/publisher-index.ts';
+import type { RoleRow } from '../index/rows.ts';
 import { bitsOf, newestOf, readTimestamp, recoverRoles } from './earlier-publication.ts';
+import { ownTargets, putTargets, targetFacts } from './own-targets.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
-import type { PublicationRoles } from './roles.ts';
+import { checkEnough, type PublicationRoles } from './roles.ts';
+import { checkSectionFits, type RunSection, type RunSections } from './sections.ts';
 import { replaceFile as replaceNow } from './writers/files.ts';
 
 /** What a publication is made of. */
@@ -44,6 +42,7 @@ export interface PublicationContext {
   readonly out: string;
   readonly index: PublisherIndex;
   readonly roles: PublicationRoles;
+  readonly sections: RunSections;
   /** Names of the metadata files that are there. */
   readonly metadata: ReadonlySet<string>;
   /** Hashes of the descriptor and the settings that are there. */
@@ -85,6 +84,7 @@ interface Draft {
   readonly bits: number;
   /** Numbers of the bins that are signed. */
   readonly bins: readonly number[];
+  readonly sections: readonly RunSection[];
   readonly targets: boolean;
   readonly documents: boolean;
   readonly snapshot: boolean;
@@ -126,15 +126,23 @@ async function makeDraft(context: PublicationContext): Promise<Draft> {
     return row !== undefined && row.expires > now + RENEWAL && metadata.has(metadataFile(name, row.version));
   };
   const everything = index.fact('signers') !== signersOf(context) || Number(index.fact('bins')) !== bits;
-  const changed = new Set(index.changedBins().map((bin) => bin >> (INDEX_BITS - bits)));
+  const changed = new Set(
+    index
+      .changedBins()
+      .filter((bin) => bin < 2 ** INDEX_BITS)
+      .map((bin) => bin >> (INDEX_BITS - bits)),
+  );
   const bins = Array.from({ length: 2 ** bits }, (_, bin) => bin).filter((bin) => {
     return everything || changed.has(bin) || !isGood(binName(bin, bits));
+  });
+  const sections = context.sections.list.filter((section) => {
+    return !section.held && (!isGood(section.name) || context.sections.mustSign(section, index, metadata));
   });
   const facts = await targetFacts(context);
   const targets = everything || !isGood('targets') || index.fact('targets') !== facts;
   const documents = everything || !isGood(DOCUMENTS_ROLE);
-  const snapshot = bins.length > 0 || targets || documents || !isGood('snapshot');
-  return { bits, bins, targets, documents, snapshot, roles };
+  const snapshot = bins.length + sections.length > 0 || targets || documents || !isGood('snapshot');
+  return { bits, bins, sections, targets, documents, snapshot, roles };
 }
 
 /** Signs everything but the timestamp. Nobody is sent to any of it yet. */
@@ -143,13 +151,15 @@ async function signPublication(
   draft: Draft,
 ): Promise<{ version: number; signed: number }> {
   const { index, roles, now } = context;
+  if (draft.bins.length > 0 || draft.documents || draft.targets) checkEnough(roles);
   const version = Math.max(context.lastVersion, Number(index.fact('version') ?? 0), newestOf(context.metadata)) + 1;
   await context.raiseVersion(version);
   const about = { version, expires: now + ROLE_VALIDITY.targets };
   const keys = roles.targetsKeys;
+  const sections = context.sections.list.map((section) => section.keys);
   let signed = 0;
-  const sign = async (name: string, content: TufObject, signer: RoleSigner, expires = about.expires) => {
-    const bytes = signMetadata(content, [signer]);
+  const sign = async (name: string, content: TufObject, signers: readonly RoleSigner[], expires = about.expires) => {
+    const bytes = signMetadata(content, signers);
     replaceNow(metadataPlace(context, metadataFile(name, version)), bytes);
     draft.roles.set(name, { name, version, length: bytes.length, sha256: await hexDigest(bytes), expires });
     signed++;
@@ -157,28 +167,37 @@ async function signPublication(
   for (const bin of draft.bins) {
     await sign(binName(bin, draft.bits), binMetadata(about, targetsOf(index, bin, draft.bits)), roles.targets);
   }
+  for (const section of draft.sections) {
+    const content = binMetadata(about, targetsBetween(index, section.number, section.number));
+    checkSectionFits(section, content);
+    await sign(section.name, content, section.signers);
+  }
   if (draft.documents) await sign(DOCUMENTS_ROLE, await documentsMetadata(about, draft.bits, keys), roles.targets);
   if (draft.targets) {
-    await sign('targets', await targetsMetadata(about, await ownTargets(context), keys), roles.targets);
+    await sign('targets', await targetsMetadata(about, await ownTargets(context), keys, sections), roles.targets);
   }
   const files = [...draft.roles.values()]
     .filter(({ name }) => name !== 'snapshot')
     .map((row) => [row.name, row] as const);
   const expires = now + ROLE_VALIDITY.snapshot;
-  await sign('snapshot', snapshotMetadata({ version, expires }, files), roles.snapshot, expires);
+  await sign('snapshot', snapshotMetadata({ version, expires }, files), [roles.snapshot], expires);
   index.storePublication(draft.roles.values(), {
     bins: String(draft.bits),
     version: String(version),
     signers: signersOf(context),
     targets: await targetFacts(context),
+    sections: context.sections.factAfter(new Set(draft.sections.map(({ name }) => name))),
   });
   return { version, signed };
 }
 
 /** The targets of one bin. */
-function* targetsOf(index: PublisherIndex, bin: number, bits: number): Generator<[string, TufObject]> {
+function targetsOf(index: PublisherIndex, bin: number, bits: number): Generator<[string, TufObject]> {
   const first = bin << (INDEX_BITS - bits);
-  const last = first + 2 ** (INDEX_BITS - bits) - 1;
+  return targetsBetween(index, first, first + 2 ** (INDEX_BITS - bits) - 1);
+}
+
+function* targetsBetween(index: PublisherIndex, first: number, last: number): Generator<[string, TufObject]> {
   const isHere = (number: number | undefined) => number !== undefined && number >= first && number <= last;
   for (const row of index.documentsInBins(first, last)) {
     if (isHere(row.headBin)) yield [headTargetOf(row.path), encodeDocumentTarget(entryOf(row))];
@@ -188,37 +207,15 @@ function* targetsOf(index: PublisherIndex, bin: number, bits: number): Generator
   }
 }
 
-function entryOf({ head, headLength, setId, content, form }: IndexedDocument): DocumentEntry {
+function entryOf({ head, headLength, setId, content, form }: PublishedDocument): DocumentEntry {
   return { head, headLength, set: setId, content, inPage: form === 'carrier' };
 }
 
-/** The descriptor and the settings, at their immutable names. */
-async function putTargets({ out, index, ownTargets, descriptor, settings }: PublicationContext): Promise<void> {
-  for (const [target, bytes] of [
-    [DESCRIPTOR_TARGET, descriptor],
-    [SETTINGS_TARGET, settings],
-  ] as const) {
-    const hash = await hexDigest(bytes);
-    const file = targetFile(target, hash);
-    if (!ownTargets.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
-    index.unretire(file);
-  }
-}
-
-async function ownTargets({ descriptor, settings }: PublicationContext): Promise<[string, TufObject][]> {
-  return [
-    [DESCRIPTOR_TARGET, await fileTarget(descriptor)],
-    [SETTINGS_TARGET, await fileTarget(settings)],
-  ];
-}
-
-/** What the role `targets` names, in one line. */
-async function targetFacts({ descriptor, settings }: PublicationContext): Promise<string> {
-  return `${await hexDigest(descriptor)} ${await hexDigest(settings)}`;
-}
-
-function signersOf({ roles }: PublicationContext): string {
-  return [roles.targets.keyid, roles.snapshot.keyid, ...roles.targetsKeys.publicKeys.map(toHex)].join(' ');
+/** Whose signatures count: as long as that is the same, what was signed stays good, whoever of them is here. */
+function signersOf({ roles: { targets, snapshot, targetsKeys } }: PublicationContext): string {
+  const { publicKeys, threshold } = targetsKeys;
+  const most = threshold > 1 ? [String(threshold)] : [];
+  return [targets[0]?.keyid ?? '', snapshot.keyid, ...publicKeys.map(toHex), ...most].join(' ');
 }
 
 async function putRoots(context: PublicationContext): Promise<void> {
@@ -254,7 +251,11 @@ function retireMetadata({ index, metadata, roles }: PublicationContext, rows: Re
   });
 }
 
-function expiries({ roles }: PublicationContext, rows: ReadonlyMap<string, RoleRow>, timestamp: number): RoleExpiry[] {
+function expiries(
+  { roles, sections }: PublicationContext,
+  rows: ReadonlyMap<string, RoleRow>,
+  timestamp: number,
+): RoleExpiry[] {
   const bins = [...rows.values()].filter(({ name, expires }) => name.startsWith(`${DOCUMENTS_ROLE}-`) && expires > 0);
   const expiryOf = (role: string) => ({ role, expires: rows.get(role)?.expires ?? 0 });
   const first = bins.reduce((least, { expires }) => Math.min(least, expires), Number.POSITIVE_INFINITY);
@@ -262,6 +263,7 @@ function expiries({ roles }: PublicationContext, rows: ReadonlyMap<string, RoleR
     { role: 'root', expires: roles.rootExpires },
     expiryOf('targets'),
     expiryOf('documents'),
+    ...sections.list.map(({ name }) => expiryOf(name)),
     { role: 'bins', expires: first },
     expiryOf('snapshot'),
     { role: 'timestamp', expires: timestamp },

@@ -4,6 +4,7 @@ import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { parseRoot } from '../../core/publication/metadata.ts';
 import type { RolePublicKeys } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 
 /** Who signs a publication. */
@@ -14,17 +15,37 @@ export interface PublicationRoles {
   readonly rootId: string;
   /** When the last root expires, in seconds since 1970. */
   readonly rootExpires: number;
-  /** Signs `targets`, `documents` and the bins. */
-  readonly targets: RoleSigner;
+  /** Sign `targets`, `documents` and the bins; as many as have to. */
+  readonly targets: readonly RoleSigner[];
   /** Every key that may do so: `documents` and the bins are delegated to the same keys. */
   readonly targetsKeys: RolePublicKeys;
   readonly snapshot: RoleSigner;
   readonly timestamp: RoleSigner;
 }
 
-export function rolesOf({ roots, rootId, signers }: OpenKeyStore): PublicationRoles {
+/** @param others - keys that are here apart from the key store */
+export function rolesOf(
+  { roots, rootId, signers }: OpenKeyStore,
+  others: readonly RoleSigner[] = [],
+): PublicationRoles {
   const { roles, keys, expires } = parseRoot(openEnvelope(roots.at(-1) ?? new Uint8Array(0), 'root').signed());
   const { keyids, threshold } = roles.targets;
   const publicKeys = keyids.flatMap((keyid) => fromHex(keys.get(keyid)?.public, 32) ?? []);
-  return { roots, rootId, rootExpires: expires, ...signers, targetsKeys: { publicKeys, threshold } };
+  const may = others.filter(({ keyid }) => keyids.includes(keyid) && keyid !== signers.targets.keyid);
+  const targets = [signers.targets, ...may];
+  return { roots, rootId, rootExpires: expires, ...signers, targets, targetsKeys: { publicKeys, threshold } };
+}
+
+/**
+ * Whether enough of the keys for `targets` are here.
+ *
+ * @throws PublishError `signatures-missing`
+ */
+export function checkEnough({ targets, targetsKeys: { threshold } }: PublicationRoles): void {
+  if (targets.length >= threshold) return;
+  const are = targets.length === 1 ? 'is' : 'are';
+  const message = `targets needs ${threshold} signatures, and ${targets.length} of its keys ${are} here`;
+  throw new PublishError('signatures-missing', message, {
+    hint: 'bring the key files of other signers: --key FILE, more than once for more',
+  });
 }

@@ -1,4 +1,4 @@
-/** Reads a source file, and makes sure that it is the file that was planned, before and after. */
+/** Reads a source file, and makes sure that it is the file that was planned. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
@@ -15,20 +15,14 @@ export class SourceReader implements Disposable {
   readonly #source: SourceFile;
   readonly #descriptor: number;
 
-  /** @throws PublishError `source-unreadable`, `source-changed` */
+  /** @throws PublishError `source-unreadable` */
   constructor(source: SourceFile) {
     this.#source = source;
     this.#descriptor = this.#attempt(() => openSync(source.file, 'r'));
-    try {
-      this.checkUnchanged();
-    } catch (error) {
-      closeSync(this.#descriptor);
-      throw error;
-    }
   }
 
   /**
-   * Also catches a file that another one took the place of.
+   * To be called once everything was read, and before it is used. Also catches a file that another one took the place of.
    *
    * @throws PublishError `source-changed`
    */
@@ -80,6 +74,7 @@ export function readWhole(source: SourceFile, memory: Uint8Array): Uint8Array {
 /** A file of any size, in pieces. The last one comes only after the file was found unchanged. */
 export function* readPieces(source: SourceFile): Generator<Uint8Array> {
   using reader = new SourceReader(source);
+  reader.checkUnchanged(); // not only at the end: there may be much to do until then
   for (let position = 0; position < source.size; position += READ_LENGTH) {
     const length = Math.min(READ_LENGTH, source.size - position);
     const piece = reader.readAt(position, Buffer.allocUnsafeSlow(length));

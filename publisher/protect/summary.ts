@@ -18,6 +18,7 @@ export interface ProtectSummary {
   readonly changes: ChangeCounts;
   /** Sets that have documents in this run, by name. */
   readonly sets: readonly SetSummary[];
+  readonly sections: readonly SectionSummary[];
   /** Why documents are public, and which. */
   readonly public: readonly PublicSummary[];
   /** Hidden and ignored files. */
@@ -63,6 +64,14 @@ export interface SetSummary {
   readonly isNew: boolean;
 }
 
+export interface SectionSummary {
+  readonly name: string;
+  /** Documents that the publication has of it. */
+  readonly documents: number;
+  /** Documents in which something changed that waits for the section's keys. */
+  readonly waiting: number;
+}
+
 export interface PublicSummary {
   readonly reason: string;
   readonly documents: number;
@@ -79,6 +88,7 @@ export interface DryRunSummary {
   /** Paths, in their order. */
   readonly paths: Readonly<Record<Exclude<keyof ChangeCounts, 'unchanged'>, readonly string[]>>;
   readonly sets: readonly { readonly name: string; readonly documents: number }[];
+  readonly sections: readonly SectionSummary[];
   readonly public: readonly PublicSummary[];
   readonly ignored: number;
   readonly unusedPatterns: readonly string[];
@@ -103,6 +113,10 @@ export function countChanges({ changes, documents, removed }: Plan, untouched = 
   };
   const written = counts.added + counts.changed + counts.moved + counts.rekeyed;
   return { ...counts, removed, unchanged: documents - written };
+}
+
+export function sectionsOf({ sections }: Plan): SectionSummary[] {
+  return Array.from(sections, ([name, counts]) => ({ name, ...counts }));
 }
 
 export function publicByReason(plan: Plan): PublicSummary[] {

@@ -1,5 +1,4 @@
 /** Carries out the plan: objects and contents first, then what lies at the documents' own names. */
-import { hash } from 'node:crypto';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { contentTargetOf, headTargetOf } from '../../core/publication/names.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
@@ -9,6 +8,7 @@ import type { Appearance } from './appearance.ts';
 import { immutableFilesOf } from './files.ts';
 import type { InspectedOutput } from './output.ts';
 import { isThere } from './plan.ts';
+import type { RunSections } from './sections.ts';
 import type { DocumentWriters, WriteTask, WrittenDocument } from './writers/contract.ts';
 import { CALLS_IN_FLIGHT } from './writers/writers.ts';
 
@@ -17,6 +17,7 @@ export interface TaskContext {
   readonly output: InspectedOutput;
   readonly writers: DocumentWriters;
   readonly appearance: Appearance;
+  readonly sections: RunSections;
   /** The key id of a set that has a key. */
   readonly setIdOf: (name: string) => KeyId;
   /** Called as documents are done. */
@@ -87,7 +88,7 @@ function previousOf({ index, output }: TaskContext, { path, change }: Task): str
 }
 
 function storeDocument(context: TaskContext, task: Task, document: WrittenDocument): void {
-  const { index, setIdOf } = context;
+  const { index, sections, setIdOf } = context;
   const { head, headLength, content, contentLength, bytesOut } = document;
   const written = {
     setId: task.setName === undefined ? undefined : setIdOf(task.setName),
@@ -97,8 +98,8 @@ function storeDocument(context: TaskContext, task: Task, document: WrittenDocume
     contentLength,
     bytesOut,
     placed: placedBefore(context, task, document),
-    headBin: numberOf(headTargetOf(task.path)),
-    contentBin: content === undefined ? undefined : numberOf(contentTargetOf(task.path)),
+    headBin: sections.numberOf(headTargetOf(task.path)),
+    contentBin: content === undefined ? undefined : sections.numberOf(contentTargetOf(task.path)),
   };
   index.store(task, written, immutableFilesOf);
 }
@@ -114,11 +115,6 @@ function placedBefore(
   if (row === undefined || row.form !== task.form || !output.placed.has(row.id)) return undefined;
   const same = task.form === 'copy' ? row.content === document.content : row.teaser === task.teaser;
   return same ? row.placed : undefined;
-}
-
-/** First 16 bits of SHA-256 of a target path. */
-function numberOf(targetPath: string): number {
-  return hash('sha256', targetPath, 'buffer').readUInt16BE(0);
 }
 
 /** What is noted of a file at a document's own name, so that it is replaced only if something about it changed. */

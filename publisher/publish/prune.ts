@@ -46,8 +46,10 @@ export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
   const keepFor = Math.max(ROLE_VALIDITY.timestamp, expires - version) + (await graceOf(publication)) + MARGIN;
   const before = options.now - keepFor;
   const roots = await rootsOf(publication);
+  const asked = new Set<string>();
+  for await (const { name } of delegatedRoles(publication)) asked.add(name);
   const found: Found = { kept: new PathSet(), pages: new PathSet(), complete: true };
-  for (const old of await oldSnapshots(options, before)) await addPublication(old, { ...options, roots }, found);
+  for (const old of await oldSnapshots(options, before)) await addPublication(old, { ...options, roots, asked }, found);
   return removeUnnamed(options, before, found);
 }
 
@@ -102,7 +104,11 @@ interface Found {
   complete: boolean;
 }
 
-type Context = PruneOptions & { readonly roots: readonly RootMetadata[] };
+interface Context extends PruneOptions {
+  readonly roots: readonly RootMetadata[];
+  /** Roles that readers of the publication ask: its snapshot goes on naming those that were given up. */
+  readonly asked: ReadonlySet<string>;
+}
 
 async function addPublication({ version, live }: OldSnapshot, context: Context, found: Found): Promise<void> {
   const { snapshot: current } = context.publication.state;
@@ -114,7 +120,7 @@ async function addPublication({ version, live }: OldSnapshot, context: Context, 
     for (const { path } of ownTargetFiles(old.state)) keep(path);
     for await (const role of delegatedRoles(old)) {
       if (role.failure) complete = false;
-      if (current.roles.get(role.name)?.sha256 === role.file.sha256) continue;
+      if (context.asked.has(role.name) && current.roles.get(role.name)?.sha256 === role.file.sha256) continue;
       for (const document of (await contentsOf(role)).documents) {
         for (const { path, immutable } of filesOf(document)) immutable ? keep(path) : found.pages.add(path);
       }

@@ -1,4 +1,5 @@
 /** Finds the target that a person named, and makes sure that it is a place for published files and nothing else. */
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DirectoryTarget } from '../../node-support/storage/directory.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
@@ -39,6 +40,11 @@ export async function resolveTarget(text: string, place: TargetPlace): Promise<T
   if (isInside(out, directory) || isInside(directory, out))
     throw refuse(`the target ${directory} and the output ${out} lie inside one another`);
   return target;
+}
+
+/** The directory that a target would be in, if it is not there yet. */
+export function missingDirectory(target: Target): string | undefined {
+  return target instanceof DirectoryTarget && !existsSync(target.name) ? target.name : undefined;
 }
 
 /** The file of the key server's token that `wispr.json` or a person names. */

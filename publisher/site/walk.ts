@@ -53,6 +53,8 @@ export class SourceWalk {
   readonly #isIgnored: (path: string) => boolean;
   readonly #waiting: Waiting[];
   #found = 0;
+  readonly #ahead: SourceFile[] = [];
+  readonly #walking: Generator<SourceFile>;
 
   /**
    * @param isIgnored - says of a path inside the source, without a leading slash, whether it is left out
@@ -62,14 +64,33 @@ export class SourceWalk {
     this.#root = resolveRoot(source);
     this.#isIgnored = isIgnored;
     this.#waiting = [{ directory: this.#root, path: '', ancestors: [this.#root] }];
+    this.#walking = this.#walk();
   }
 
   /**
-   * Every document, in no particular order.
+   * Looks at the first `most` documents now, for {@link files} to give out.
+   *
+   * @throws PublishError `source-unreadable`, `source-refused`
+   */
+  lookAhead(most: number): void {
+    while (this.#ahead.length < most) {
+      const { done, value } = this.#walking.next();
+      if (done) return;
+      this.#ahead.push(value);
+    }
+  }
+
+  /**
+   * Every document, once, and in no particular order.
    *
    * @throws PublishError `source-unreadable`, `source-refused`
    */
   *files(): Generator<SourceFile> {
+    for (let file = this.#ahead.pop(); file !== undefined; file = this.#ahead.pop()) yield file;
+    yield* this.#walking;
+  }
+
+  *#walk(): Generator<SourceFile> {
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
       for (const entry of entriesOf(next)) {
         const file = this.#visit(entry, next);

@@ -2,11 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import { binNames, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type {
+  Delegation,
   MetaFile,
   RootMetadata,
   SnapshotMetadata,
@@ -33,7 +34,9 @@ export interface Published {
   readonly root: RootMetadata;
   readonly timestamp: TimestampMetadata;
   readonly snapshot: SnapshotMetadata;
-  /** Root, targets, documents, snapshot, timestamp, and of all bins and sections the one that expires first. */
+  /** The sections, in their order. */
+  readonly sections: readonly Delegation[];
+  /** Root, targets, documents, every section, snapshot, timestamp, and of all bins the one that expires first. */
   readonly expiries: readonly RoleState[];
 }
 
@@ -59,7 +62,7 @@ export async function readPublished(directory: string, rootId?: KeyId): Promise<
   const timestamp = verifyTimestamp(await read(directory, TIMESTAMP_FILE), root, undefined, READER_OPTIONS);
   if (timestamp === undefined) throw new Error('a timestamp without a predecessor is newer');
   const snapshot = await readSnapshot(directory, root, timestamp.snapshot);
-  return { rootId: ownId, root, timestamp, snapshot, expiries: await expiriesOf(directory, root, timestamp, snapshot) };
+  return { rootId: ownId, root, timestamp, snapshot, ...(await rolesBelow(directory, root, timestamp, snapshot)) };
 }
 
 async function readSnapshot(directory: string, root: RootMetadata, expected: MetaFile): Promise<SnapshotMetadata> {
@@ -67,12 +70,12 @@ async function readSnapshot(directory: string, root: RootMetadata, expected: Met
   return verifySnapshot(bytes, root, expected, READER_OPTIONS);
 }
 
-async function expiriesOf(
+async function rolesBelow(
   directory: string,
   root: RootMetadata,
   timestamp: TimestampMetadata,
   snapshot: SnapshotMetadata,
-): Promise<RoleState[]> {
+): Promise<Pick<Published, 'sections' | 'expiries'>> {
   const verified = async (role: string, by: Parameters<typeof verifyTargets>[2]) => {
     const expected = namedBy(snapshot, role);
     const bytes = await read(directory, metadataFile(role, expected.version));
@@ -82,27 +85,23 @@ async function expiriesOf(
   const delegation = targets.delegations.find(({ name }) => name === DOCUMENTS_ROLE);
   if (delegation === undefined) throw new PublicationError('metadata-missing', 'targets delegate no documents');
   const documents = await verified(DOCUMENTS_ROLE, { roleKeys: delegation, keys: targets.keys });
-  const below = await firstToExpire(directory, snapshot, delegatedRoles(targets, documents));
+  const below = await firstToExpire(directory, snapshot, binsOf(documents));
+  const sections = targets.delegations.filter(({ name }) => name !== DOCUMENTS_ROLE);
   const expiryOf = (role: string, { version, expires }: RoleState | Omit<RoleState, 'role'>) => {
     return { role, version, expires };
   };
-  return [
-    expiryOf('root', root),
-    expiryOf('targets', targets),
-    expiryOf(DOCUMENTS_ROLE, documents),
-    ...(below ? [below] : []),
-    expiryOf('snapshot', snapshot),
-    expiryOf('timestamp', timestamp),
-  ];
+  const expiries = [expiryOf('root', root), expiryOf('targets', targets), expiryOf(DOCUMENTS_ROLE, documents)];
+  for (const section of sections) {
+    const role = await verified(section.name, { roleKeys: section, keys: targets.keys });
+    expiries.push(expiryOf(section.name, role));
+  }
+  if (below) expiries.push(below);
+  return { sections, expiries: [...expiries, expiryOf('snapshot', snapshot), expiryOf('timestamp', timestamp)] };
 }
 
-/** Sections, and the bins of today: those of earlier numbers of bins stay in the snapshot, and nobody asks them. */
-function delegatedRoles({ delegations }: TargetsMetadata, { bins }: TargetsMetadata): string[] {
-  const sections = delegations.map(({ name }) => name).filter((name) => name !== DOCUMENTS_ROLE);
-  const bits = bins === undefined || bins.bits > PUBLICATION_LIMITS.binBits ? undefined : bins.bits;
-  return bits === undefined
-    ? sections
-    : [...sections, ...Array.from({ length: 2 ** bits }, (_, bin) => binName(bin, bits))];
+/** The bins of today: those of earlier numbers of bins stay in the snapshot, and nobody asks them. */
+function binsOf({ bins }: TargetsMetadata): string[] {
+  return bins === undefined || bins.bits > PUBLICATION_LIMITS.binBits ? [] : binNames(bins.bits);
 }
 
 async function firstToExpire(

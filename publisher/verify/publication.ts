@@ -1,6 +1,7 @@
 /** Checks everything that a publication names, one bin at a time. */
 
 import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
+import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile } from '../../core/publication/metadata.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -45,6 +46,9 @@ export async function checkPublication(options: PublicationCheckOptions): Promis
   const { site, report, documents, choice, named, onProgress, place } = options;
   await checkOwnTargets(options);
   const seen = new Set(['targets']);
+  const sections = site.publication.state.targets.delegations
+    .map(({ name }) => name)
+    .filter((name) => name !== DOCUMENTS_ROLE);
   let done = 0;
   const check = async (document: PublishedDocument) => {
     await documents.check(document);
@@ -57,6 +61,7 @@ export async function checkPublication(options: PublicationCheckOptions): Promis
     if (role.role && role.role.expires < site.now)
       report.find(file, 'metadata-expired', `${role.name} expired on ${isoTime(role.role.expires)}`);
     const contents = await contentsOf(role);
+    if (sections.includes(role.name)) report.section(role.name, contents.documents.length);
     for (const { code, message } of contents.wrong) report.find(file, code, message);
     for (const document of contents.documents) {
       choice?.consider(document);

@@ -76,6 +76,8 @@ export interface VerifyReport {
   /** Documents that passed every check that takes no key. */
   readonly encrypted: number;
   readonly signed: number;
+  /** Parts of the site with keys of their own, and how many documents each names. */
+  readonly sections: readonly { readonly name: string; readonly documents: number }[];
   /** Fallback pages: recognised, and not signed. */
   readonly fallbackPages: number;
   /** Those of them that a template of the publisher's made: of these only the Read link was checked. */
@@ -97,6 +99,7 @@ export class ReportBuilder {
   #about: Partial<Pick<VerifyReport, 'site' | 'publisher' | 'expires' | 'publication'>> = {};
   #trust: Trust = 'none';
   readonly #counts = { encrypted: 0, signed: 0, fallbackPages: 0, ownFallbackPages: 0, leftovers: 0 };
+  readonly #sections: { name: string; documents: number }[] = [];
   readonly #findings: Finding[] = [];
   #moreFindings = 0;
   readonly #notes: string[] = [];
@@ -111,6 +114,10 @@ export class ReportBuilder {
 
   count(what: 'encrypted' | 'signed' | 'leftovers'): void {
     this.#counts[what]++;
+  }
+
+  section(name: string, documents: number): void {
+    this.#sections.push({ name, documents });
   }
 
   fallbackPage({ ownTemplate }: RecognisedPage): void {
@@ -140,6 +147,7 @@ export class ReportBuilder {
     return {
       ...{ site, publisher, trust: this.#trust, expires, publication },
       ...this.#counts,
+      sections: this.#sections,
       findings: this.#findings.sort((a, b) => (a.path < b.path ? -1 : 1)),
       moreFindings: this.#moreFindings,
       notes: [

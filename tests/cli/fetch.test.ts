@@ -123,6 +123,13 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
     expect(isInTheOneVoice(stderr)).toBe(true);
   });
 
+  it('on a machine that is not connected with anything, of which no database is made', async () => {
+    const env = { XDG_DATA_HOME: join(reader.home, 'other'), XDG_CONFIG_HOME: join(reader.home, 'other') };
+    const { code, stderr } = await reader.run(['fetch', 'http://news.example/a.html'], { env });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[site-unknown]')]);
+    expect(existsSync(join(reader.home, 'other'))).toBe(false);
+  });
+
   it('a range beyond the end', async () => {
     const { code, stdout, stderr } = await fetched('http://news.example/a.html', '-r', '500-');
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[range-refused]')]);

@@ -36,5 +36,14 @@ describe('wispr --help', () => {
     expect(description).toMatch(/^[a-z][\s\S]*[^.]$/);
     expect(stdout.match(/<[^>]*[A-Z][^>]*>/g)).toBeNull();
     expect(stdout).not.toContain('(default: [])');
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
+
+  it.each([...ORDER, 'proxy install', 'proxy remove', 'proxy status', 'keys new-signer', 'admin token'])(
+    '%s: fits into 80 columns',
+    async (command) => {
+      const { code, stdout } = await runWispr([...command.split(' '), '--help']);
+      expect([code, stdout.split('\n').filter((line) => line.length > 80)]).toEqual([0, []]);
+    },
+  );
 });

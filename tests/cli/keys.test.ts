@@ -65,6 +65,29 @@ describe('wispr keys', () => {
     expect(JSON.parse((await wispr('keys', 'list', '--public', '--json')).stdout)).toMatchObject({ publication: 3 });
   });
 
+  it('changes the passphrase of both key files, and nothing else', async () => {
+    const other = ['--new-passphrase-file', 'other-passphrase'];
+    const changed = await wispr('keys', 'passphrase', ...withPassphrase, ...other);
+    expect(changed).toMatchObject({
+      code: 0,
+      stdout: 'The passphrase of publisher.keys and root.keys is another one now.\n',
+    });
+    expectOneVoice(changed);
+    await expectError(wispr('keys', 'renew', ...withPassphrase), 1, '[passphrase-wrong]');
+    const now = ['--passphrase-file', 'other-passphrase'];
+    expect(await wispr('keys', ...now)).toMatchObject({ code: 0 });
+    const back = await wispr('keys', 'passphrase', ...now, '--new-passphrase-file', 'passphrase', '--json');
+    expect(JSON.parse(back.stdout)).toEqual({ files: [at('publisher.keys'), at('root.keys')] });
+    await writeFile(at('short'), 'short', { mode: 0o600 });
+    await expectError(
+      wispr('keys', 'passphrase', ...withPassphrase, '--new-passphrase-file', 'short'),
+      2,
+      '[passphrase-too-short]',
+    );
+    expect(await wispr('keys', ...withPassphrase)).toMatchObject({ code: 0 });
+    await cheapenKeys(workspace.directory, PASSPHRASE);
+  });
+
   it('rotates, and says when it counts and what else there is to do', async () => {
     const rotated = await wispr('keys', 'rotate', 'timestamp', ...withPassphrase);
     expect(rotated.code).toBe(0);

@@ -1,11 +1,12 @@
 /** `wispr publish` as people and machines run it, to a directory and to a bucket. */
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
-import { runWispr } from '../support/wispr.ts';
+import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { PASSPHRASE } from '../support/workspace.ts';
 
 let root: string;
@@ -40,11 +41,23 @@ describe('wispr publish', () => {
       expect((await inSite('publish', '../web', '--no-protect', ...option)).code).toBe(2);
   });
 
+  it('asks before it makes a directory that is not there', async () => {
+    const misspelt = await inSite('publish', '../webb', ...withPassphrase);
+    expect(misspelt).toMatchObject({ code: 2, stdout: '' });
+    expect(misspelt.stderr).toMatch(/^wispr: there is no directory .*\/webb\nwispr: hint: .*--yes/);
+    const answered = await runOnTerminal(
+      ['publish', '../webb', '--no-protect', '--keys-handed-over'],
+      [['make it, and publish there?', 'n\r']],
+      { cwd: site },
+    );
+    expect([answered.code, existsSync(join(root, 'webb'))]).toEqual([2, false]);
+  });
+
   it('says what to do by hand where nobody told the key server, and goes on when that is done', async () => {
-    const refused = await inSite('publish', '../web', ...withPassphrase);
+    const refused = await inSite('publish', '../web', '--yes', ...withPassphrase);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/\[keys-not-handed-over\]\nwispr: hint: .*--keys-handed-over/);
-    const { code, stdout, stderr } = await inSite('publish', '../web', '--no-protect', '--keys-handed-over');
+    const { code, stdout, stderr } = await inSite('publish', '../web', '-y', '--no-protect', '--keys-handed-over');
     expect([code, stdout]).toEqual([
       0,
       expect.stringMatching(/^Published: .*web has publication 1 .*\n {2}sent \d+ files/),

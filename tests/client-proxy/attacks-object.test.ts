@@ -8,7 +8,7 @@ import { concat, readU32, u32, utf8 } from '../../core/encoding/bytes.ts';
 import { canonicalJson, type JsonObject } from '../../core/encoding/canonical-json.ts';
 import { beginMessage, messageKeysFor } from '../../core/object/chunked-encryption.ts';
 import { encodeHead } from '../../core/object/head.ts';
-import type { EncryptedHeader } from '../../core/object/header.ts';
+import { type EncryptedHeader, encodeHeader } from '../../core/object/header.ts';
 import { payloadContext } from '../../core/object/message.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -96,7 +96,10 @@ async function signedPayload(fresh: Uint8Array, wish: Partial<EncryptedHeader> =
     digestListDigest: toBase64url(await sha256(digests)),
     ...wish,
   };
-  return concat(encodeHead(whole as unknown as EncryptedHeader, digests, rig.publisher.identity.secretKey), fresh);
+  return concat(
+    encodeHead(encodeHeader(whole as unknown as EncryptedHeader), digests, rig.publisher.identity.secretKey),
+    fresh,
+  );
 }
 
 describe('a hostile content host', () => {

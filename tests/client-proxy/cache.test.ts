@@ -4,6 +4,7 @@ import { chmod, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } fr
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openCache } from '../../client-proxy/cache/open-cache.ts';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
@@ -254,6 +255,19 @@ describe('the folder', () => {
     await rig.restart({ cacheDirectory: join(rig.directory, 'gone') });
     await chmod(join(rig.directory, 'gone', 'partial'), 0o000);
     expect((await get('/a.bin')).body).toHaveLength(400_000);
+  });
+
+  it('forgets a site when it is told to, and nothing else', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x' });
+    await readAndKeep('/a.bin');
+    const cache = openCache({ ...rig.storage, cacheBytes: 64 * MiB });
+    await cache.keepSynced('news.example', [rig.publisher.set.id, 'f'.repeat(64)]);
+    await cache.forget('other.example');
+    expect([(await files()).length, await cache.syncedOf('news.example')]).toEqual([1, new Set(['f'.repeat(64)])]);
+    await cache.forget('news.example');
+    expect([await files(), await cache.syncedOf('news.example')]).toEqual([[], new Set()]);
+    await cache.close();
+    await readAndKeep('/a.bin'); // and it is kept anew
   });
 
   it('is not made, and not looked at, where nothing is to be kept', async () => {

@@ -60,6 +60,7 @@ const MALFORMED: [string, string][] = [
   ['another protocol', 'SSH-2.0-OpenSSH_9.9\r\n'],
   ['an empty status line', `\r\n\r\n${SECRET}`],
   ['a status of two digits', `HTTP/1.1 20 OK\r\n\r\n${SECRET}`],
+  ['a control character in its status text', `HTTP/1.1 200 O\x01K\r\nContent-Length: 21\r\n\r\n${SECRET}`],
   ['a NUL in a field', `HTTP/1.1 200 OK\r\nX-A: a\0b\r\nContent-Length: 21\r\n\r\n${SECRET}`],
   ['a bare CR in a field', `HTTP/1.1 200 OK\r\nX-A: a\rb\r\nContent-Length: 21\r\n\r\n${SECRET}`],
   ['a space before the colon', `HTTP/1.1 200 OK\r\nContent-Length : 21\r\n\r\n${SECRET}`],

@@ -5,6 +5,7 @@ import { LIMITS } from '../../client-proxy/limits.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
+import { createSetKey } from '../support/publisher-with-sets.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
 
@@ -292,6 +293,51 @@ describe('attack 38: metadata', () => {
       await expect.poll(() => open).toBe(0);
     } finally {
       Object.assign(LIMITS, before);
+    }
+  });
+});
+
+describe('a document that was opened before', () => {
+  it('attack 28: is not taken for the one that the publication names now, whatever the content host has', async () => {
+    const { publisher, host, proxy } = rig;
+    const { headers } = await get();
+    await publisher.publish(host.files, '/a.html', { content: 'changed' });
+    await proxy.check();
+    const etag = String(headers.etag);
+    expect(etag).toMatch(/^(?:W\/)?"/);
+    const conditional = await get('/a.html', { 'if-none-match': etag });
+    expect([conditional.status, conditional.text]).toEqual([200, 'changed']);
+  });
+
+  it('attack 28: nor is its old object, in the place of the new one', async () => {
+    const { publisher, host, proxy } = rig;
+    const old = host.files.get(publisher.fileOf('/a.html'));
+    expect((await get()).text).toBe('signed'); // remembered from here on
+    await publisher.publish(host.files, '/a.html', { content: 'changed' });
+    host.files.set(publisher.fileOf('/a.html'), old ?? new Uint8Array());
+    await proxy.check();
+    expect(refusalCode(await get())).toBe('head-unexpected');
+  });
+});
+
+describe('a descriptor of the publication', () => {
+  it('that names another key server is not followed: this needs another binding', async () => {
+    const { publisher, host, keyServer, proxy } = rig;
+    const another = await startHostileReaderRig();
+    try {
+      publisher.setDescriptor(publisher.descriptor(another.keyServer.origin, { issued: now() }));
+      await publisher.sign(host.files);
+      await proxy.check();
+      await get();
+      await rig.restart();
+      const set = await createSetKey();
+      keyServer.grant(set);
+      await publisher.publish(host.files, '/b.html', { content: 'of a new set', set });
+      await rig.proxy.check();
+      expect((await get('/b.html')).text).toBe('of a new set');
+      expect(another.keyServer.keyRequests).toEqual([]);
+    } finally {
+      await another.close();
     }
   });
 });

@@ -97,6 +97,16 @@ describe('through the gateway', () => {
     await page.close();
   });
 
+  test('a link with the whole address stays there without the help of scripts', async () => {
+    const page = await browser.newPage({ javaScriptEnabled: false });
+    await page.goto(`${gateway}/2026/11/17/index.html`);
+    await page.click('.more a');
+    await page.waitForURL(`${gateway}${ARTICLE_URL}#high-water`);
+    expect(await page.textContent('h1')).toBe(HEADLINE);
+    expect(await page.getAttribute('link[rel=canonical]', 'href')).toMatch(/^https?:\/\/news\.example\//);
+    await page.close();
+  });
+
   test('sound, a table, a PDF and a file without an extension come as what they are', async () => {
     const { page, trouble, origins } = await openPage(browser);
     await page.goto(`${gateway}/2026/11/16/fog-signed-for.html`);

@@ -46,6 +46,15 @@ describe('the key server signs the timestamp again', () => {
     expect(the.read(the.pushed())?.snapshot.version).toBe(8);
   });
 
+  it('attack 30: not after one that lies at the web host and has expired, however new it calls itself', async () => {
+    await the.publish({ publication: 7 });
+    the.rig.passTime(HOUR);
+    writeFileSync(the.pushedFile, the.timestamp({ publication: 8, signed: the.now() - 10, expires: the.now() - 5 }));
+    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    expect(the.read(await the.served())?.snapshot.version).toBe(7);
+    expect(the.read(the.pushed())?.snapshot.version).toBe(7);
+  });
+
   it('and gives way to a publication that comes while it signs', async () => {
     await the.publish({ publication: 7 });
     the.rig.passTime(HOUR);

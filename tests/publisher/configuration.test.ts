@@ -40,6 +40,7 @@ describe('wispr.json', () => {
       ...GOOD,
       public: [],
       sets: [],
+      sections: [],
       defaultSet: 'subscribers',
       ignore: [],
       carrier: 'beside',

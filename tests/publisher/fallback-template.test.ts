@@ -48,6 +48,19 @@ describe('a template of the publisher’s own', () => {
       expect(html).toContain(part);
   });
 
+  it.each([
+    ['<p><%= it.titel %></p>', 'there is no it.titel; there are canonical, '],
+    ['<% if (it.subtitle) { %><p>…</p><% } %>', 'there is no it.subtitle'],
+    ["<p><%= it.openGraph.get('og:titel') %></p>", 'a value that is not there'],
+    ["<p><%= it.openGraph.get('og:title') %></p>", 'a value that is not there'], // not every page has one
+    ['<p><%= it.excerpt[7] %></p>', 'a value that is not there'],
+  ])('with a slip is refused, and never publishes "undefined": %s', (slip, reason) => {
+    const template = GOOD.replace('<body>', `<body>${slip}`);
+    expect(() => compileFallbackTemplate(template, 'teaser.eta')).toThrow(
+      expect.objectContaining({ code: 'template-refused', message: expect.stringContaining(reason) }),
+    );
+  });
+
   it('attack 49: escapes what documents say', () => {
     const nasty = `&quot;>&lt;script>alert(1)&lt;/script>&lt;img src=x onerror=alert(1)>'\\`;
     const html = own.render(
@@ -105,7 +118,7 @@ describe('a template of the publisher’s own', () => {
       `${GOOD}<script type="application/ld+json">{"name":"<%= it.title %>"}</script>`,
       'use <%~ it.jsonLd %>',
     ],
-    ['a value that does not exist', `${GOOD}<%= it.author.name %>`, 'undefined'],
+    ['a value that does not exist', `${GOOD}<%= it.author.name %>`, 'there is no it.author'],
     ['something that is no program', `${GOOD}<% if ( { %>`, ''],
     ['a tag that does not end', `${GOOD}<% it.title`, ''],
     ['another file', `${GOOD}<%~ include('/etc/passwd') %>`, 'only it.jsonLd and it.script'],

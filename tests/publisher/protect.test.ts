@@ -171,6 +171,7 @@ describe('protecting a site', () => {
       'protected',
       'publisher.index',
       'publisher.keys',
+      'publisher.lock',
       'root.keys',
       'site',
       'wispr.json',

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
+import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
@@ -89,4 +90,24 @@ it('removes nothing immutable while a publication that readers may hold cannot b
   expect((await publish()).removed).toBe(0);
   await age(/./);
   expect((await publish()).removed).toBeGreaterThan(2);
+});
+
+it('keeps what a section named that was given up, as long as readers may hold the publication before', async () => {
+  const configure = async (sections: unknown) => {
+    const { $schema: _, ...settings } = await readConfiguration(workspace.configurationFile);
+    await writeFile(workspace.configurationFile, JSON.stringify({ ...settings, sections }));
+  };
+  await configure([{ name: 'other', paths: ['gone.*'] }]);
+  await publish();
+  await age(/gone/); // they have been there for long
+  await configure([]);
+  await removeDocuments();
+  expect((await publish()).removed).toBe(2); // page and copy
+  expect(await gone()).toHaveLength(3);
+  await age(/./);
+  await workspace.write('stays.html', `${PAGE}<p>More.`);
+  await publish();
+  await age(/./);
+  await publish();
+  expect(await gone()).toEqual([]);
 });

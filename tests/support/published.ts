@@ -106,7 +106,7 @@ export async function readPublished(out: string, options: PublishedOptions): Pro
   };
 }
 
-/** Every document that a bin names, which the client is then asked about one by one. */
+/** Every document that a bin or a section names, which the client is then asked about one by one. */
 async function pathsOf(
   roles: ReadonlyMap<string, { readonly version: number }>,
   metadata: (name: string) => Promise<Buffer | undefined>,
@@ -118,6 +118,7 @@ async function pathsOf(
   };
   const { bins } = await read('documents');
   const named: string[] = [];
+  for (const { name } of (await read('targets')).delegations) named.push(...(await read(name)).targetPaths());
   for (const name of binNames(bins?.bits ?? 0)) named.push(...(await read(name)).targetPaths());
   const heads = named.filter((path) => path.endsWith('.protected'));
   return heads.map((path) => `/${path.slice(0, -'.protected'.length)}`).sort();

@@ -39,7 +39,7 @@
     nav.append(make('li', {}, button));
   }
 
-  // A link with the whole address stays where the page was opened: in a Reader's gateway, on the reading site, on a mirror.
+  // A link with the whole address stays where the page was opened: on the reading site, on a mirror. (A Reader's gateway sees to it by itself.)
   function linksStayHere() {
     const canonical = document.querySelector('link[rel="canonical"]');
     if (!canonical) return;

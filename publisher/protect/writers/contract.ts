@@ -7,7 +7,7 @@
 import type { KeyId } from '../../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../../core/object/writer.ts';
 import type { SourceFile } from '../../site/walk.ts';
-import type { SpareThreads } from './writers.ts';
+import type { SpareThreads } from './spare-threads.ts';
 
 /** One document to write. */
 export interface WriteTask {

@@ -6,9 +6,6 @@ import { SMALL_FILE } from '../content.ts';
 import type { BlockRun } from './block-run.ts';
 import type { Placement, WriteTask, WrittenDocument } from './contract.ts';
 
-/** In place of keys or jobs: the thread may end. */
-export const NOTHING_MORE = 'nothing more';
-
 export type Job =
   | { readonly kind: 'write'; readonly task: WriteTask }
   /** Answers `undefined` if the previous object is not what would be written. */

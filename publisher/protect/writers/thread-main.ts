@@ -6,13 +6,13 @@ import {
   failureOf,
   type Job,
   type JobResults,
-  NOTHING_MORE,
   type ThreadContext,
   type ThreadData,
   threadContext,
 } from './jobs.ts';
 import { place } from './place.ts';
 import { reuseDocument } from './reuse.ts';
+import { NOTHING_MORE } from './thread.ts';
 import { beginWriting, writeDocument } from './write-document.ts';
 
 parentPort?.once('message', (data: ThreadData | typeof NOTHING_MORE) => {

@@ -16,21 +16,6 @@ export function startDocumentWriters(options: WritersOptions): DocumentWriters {
   return new Writers(options);
 }
 
-/** Threads that load their program while nobody knows the keys yet: deriving them from a passphrase keeps only one core busy. */
-export class SpareThreads implements AsyncDisposable {
-  readonly #threads = Array.from({ length: availableParallelism() }, () => new Thread());
-
-  /** A thread that is used from now on; `undefined` once there are no more. */
-  take(): Thread | undefined {
-    return this.#threads.pop();
-  }
-
-  /** Ends those that nobody took. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.end()));
-  }
-}
-
 class Writers implements DocumentWriters {
   readonly #context: ThreadContext;
   readonly #pool: ThreadPool;

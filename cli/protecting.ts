@@ -1,0 +1,76 @@
+/** `wispr protect`, once it is known which site: everything that has much to load. */
+import { dirname, resolve } from 'node:path';
+import { readConfiguration } from '../publisher/configuration/read.ts';
+import { protectSite } from '../publisher/protect/protect.ts';
+import type { SpareThreads } from '../publisher/protect/writers/spare-threads.ts';
+import { resolveRoot } from '../publisher/site/walk.ts';
+import { sayWhatWouldBeDone } from './dry-run.ts';
+import { readPassphrase } from './passphrase.ts';
+import { showProtecting } from './progress.ts';
+import {
+  describeProtection,
+  describeRekey,
+  hintsAfterProtection,
+  warningsAfterProtection,
+} from './protection-summary.ts';
+import { untilSignal } from './signals.ts';
+import { readSigners, type SignerFlags } from './signers.ts';
+import { explain, print, say } from './voice.ts';
+import { watchSite } from './watch.ts';
+
+/** What `wispr protect` was told. */
+export interface ProtectCommandOptions extends SignerFlags {
+  config?: string;
+  out?: string;
+  passphraseFile?: string;
+  dryRun?: boolean;
+  rekey?: readonly string[];
+  watch?: boolean;
+  quiet?: boolean;
+  json?: boolean;
+}
+
+/** @param spare - threads for the first run */
+export async function protect(
+  configurationFile: string,
+  options: ProtectCommandOptions,
+  spare: SpareThreads | undefined,
+): Promise<void> {
+  const { passphraseFile, out, rekey = [] } = options;
+  const { source } = await readConfiguration(configurationFile); // before anybody types a passphrase
+  const directory = resolveRoot(resolve(dirname(configurationFile), source));
+  const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
+  if (options.dryRun) return sayWhatWouldBeDone(what, options);
+  const passphrase = await readPassphrase(passphraseFile);
+  const signers = await readSigners(options);
+  await untilSignal(async (signal) => {
+    await protectOnce({ ...what, passphrase, signers, signal, spare }, options);
+    if (!options.watch) return;
+    if (!options.quiet) say(`watching ${directory}; Ctrl-C ends it`);
+    await watchSite([directory, configurationFile], signal, () => {
+      return protectAgain({ ...what, rekey: [], passphrase, signers, signal }, options);
+    });
+  });
+}
+
+async function protectOnce(
+  what: Parameters<typeof protectSite>[0],
+  { json, quiet }: ProtectCommandOptions,
+): Promise<void> {
+  const progress = showProtecting(quiet);
+  const summary = await protectSite({ ...what, ...progress.shown }).finally(progress.end);
+  if (json) print(JSON.stringify(summary));
+  else if (!quiet) print(describeProtection(summary));
+  if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
+  for (const line of warningsAfterProtection(summary)) say(line);
+}
+
+/** While the site is being worked on, what is wrong with it now may be right in a moment. */
+async function protectAgain(what: Parameters<typeof protectSite>[0], options: ProtectCommandOptions): Promise<void> {
+  try {
+    await protectOnce(what, options);
+  } catch (error) {
+    if (what.signal?.aborted) throw error;
+    explain(error);
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * `wispr keys … section:NAME`: who signs for a section. The keys stand in `publisher.keys`; readers learn of them from the role `targets`, so
+ * a change takes effect with the next `wispr protect`, and needs no new root.
+ */
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { KEY_LENGTH } from '../../core/keys/key-id.ts';
+import { tufKeyId } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { readConfiguration } from '../configuration/read.ts';
+import type { PublishError } from '../errors.ts';
+import { freshRing } from '../protect/sections.ts';
+import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
+import type { KeysOptions } from './change-roots.ts';
+import { removeLeftovers, replaceFile } from './file-update.ts';
+import { type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
+import { refused, shortId } from './roots.ts';
+
+/** Who signs for a section now. */
+export interface SectionOutcome {
+  readonly section: string;
+  readonly keyids: readonly string[];
+  readonly threshold: number;
+  /** The one of {@link keyids} that is in `publisher.keys`. */
+  readonly own: string | undefined;
+}
+
+/** Keys of all sections together: those of `targets` stand in the same list. */
+const MOST_KEYS = PUBLICATION_LIMITS.keys * 0.75;
+
+/** Gives a section a new key in place of the one that is in `publisher.keys`. Keys of others stay. */
+export function rotateSection(options: KeysOptions, section: string): Promise<SectionOutcome> {
+  return changeSection(options, section, async ({ publicKeys, threshold, seed }) => {
+    if (seed === undefined)
+      throw refused(
+        `no key of ${section} is in publisher.keys`,
+        `its editors make a new one; then "wispr keys add section:${section} FILE.pub", and "wispr keys remove" for the old one`,
+      );
+    const fresh = randomBytes(KEY_LENGTH);
+    const own = ed25519KeyPair(seed).publicKey;
+    const kept = publicKeys.filter((key) => !equalBytes(key, own));
+    return { publicKeys: [...kept, ed25519KeyPair(fresh).publicKey], threshold, seed: fresh };
+  });
+}
+
+/** Lets somebody else's key sign for a section too. */
+export function addSectionSigner(
+  options: KeysOptions,
+  section: string,
+  publicKey: Uint8Array,
+  threshold?: number,
+): Promise<SectionOutcome> {
+  return changeSection(options, section, async (ring) => {
+    const keyid = await tufKeyId(publicKey);
+    if (ring.publicKeys.some((key) => equalBytes(key, publicKey)))
+      throw refused(`${section} has the key ${shortId(keyid)} already`);
+    return { ...ring, publicKeys: [...ring.publicKeys, publicKey], threshold: threshold ?? ring.threshold };
+  });
+}
+
+/**
+ * Takes a key from a section; the workspace's own too, so that only others can sign for it.
+ *
+ * @param text - the key id, or the beginning of it
+ */
+export function removeSectionSigner(
+  options: KeysOptions,
+  section: string,
+  text: string,
+  threshold?: number,
+): Promise<SectionOutcome> {
+  return changeSection(options, section, async (ring) => {
+    const named = await Promise.all(ring.publicKeys.map(async (key) => ({ key, keyid: await tufKeyId(key) })));
+    const found = named.filter(({ keyid }) => text.length >= 8 && keyid.startsWith(text.toLowerCase()));
+    const [gone] = found;
+    if (gone === undefined || found.length > 1)
+      throw refused(
+        `${section} has no key whose id begins with ${JSON.stringify(text)}`,
+        '"wispr keys list" shows them; 8 characters are enough',
+      );
+    const publicKeys = ring.publicKeys.filter((key) => key !== gone.key);
+    const { seed } = ring;
+    const keepsOwn = seed !== undefined && !equalBytes(ed25519KeyPair(seed).publicKey, gone.key);
+    return { publicKeys, threshold: threshold ?? ring.threshold, ...(keepsOwn && { seed }) };
+  });
+}
+
+async function changeSection(
+  { configurationFile, passphrase }: KeysOptions,
+  section: string,
+  change: (ring: SectionKeyRing) => Promise<SectionKeyRing>,
+): Promise<SectionOutcome> {
+  const workspace = workspaceOf(configurationFile);
+  const { sections } = await readConfiguration(workspace.configuration);
+  return withLock(workspace, async () => {
+    const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
+    const known = keyStore.contents.sections.get(section);
+    if (!known && !sections.some(({ name }) => name === section)) throw unknown(section, sections);
+    const ring = await change(known ?? freshRing());
+    checkRing(section, ring, keyStore);
+    const changed = new Map([...keyStore.contents.sections, [section, ring] as const]);
+    await removeLeftovers(workspace.keyStore);
+    await replaceFile(workspace.keyStore, await keyStore.seal({ ...keyStore.contents, sections: changed }));
+    return outcomeOf(section, ring);
+  });
+}
+
+function checkRing(section: string, { publicKeys, threshold }: SectionKeyRing, { contents }: OpenKeyStore): void {
+  const keys = publicKeys.length;
+  if (keys < threshold) throw refused(`${section} would have ${keys} keys and need ${threshold} to sign`);
+  const others = [...contents.sections].filter(([name]) => name !== section);
+  const all = others.reduce((sum, [, ring]) => sum + ring.publicKeys.length, keys);
+  if (all > MOST_KEYS) throw refused(`all sections together would have ${all} keys, and readers take ${MOST_KEYS}`);
+}
+
+async function outcomeOf(section: string, { publicKeys, threshold, seed }: SectionKeyRing): Promise<SectionOutcome> {
+  const keyids = await Promise.all(publicKeys.map(tufKeyId));
+  const own = seed && (await tufKeyId(ed25519KeyPair(seed).publicKey));
+  return { section, keyids, threshold, own };
+}
+
+function unknown(section: string, sections: readonly { readonly name: string }[]): PublishError {
+  const names = sections.map(({ name }) => name).join(', ');
+  return refused(
+    `wispr.json names no section ${JSON.stringify(section)}`,
+    names === '' ? 'add it: "sections": [{ "name": "sports", "paths": ["sports/**"] }]' : `it names ${names}`,
+  );
+}

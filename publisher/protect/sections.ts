@@ -1,0 +1,246 @@
+/**
+ * The sections of a run: which targets belong to each, and who signs for it here: docs/spec/publication.md, section 4. A section whose keys are
+ * not here keeps what is published of it; whatever changed in it waits, so that nobody is sent to what nobody signed.
+ */
+import { hash } from 'node:crypto';
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { KEY_LENGTH } from '../../core/keys/key-id.ts';
+import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
+import { type RoleSigner, roleSigner, tufKeyId } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { contentTargetOf, headTargetOf, metadataFile } from '../../core/publication/names.ts';
+import type { SectionKeys } from '../../core/publication/writer.ts';
+import type { Configuration } from '../configuration/schema.ts';
+import { PublishError } from '../errors.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { SectionKeyRing } from '../keys/key-store.ts';
+import { shortId } from '../keys/roots.ts';
+import { Sections, targetPatterns } from '../site/sections.ts';
+import { someOf } from '../text.ts';
+import type { PublicationRoles } from './roles.ts';
+
+/** A section, and who signs for it. */
+export interface RunSection {
+  readonly name: string;
+  /** By which the index finds its targets: above those of all bins. */
+  readonly number: number;
+  readonly paths: readonly string[];
+  readonly keys: SectionKeys;
+  readonly keyids: readonly string[];
+  /** Those of its keys that are here. */
+  readonly signers: readonly RoleSigner[];
+  /** Whether too few of its keys are here to sign it. */
+  readonly held: boolean;
+}
+
+/** What the index knows of a section: its number is its own for ever. */
+interface Remembered {
+  readonly name: string;
+  readonly number: number;
+  readonly paths: readonly string[];
+  /** Key ids that signed its last metadata. */
+  readonly signedBy: readonly string[];
+}
+
+/** Numbers below are the first 16 bits of the hash of a target path. */
+const FIRST_NUMBER = 65_536;
+
+export class RunSections {
+  readonly list: readonly RunSection[];
+  /** Key rings that the key store does not have yet. */
+  readonly made: ReadonlyMap<string, SectionKeyRing>;
+  readonly #rules: Sections;
+  readonly #byName: ReadonlyMap<string, RunSection>;
+  readonly #remembered: readonly Remembered[];
+
+  private constructor(list: readonly RunSection[], made: Map<string, SectionKeyRing>, remembered: Remembered[]) {
+    this.list = list;
+    this.made = made;
+    this.#rules = new Sections(list);
+    this.#byName = new Map(list.map((section) => [section.name, section]));
+    this.#remembered = remembered;
+  }
+
+  /**
+   * @param rings - of the key store; without it, as far as the index alone can tell
+   * @param others - keys that are here apart from the key store
+   */
+  static async of(
+    { sections }: Pick<Configuration, 'sections'>,
+    index: PublisherIndex,
+    rings?: ReadonlyMap<string, SectionKeyRing>,
+    others: readonly RoleSigner[] = [],
+  ): Promise<RunSections> {
+    const remembered = rememberedBy(index);
+    const made = new Map<string, SectionKeyRing>();
+    let next = remembered.reduce((most, { number }) => Math.max(most, number), FIRST_NUMBER - 1) + 1;
+    const list: RunSection[] = [];
+    for (const { name, paths } of sections) {
+      const number = remembered.find((known) => known.name === name)?.number ?? next++;
+      const ring = rings?.get(name) ?? freshRing();
+      if (rings && !rings.has(name)) made.set(name, ring);
+      list.push(await openSection({ name, number, paths }, ring, others));
+    }
+    return new RunSections(list, made, remembered);
+  }
+
+  /** The number by which the index finds a target: that of its section, or the first 16 bits of the hash of its path. */
+  numberOf(targetPath: string): number {
+    const section = this.#sectionOf(targetPath);
+    return section?.number ?? hash('sha256', targetPath, 'buffer').readUInt16BE(0);
+  }
+
+  /** The name of the section of a document. */
+  nameOf(path: string): string | undefined {
+    return this.#sectionOf(headTargetOf(path))?.name;
+  }
+
+  /** The section for which a document has to wait, because its keys are not here. */
+  holderOf(path: string): string | undefined {
+    if (this.list.length === 0) return undefined;
+    const section = [headTargetOf(path), contentTargetOf(path)].map((target) => this.#sectionOf(target));
+    return section.find((each) => each?.held)?.name;
+  }
+
+  /** Whether a document lies deeper below a section than any pattern reaches. */
+  isTooDeep(path: string): boolean {
+    return this.#rules.reachesNot(path);
+  }
+
+  /**
+   * Brings the index to the sections of today.
+   *
+   * @param metadata - names of the metadata files that are there
+   * @throws PublishError `section-key-missing`, if a section has to be signed whose keys are not here; the index is as it was then
+   */
+  settle(index: PublisherIndex, metadata: ReadonlySet<string>): void {
+    index.transaction(() => {
+      if (this.#isNew()) {
+        index.renumber((path, isPublic) => ({
+          headBin: this.numberOf(headTargetOf(path)),
+          contentBin: isPublic ? this.numberOf(contentTargetOf(path)) : undefined,
+        }));
+        index.setFact(
+          'sections',
+          this.#encode((name) => this.#signedBy(name)),
+        );
+      }
+      const late = this.list.filter((section) => section.held && this.mustSign(section, index, metadata));
+      if (late.length > 0) throw keysMissing(late);
+    });
+  }
+
+  /** Whether what is published of a section cannot stay; its age aside, which is for readers to see. */
+  mustSign(section: RunSection, index: PublisherIndex, metadata: ReadonlySet<string>): boolean {
+    const { name, number, keyids, keys } = section;
+    const row = index.roles().get(name);
+    const isThere = row !== undefined && row.expires > 0 && metadata.has(metadataFile(name, row.version));
+    const signed = this.#signedBy(name).filter((keyid) => keyids.includes(keyid)).length;
+    return !isThere || signed < keys.threshold || index.changedBins().includes(number);
+  }
+
+  /** What `targets` says of the sections, in one line. */
+  facts(): string {
+    return this.list.length === 0
+      ? ''
+      : JSON.stringify(this.list.map(({ name, paths, keyids, keys }) => [name, paths, keyids, keys.threshold]));
+  }
+
+  /** What the index is to remember once a publication has these signatures. */
+  factAfter(signed: ReadonlySet<string>): string {
+    return this.#encode((name) => {
+      return signed.has(name)
+        ? (this.#byName.get(name)?.signers ?? []).map(({ keyid }) => keyid)
+        : this.#signedBy(name);
+    });
+  }
+
+  #sectionOf(targetPath: string): RunSection | undefined {
+    const name = this.list.length === 0 ? undefined : this.#rules.find(targetPath);
+    return name === undefined ? undefined : this.#byName.get(name);
+  }
+
+  #signedBy(name: string): readonly string[] {
+    return this.#remembered.find((known) => known.name === name)?.signedBy ?? [];
+  }
+
+  /** Whether names, patterns or their order are others than before. */
+  #isNew(): boolean {
+    const bare = (list: readonly { name: string; paths: readonly string[] }[]) =>
+      JSON.stringify(list.map(({ name, paths }) => [name, paths]));
+    return bare(this.list) !== bare(this.#remembered.filter(({ paths }) => paths.length > 0));
+  }
+
+  /** Sections that are gone keep their numbers, and are signed anew if they come back. */
+  #encode(signedBy: (name: string) => readonly string[]): string {
+    const here = this.list.map(({ name, number, paths }) => ({ name, number, paths, signedBy: signedBy(name) }));
+    const gone = this.#remembered.filter(({ name }) => !this.#byName.has(name));
+    return JSON.stringify([...here, ...gone.map(({ name, number }) => ({ name, number, paths: [], signedBy: [] }))]);
+  }
+}
+
+async function openSection(
+  about: Pick<RunSection, 'name' | 'number' | 'paths'>,
+  { publicKeys, threshold, seed }: SectionKeyRing,
+  others: readonly RoleSigner[],
+): Promise<RunSection> {
+  const keyids = await Promise.all(publicKeys.map(tufKeyId));
+  const here = [...(seed ? [await roleSigner(ed25519KeyPair(seed))] : []), ...others];
+  const signers = here.filter(({ keyid }, index) => {
+    return keyids.includes(keyid) && here.findIndex((other) => other.keyid === keyid) === index;
+  });
+  const { name } = about;
+  const keys = { name, paths: targetPatterns(about), publicKeys, threshold };
+  return { ...about, keys, keyids, signers, held: signers.length < threshold };
+}
+
+/** One key, in the key store: a section works at once, and can be given to others later. */
+export function freshRing(): SectionKeyRing {
+  const seed = randomBytes(KEY_LENGTH);
+  return { publicKeys: [ed25519KeyPair(seed).publicKey], threshold: 1, seed };
+}
+
+/**
+ * Whoever brings a key wants it to be used.
+ *
+ * @throws PublishError `signer-unknown`
+ */
+export function checkUseful(
+  others: readonly RoleSigner[],
+  { targets }: PublicationRoles,
+  { list }: Pick<RunSections, 'list'>,
+): void {
+  const useful = new Set([...targets.map(({ keyid }) => keyid), ...list.flatMap(({ keyids }) => keyids)]);
+  const stranger = others.find(({ keyid }) => !useful.has(keyid));
+  if (stranger === undefined) return;
+  const message = `the key ${shortId(stranger.keyid)} may sign neither for targets nor for a section of this site`;
+  throw new PublishError('signer-unknown', message, {
+    typed: true,
+    hint: '"wispr keys list" shows who may; "wispr keys add section:NAME FILE.pub" lets another key sign',
+  });
+}
+
+/**
+ * Readers give up a list that is longer (P1).
+ *
+ * @throws PublishError `section-too-large`
+ */
+export function checkSectionFits({ name }: RunSection, content: TufObject): void {
+  const { length } = tufCanonical(content);
+  const most = PUBLICATION_LIMITS.targetsLength - 64 * 1024; // for the signatures
+  if (length <= most) return;
+  const message = `the list of the section ${name} would have ${length.toLocaleString('en')} bytes, and readers take ${most.toLocaleString('en')}`;
+  throw new PublishError('section-too-large', message, { hint: 'divide it into several sections in wispr.json' });
+}
+
+function rememberedBy(index: PublisherIndex): Remembered[] {
+  return JSON.parse(index.fact('sections') ?? '[]') as Remembered[];
+}
+
+function keysMissing(sections: readonly RunSection[]): PublishError {
+  const names = someOf(sections.map(({ name }) => name));
+  const message = `${names} ${sections.length === 1 ? 'has' : 'have'} to be signed, and too few of the keys for it are here`;
+  return new PublishError('section-key-missing', message, {
+    hint: 'bring the key file of its editors: --key FILE. It is needed once for a new section, after a change of its keys or paths, and where publisher.index was lost',
+  });
+}

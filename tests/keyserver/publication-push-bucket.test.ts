@@ -1,0 +1,103 @@
+/** The key server brings timestamps to a bucket that a web host serves, on a real S3 server. */
+import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { PushTarget } from '../../keyserver/timestamp/push-target.ts';
+import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
+import { type S3Server, startS3Server } from '../support/s3-server.ts';
+
+let server: S3Server;
+let number = 0;
+let the: PublicationRig;
+beforeAll(async () => {
+  server = await startS3Server();
+  for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
+}, 90_000);
+afterEach(() => the?.close());
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await server.stop();
+});
+
+const bucket = () => `timestamps-${number}`;
+const object = () => ({ Bucket: bucket(), Key: `site${TIMESTAMP_PATH}` });
+
+async function start(): Promise<void> {
+  number++;
+  await server.bucket(bucket());
+  the = await PublicationRig.start({
+    publication: { resignMinutes: 60, freshHours: 48, push: [`s3://${bucket()}/site`] },
+  });
+}
+
+async function there(): Promise<Uint8Array> {
+  const { Body } = await server.client.send(new GetObjectCommand(object()));
+  return (await Body?.transformToByteArray()) ?? new Uint8Array();
+}
+
+async function put(bytes: Uint8Array): Promise<void> {
+  await server.client.send(new PutObjectCommand({ ...object(), Body: bytes }));
+}
+
+describe('a bucket that timestamps are pushed to', () => {
+  it('has each as soon as it is signed, and says how long caches may keep it', async () => {
+    await start();
+    const first = await the.publish({ publication: 7 });
+    expect(await there()).toEqual(first);
+    the.rig.passTime(HOUR);
+    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    expect(await there()).toEqual(await the.served());
+    expect(the.read(await there()).version).toBeGreaterThan(the.read(first).version);
+    expect(await server.client.send(new HeadObjectCommand(object()))).toMatchObject({
+      CacheControl: 'public, max-age=60',
+      ContentType: 'application/json',
+    });
+  });
+
+  it('is looked at first: what is newer there is taken over, and anything else replaced', async () => {
+    await start();
+    await the.publish({ publication: 7 });
+    the.rig.passTime(HOUR);
+    await put(the.timestamp({ publication: 8, signed: the.now() - 10 }));
+    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    expect(the.read(await there()).snapshot.version).toBe(8);
+    for (const other of [utf8('<h1>Not found</h1>'), new Uint8Array(100_000)]) {
+      await put(other);
+      the.rig.passTime(HOUR);
+      expect(await the.rig.server.keeper.attempt()).toBe('signed');
+      expect(await there()).toEqual(await the.served());
+    }
+  });
+
+  it('that is gone is said to be, without a word of the credentials, and tried again', async () => {
+    await start();
+    await the.close();
+    const gone = `gone-${number}`;
+    the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours: 48, push: [`s3://${gone}`] } });
+    await the.publish({ publication: 7 });
+    expect(the.rig.log()).toContain('the timestamp could not be pushed');
+    expect(the.rig.log()).not.toContain(server.environment.AWS_SECRET_ACCESS_KEY);
+    await server.bucket(gone);
+    the.rig.passTime(HOUR);
+    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    const found = await PushTarget.open(`s3://${gone}`);
+    expect(Buffer.from((await found.read()).bytes ?? [])).toEqual(Buffer.from(await the.served()));
+    found.close();
+  });
+});
+
+describe('what somebody else puts there while a timestamp is signed', () => {
+  it.each(['a bucket', 'a directory'])('is not replaced: %s', async (kind) => {
+    await start();
+    const target = await PushTarget.open(kind === 'a bucket' ? `s3://${bucket()}/site` : the.site);
+    for (const before of [undefined, utf8('before')]) {
+      if (before) await target.write(before, await target.read());
+      const found = await target.read();
+      const other = utf8(`another publication, after ${before}`);
+      await target.write(other, await target.read());
+      await expect(target.write(utf8('ours'), found)).rejects.toMatchObject({ code: 'target-changed' });
+      expect(Buffer.from((await target.read()).bytes ?? [])).toEqual(Buffer.from(other));
+    }
+    target.close();
+  });
+});
