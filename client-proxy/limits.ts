@@ -1,7 +1,7 @@
 /** Every bound of the reader's programs, in one place; those of messages about keys are in `MESSAGE_LIMITS` of `core/keys`. Lengths in bytes, times in milliseconds. */
 export const LIMITS = {
   /** Connections of clients at a time; beyond, the one that has waited longest for a request is closed. */
-  clientConnections: 4_096,
+  clientConnections: 2_048,
   /** Requests on one connection that wait for those before them. */
   pipelined: 32,
   /** What is dropped of a request that was answered before it was all there, to keep its connection, instead of closing it. */
