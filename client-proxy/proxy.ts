@@ -11,30 +11,27 @@ import type { AllowLocal } from './content/allow-local.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
-import { openControl } from './control/open-control.ts';
+import { openControlPages } from './control/open-control.ts';
 import { BoundTunnels } from './doors/bound-tunnels.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
+import { openControl } from './identity/control-socket.ts';
+import { ReaderLock } from './identity/lock.ts';
 import { HOST, Instance, listen } from './listening/listen.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
 import { type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
 import { type SiteStatus, siteStatuses } from './status/status.ts';
-import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
-import type { Preferences } from './store/preferences.ts';
-import type { Passphrase } from './store/storage-key.ts';
+import { type StorageOptions, storeOptions } from './store/locations.ts';
+import type { KeyPlace } from './store/protection.ts';
 import { ReaderStore } from './store/store.ts';
 
 const ignore = () => undefined;
 
-export interface ProxyOptions {
+export interface ProxyOptions extends StorageOptions {
   /** 0: any free one. If left out: that of the reader's settings or 8001, and, where another program has it, a free one from now on. */
   readonly port?: number;
-  readonly dataDirectory?: string;
-  readonly keyFile?: string;
-  /** Protects a fresh database, and opens one that is protected. */
-  readonly passphrase?: Passphrase;
-  /** Asks for the passphrase of a protected database, where none was given. */
-  readonly askPassphrase?: Passphrase;
+  /** Starts locked where a person has to bring the key of the database and nobody can be asked, instead of failing. */
+  readonly mayStartLocked?: boolean;
   readonly connectTo?: readonly ConnectTo[];
   /** What may be reached on this computer and in its own network, which nothing may without. */
   readonly allowLocal?: readonly AllowLocal[];
@@ -80,6 +77,12 @@ export interface RunningProxy {
    * @throws whatever the first one that failed met
    */
   check(): Promise<void>;
+  /** Locks and unlocks it. */
+  readonly lock: ReaderLock;
+  /** Where the key of its database is; and whether that was decided just now. */
+  readonly keysIn: { readonly place: KeyPlace['kind'] | undefined; readonly isFresh: boolean };
+  /** What was put right at the start, in sentences for the reader. */
+  readonly notices: readonly string[];
   /** Content hosts that something is wrong with at the moment; others are asked first. */
   contentHosts(): HostReport[];
   /** How much of what was read is kept. */
@@ -98,10 +101,10 @@ export interface OpenReader {
   readonly sites: BoundSites;
   readonly health: HostHealth;
   readonly cache: ObjectCache;
-  readonly settings: SettingsKeeper;
-  readonly preferences: Preferences;
-  readonly instance: Instance;
   readonly tunnels: BoundTunnels;
+  readonly store: ReaderStore;
+  readonly settings: SettingsKeeper;
+  readonly instance: Instance;
   /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -117,13 +120,12 @@ export async function openReader(
   options: ProxyOptions = {},
   server: Server = createServer(SERVER_OPTIONS),
 ): Promise<OpenReader> {
-  const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
   });
   const ownPort = () => port;
-  const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+  const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
   const settings = new SettingsKeeper(store.preferences);
   let upstream: Upstream | undefined;
   let cache: ObjectCache | undefined;
@@ -134,7 +136,7 @@ export async function openReader(
   };
   try {
     const { now = nowInSeconds, onRefusal: refused = ignore } = options;
-    upstream = new Upstream({ ...options, parentProxy: options.parentProxy ?? settings.current.parentProxy, ownPort });
+    upstream = new Upstream({ ...options, ...upstreamSettings(options, settings), ownPort });
     const health = new HostHealth(options.onHostFault);
     cache = openCache({ ...options, cacheBytes: options.cacheBytes ?? settings.current.cacheBytes });
     const sites = new BoundSites(store, upstream, health, now);
@@ -143,10 +145,10 @@ export async function openReader(
     const instance = new Instance();
     const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
     const common = { store, sites, upstream, access: { upstream, health, cache }, settings, now, tunnels };
-    const control = openControl({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
-    const stopServing = attachDoors(server, { ...common, ...control, ownPort, refused });
+    const pages = openControlPages({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
+    const stopServing = attachDoors(server, { ...common, ...pages, ownPort, refused });
     const close = () => stopServing().then(closeAll);
-    const own = { settings, preferences: store.preferences, instance };
+    const own = { settings, instance, store };
     return { server, connect: () => connectTo(server), sites, health, cache, tunnels, ...own, close };
   } catch (error) {
     await closeAll();
@@ -160,30 +162,24 @@ export async function openReader(
  * @throws ReaderError `port-taken`, `already-running`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
-  const { otherUsers = false, onRefusal: refused = ignore, port } = options;
+  const { otherUsers = false, onRefusal: refused = ignore } = options;
   const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
   const reader = await openReader(options, server);
   try {
-    const takenPort = await listen(server, { ...reader, port });
-    reader.instance.remember(reader.preferences);
-    return describe(reader, server, takenPort);
+    const { store, settings, instance } = reader;
+    const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
+    instance.remember(store.preferences);
+    const lock = new ReaderLock(reader.store, reader.sites);
+    const control = await openControl(storeOptions(options).directory, lock);
+    const close = async () => {
+      await control.close();
+      await reader.close();
+    };
+    return describe({ ...reader, close }, server, { lock, takenPort });
   } catch (error) {
     await reader.close();
     throw error;
   }
-}
-
-/** What was said for this run only, and counts more than what is stored. */
-function fixedSettings({ port, parentProxy, cacheBytes }: ProxyOptions): Map<SettingName, string> {
-  const fixed = new Map<SettingName, string>();
-  if (port !== undefined) fixed.set('port', settingText('port', port));
-  if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
-  if (parentProxy !== undefined) fixed.set('parentProxy', withoutPassword(parentProxy));
-  return fixed;
-}
-
-function withoutPassword(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : '';
 }
 
 function connectTo(server: Server): Duplex {
@@ -193,11 +189,39 @@ function connectTo(server: Server): Duplex {
   return client;
 }
 
-function describe(
-  { sites, health, cache, tunnels, close }: OpenReader,
-  server: LoopbackServer,
-  takenPort: number | undefined,
-): RunningProxy {
+/** What the command line says counts more than what is stored. */
+function upstreamSettings({ parentProxy, allowLocal = [] }: ProxyOptions, { current }: SettingsKeeper) {
+  return {
+    parentProxy: parentProxy ?? current.parentProxy,
+    allowLocal: allowLocal.length > 0 ? allowLocal : current.allowLocal,
+  };
+}
+
+function fixedSettings({ port, parentProxy, allowLocal = [], cacheBytes }: ProxyOptions): Map<SettingName, string> {
+  const fixed = new Map<SettingName, string>();
+  if (port !== undefined) fixed.set('port', settingText('port', port));
+  if (allowLocal.length > 0) fixed.set('allowLocal', settingText('allowLocal', allowLocal));
+  if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
+  if (parentProxy !== undefined) fixed.set('parentProxy', withoutPassword(parentProxy));
+  return fixed;
+}
+
+function withoutPassword(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : '';
+}
+
+/** Where a browser without any settings opens a site. */
+function gatewayUrl(label: string, port: number | undefined): string {
+  return `http://${label}.localhost:${port}/`;
+}
+
+interface Started {
+  readonly lock: ReaderLock;
+  readonly takenPort: number | undefined;
+}
+
+function describe(reader: OpenReader, server: LoopbackServer, { lock, takenPort }: Started): RunningProxy {
+  const { sites, health, cache, tunnels, store, close } = reader;
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -217,6 +241,9 @@ function describe(
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
       await sites.refresh();
     },
+    lock,
+    keysIn: { place: store.keyPlace, isFresh: store.isFresh },
+    notices: store.notices,
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
     siteStatuses: () => siteStatuses(sites, port),
@@ -225,9 +252,4 @@ function describe(
       return closing;
     },
   };
-}
-
-/** Where a browser without any settings opens a site. */
-function gatewayUrl(label: string, port: number | undefined): string {
-  return `http://${label}.localhost:${port}/`;
 }

@@ -1,6 +1,7 @@
 /** `wispr bind URL#CODE`: connects this device with a publisher. */
 import type { Command } from 'commander';
 import { type BoundSites, bindSite, type ConnectionRequest } from '../../client-proxy/index.ts';
+import { describeDecision } from '../keys-place.ts';
 import { addProofOptions, type ProofFlags } from '../proof-options.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk, printable } from '../terminal.ts';
@@ -66,8 +67,9 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
   say(`its fingerprint: ${publisher}`);
 }
 
-function tell({ sites, port }: BoundSites): void {
+function tell({ sites, port, keysNowIn }: BoundSites): void {
   for (const { site, label } of sites) say(`connected: ${site}, to be opened at http://${label}.localhost:${port}/`);
+  if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
   say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
 }
 

@@ -2,15 +2,16 @@
 import type { AllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
+
 import { DEFAULT_PORT } from '../listening/listen.ts';
 import { SettingsKeeper } from '../settings/settings.ts';
-import { defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
-import type { Passphrase } from '../store/storage-key.ts';
+import { type StorageOptions, storeOptions } from '../store/locations.ts';
+import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type BoundResult, type ConnectionRequest, connect, type ProofSettings, propose } from './connection.ts';
 import { parseInvitationLink } from './link.ts';
 
-export interface BindOptions extends ProofSettings {
+export interface BindOptions extends ProofSettings, StorageOptions {
   /** `URL#CODE`, or the URL alone for a publisher this device is connected with. */
   readonly link: string;
   /** Decides which sites may be connected; asked for sites that were not confirmed before. All, if left out. */
@@ -20,15 +21,13 @@ export interface BindOptions extends ProofSettings {
   readonly allowLocal?: readonly AllowLocal[];
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
-  readonly dataDirectory?: string;
-  readonly keyFile?: string;
-  readonly passphrase?: Passphrase;
-  readonly askPassphrase?: Passphrase;
 }
 
 export interface BoundSites extends BoundResult {
   /** Where the reader's proxy listens, as far as it is known beforehand. */
   readonly port: number;
+  /** Where the reader's keys are kept, if that was decided just now. */
+  readonly keysNowIn: KeyPlace['kind'] | undefined;
 }
 
 /**
@@ -37,15 +36,14 @@ export interface BoundSites extends BoundResult {
 export async function bindSite(options: BindOptions): Promise<BoundSites> {
   const link = parseInvitationLink(options.link);
   const upstream = new Upstream(options);
-  const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   try {
-    const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+    const store = await ReaderStore.open(storeOptions(options));
     try {
       const means = { store, upstream };
       const proposal = await propose(means, link, options);
       const bound = await connect(means, proposal, await chooseSites(proposal.request, options));
       const { port = DEFAULT_PORT } = new SettingsKeeper(store.preferences).current;
-      return { ...bound, port };
+      return { ...bound, port, keysNowIn: store.isFresh ? store.keyPlace : undefined };
     } finally {
       store.close();
     }

@@ -29,7 +29,7 @@ export async function showDisconnect(context: ControlContext, asked: Asked): Pro
 
 export async function disconnect(context: ControlContext, asked: Asked): Promise<ControlAnswer> {
   const { id, sites } = await findBinding(context, asked);
-  context.store.removeBinding(id);
+  context.store.identity().forgetBinding(id);
   await Promise.all(sites.map(({ site }) => context.cache.forget(site)));
   context.activity.forgetSites(new Set(sites.map(({ site }) => site)));
   return { goTo: '/?done=disconnected' };

@@ -37,7 +37,7 @@ export interface Control {
   readonly noticed: Noticed;
 }
 
-export function openControl(options: ControlOptions): Control {
+export function openControlPages(options: ControlOptions): Control {
   const guard = new Guard(options.port);
   const noticed: Noticed = {
     activity: new Activity(),

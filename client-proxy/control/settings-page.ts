@@ -7,6 +7,7 @@ import { DONE_TEXT, SETTINGS_TEXT } from '../pages/texts-control.ts';
 import {
   CACHE_MEGABYTES_MOST,
   isSettingText,
+  LOCAL_LENGTH,
   MEGABYTE,
   PARENT_PROXY_LENGTH,
   PORTS,
@@ -77,6 +78,8 @@ function fieldOf(name: SettingName, texts: Texts, wrong: readonly SettingName[],
       return { ...common, kind: 'number', value, minimum: PORTS.least, maximum: PORTS.most };
     case 'cacheBytes':
       return { ...common, kind: 'number', value, minimum: 0, maximum: CACHE_MEGABYTES_MOST };
+    case 'allowLocal':
+      return { ...common, kind: 'lines', value, maximumLength: LOCAL_LENGTH };
     case 'parentProxy':
       return { ...common, kind: 'text', value, maximumLength: PARENT_PROXY_LENGTH };
     case 'notices':

@@ -257,6 +257,11 @@ export const SETTINGS_TEXT = {
     wrong:
       'Not the address of a proxy: http://, a name, and perhaps a port. One with a password is given on the command line.',
   },
+  allowLocal: {
+    label: 'Addresses on this computer and in your own network that pages may reach through the Reader',
+    hint: 'One in each line, perhaps with a port: printer.lan:631, 192.168.1.0/24. Empty: none, which is the safe choice. Counts from the next start on.',
+    wrong: 'Something here is neither a name nor an address, or there are more than 32.',
+  },
   cacheBytes: {
     label: 'How much of what you read is kept on this computer, in megabytes',
     hint: (now: number | undefined) =>

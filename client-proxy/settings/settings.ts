@@ -2,6 +2,7 @@
  * What a reader may set: which settings there are, what each may be, and what it is where nothing was chosen. Every value has one text, which
  * stands in the form and in the database; a stored one that is no good any more counts as not chosen.
  */
+import { type AllowLocal, parseAllowLocal } from '../content/allow-local.ts';
 import { LIMITS } from '../limits.ts';
 import type { Preferences } from '../store/preferences.ts';
 
@@ -10,6 +11,8 @@ export interface Settings {
   readonly port: number | undefined;
   /** URL of an HTTP proxy through which all plain HTTP goes. */
   readonly parentProxy: string | undefined;
+  /** What may be reached on this computer and in its own network. */
+  readonly allowLocal: readonly AllowLocal[];
   /** The most that is kept, as ciphertext, of what was read; 0: nothing. */
   readonly cacheBytes: number;
   /** Whether a page stands in front of sites that were not confirmed for long. */
@@ -30,6 +33,9 @@ interface Setting<Value> {
 /** Below are ports of system services, which need rights that the Reader shall not have. */
 export const PORTS = { least: 1024, most: 65_535 } as const;
 export const PARENT_PROXY_LENGTH = 300;
+/** Permissions for local addresses: their number, and their characters together. */
+const LOCAL_MOST = 32;
+export const LOCAL_LENGTH = 4000;
 /** Readers think in megabytes; 2^20 bytes, as `--cache-size` counts them. */
 export const MEGABYTE = 1_048_576;
 export const CACHE_MEGABYTES_MOST = 16_777_216;
@@ -56,6 +62,20 @@ const PARENT_PROXY: Setting<string | undefined> = {
   usual: undefined,
 };
 
+const LOCAL: Setting<readonly AllowLocal[]> = {
+  parse: (text) => {
+    const lines = text.split(/\s+/).filter(Boolean);
+    if (lines.length > LOCAL_MOST || text.length > LOCAL_LENGTH) return undefined;
+    try {
+      return { value: lines.map(parseAllowLocal) };
+    } catch {
+      return undefined;
+    }
+  },
+  format: (rules) => rules.map(({ text }) => text).join('\n'),
+  usual: [],
+};
+
 const CACHE: Setting<number> = {
   parse: (text) => {
     const megabytes = /^\d{1,8}$/.test(text) ? Number(text) : Number.NaN;
@@ -74,6 +94,7 @@ const ON: Setting<boolean> = {
 const SETTINGS: { readonly [Name in SettingName]: Setting<Settings[Name]> } = {
   port: PORT,
   parentProxy: PARENT_PROXY,
+  allowLocal: LOCAL,
   cacheBytes: CACHE,
   notices: ON,
   activity: ON,
@@ -129,6 +150,7 @@ function readSettings(stored: ReadonlyMap<string, string>): Settings {
   return {
     port: read('port'),
     parentProxy: read('parentProxy'),
+    allowLocal: read('allowLocal'),
     cacheBytes: read('cacheBytes'),
     notices: read('notices'),
     activity: read('activity'),

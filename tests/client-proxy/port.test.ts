@@ -5,7 +5,8 @@ import { type ProxyOptions, startProxy } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { SettingsKeeper } from '../../client-proxy/settings/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
-import { send } from '../support/http-client.ts';
+import { startContentHost } from '../support/content-host.ts';
+import { refusalCode, send } from '../support/http-client.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();
@@ -103,6 +104,7 @@ describe('settings', () => {
       const bad = {
         port: '80',
         cacheBytes: '-1',
+        allowLocal: 'a b://c',
         parentProxy: 'https://proxy.example',
         notices: 'perhaps',
         activity: '',
@@ -111,6 +113,7 @@ describe('settings', () => {
       expect(new SettingsKeeper(store.preferences).current).toEqual({
         port: undefined,
         parentProxy: undefined,
+        allowLocal: [],
         cacheBytes: LIMITS.cacheBytes,
         notices: true,
         activity: true,
@@ -142,5 +145,20 @@ describe('the size of the cache', () => {
     expect(first.cacheStatus().limit).toBe(100 * 1_048_576);
     await first.close();
     expect((await start({ port: 0, cacheBytes: 0 })).cacheStatus().limit).toBe(0);
+  });
+});
+
+describe('addresses of the own network', () => {
+  it('are reached where the settings name them, and nowhere else', async () => {
+    const [open, closed] = [await startContentHost(), await startContentHost()];
+    for (const host of [open, closed]) {
+      cleanUp.add(host.close);
+      host.files.set('/a', Buffer.from('local'));
+    }
+    const rules = `127.0.0.1:${open.port}\n192.168.1.0/24`;
+    await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['allowLocal', rules]])));
+    const { port } = await start({ port: 0, allowLocal: [] }); // tests allow loopback otherwise
+    expect((await send(port, `${open.origin}/a`)).text).toBe('local');
+    expect(refusalCode(await send(port, `${closed.origin}/a`))).toBe('local-refused');
   });
 });
