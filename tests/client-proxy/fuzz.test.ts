@@ -34,8 +34,17 @@ beforeAll(async () => {
   const host = await startRawHost(answer);
   cleanUp.add(host.close);
   const { dataDirectory, keyFile } = rig.storage;
-  const place = ['--data', dataDirectory, '--key-file', keyFile, '--connect-to', `:80:127.0.0.1:${host.port}`];
-  proxy = await startWispr(['proxy', '--port', '0', '--quiet', '--other-users', '--cache-size', '0', ...place]);
+  const place = [
+    '--data',
+    dataDirectory,
+    '--key-file',
+    keyFile,
+    '--allow-local',
+    '127.0.0.1',
+    '--connect-to',
+    `:80:127.0.0.1:${host.port}`,
+  ];
+  proxy = await startWispr(['proxy', '--port', '0', '--quiet', '--cache-size', '0', ...place]);
   cleanUp.add(() => proxy.stop('SIGKILL'));
   proxy.ended.then(({ stderr }) => {
     died = stderr;
