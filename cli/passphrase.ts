@@ -27,7 +27,16 @@ export async function readNewPassphrase(
   option = PASSPHRASE_FILE,
 ): Promise<string> {
   if (file !== undefined) return readPassphraseFile(file);
-  const first = await ask(prompt, option);
+  return confirmed(await ask(prompt, option), option);
+}
+
+/** Asks on the terminal for a passphrase that is new; an empty answer means none. */
+export async function offerPassphrase(prompt: string): Promise<string> {
+  const first = await ask(prompt, PASSPHRASE_FILE);
+  return first === '' ? '' : confirmed(first, PASSPHRASE_FILE);
+}
+
+async function confirmed(first: string, option: string): Promise<string> {
   if ((await ask('the same again', option)) === first) return first;
   throw new UsageError('the two passphrases differ', { hint: 'nothing was made; try again' });
 }

@@ -8,29 +8,49 @@ import {
   parseConnectTo,
   ReaderError,
 } from '../client-proxy/index.ts';
-import { readNewPassphrase, readPassphrase } from './passphrase.ts';
+import { offerPassphrase, readNewPassphrase, readPassphrase } from './passphrase.ts';
 import { canAsk } from './terminal.ts';
 import { UsageError } from './voice.ts';
 
-export interface ReaderFlags {
+/** Of the commands that use what is there. */
+export interface StorageFlags {
   readonly data?: string;
   readonly keyFile?: string;
   readonly passphraseFile?: string;
+}
+
+/** Of the commands that make the database where there is none. */
+export interface ReaderFlags extends StorageFlags {
   readonly passphrase?: boolean;
   readonly connectTo?: readonly ConnectTo[];
   readonly allowLocal?: readonly AllowLocal[];
 }
 
-/** Adds the common options to a command. */
-export function addReaderOptions(command: Command): Command {
+/** Adds what says where the database is and what opens it. */
+export function addStorageOptions(command: Command): Command {
   return command
     .option('--data <dir>', "the folder of the reader's database (default: $XDG_DATA_HOME/wispr)")
-    .option(
-      '--key-file <file>',
-      'the key that the database is sealed with (default: $XDG_CONFIG_HOME/wispr/reader.key)',
-    )
-    .option('--passphrase', 'protect a new database by a passphrase instead, asked for on the terminal')
-    .option('--passphrase-file <file>', 'the same, with the passphrase in a file')
+    .option('--key-file <file>', 'where its key is, if in a file (default: $XDG_CONFIG_HOME/wispr/reader.key)')
+    .option('--passphrase-file <file>', 'the passphrase of the database, on the one line of a file');
+}
+
+/** Adds the common options to a command that makes the database where there is none. */
+export function addReaderOptions(command: Command): Command {
+  return addWays(
+    command
+      .option('--data <dir>', "the folder of the reader's database (default: $XDG_DATA_HOME/wispr)")
+      .option(
+        '--key-file <file>',
+        "keep a new database's key in this file, not in the system keyring (default: $XDG_CONFIG_HOME/wispr/reader.key)",
+      )
+      .option('--passphrase', 'protect a new database by a passphrase instead, asked for on the terminal')
+      .option('--passphrase-file <file>', 'the same, with the passphrase in a file'),
+  );
+}
+
+/** Adds what redirects sockets, and what permits them. */
+function addWays(command: Command): Command {
+  return command
     .option(
       '--connect-to <rule>',
       'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; may be repeated',
@@ -44,22 +64,19 @@ export function addReaderOptions(command: Command): Command {
 }
 
 /** The options that the functions of the reader take. */
-export async function readerOptions({
-  data,
-  keyFile,
-  passphraseFile,
-  passphrase,
-  connectTo = [],
-  allowLocal = [],
-}: ReaderFlags) {
-  const given = passphraseFile !== undefined ? await fromFile(passphraseFile) : passphrase ? fromTerminal : undefined;
+export async function readerOptions({ passphrase, connectTo = [], allowLocal = [], ...flags }: ReaderFlags) {
+  const given = flags.passphraseFile === undefined && passphrase ? { passphrase: fromTerminal } : {};
+  return { connectTo, allowLocal, ...(await storageOptions(flags)), ...given };
+}
+
+/** Those that say where the database is and what opens it. */
+export async function storageOptions({ data, keyFile, passphraseFile }: StorageFlags) {
+  const given = passphraseFile === undefined ? undefined : await fromFile(passphraseFile);
   return {
-    connectTo,
-    allowLocal,
     ...(data !== undefined && { dataDirectory: data }),
     ...(keyFile !== undefined && { keyFile }),
     ...(given && { passphrase: given }),
-    ...(canAsk() && { askPassphrase: fromTerminal }),
+    ...(canAsk() && { askPassphrase: offered }),
   };
 }
 
@@ -75,10 +92,10 @@ function collecting<Rule>(parse: (text: string) => Rule) {
   };
 }
 
-/** Read before anything is opened, so that a wrong name changes nothing. */
+/** Read before anything is opened, so that a wrong name changes nothing; and again when it is needed, so that it is not held. */
 async function fromFile(file: string): Promise<Passphrase> {
-  const passphrase = await readPassphrase(file);
-  return async () => passphrase;
+  await readPassphrase(file);
+  return () => readPassphrase(file);
 }
 
 const fromTerminal: Passphrase = async (isNew) => {
@@ -88,3 +105,9 @@ const fromTerminal: Passphrase = async (isNew) => {
   if (passphrase === '') throw new UsageError('an empty passphrase protects nothing');
   return passphrase;
 };
+
+/** Nobody has to have one: without, the key is in a file. */
+const offered: Passphrase = (isNew) =>
+  isNew
+    ? offerPassphrase('choose a passphrase for your keys (or just press Enter: they are kept in a file of yours)')
+    : fromTerminal(false);

@@ -9,6 +9,7 @@ const COMMANDS: CommandTable = {
   bind: async () => (await import('./commands/bind.ts')).addBindCommand,
   fetch: async () => (await import('./commands/fetch.ts')).addFetchCommand,
   sync: async () => (await import('./commands/sync.ts')).addSyncCommand,
+  identity: async () => (await import('./commands/identity.ts')).addIdentityCommand,
   licenses: async () => addLicensesCommand,
 };
 

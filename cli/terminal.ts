@@ -61,6 +61,11 @@ async function readHidden(): Promise<string> {
   throw new UsageError('given up');
 }
 
+/** For the eyes of the person at the terminal, where there is one: what must not come into a log. */
+export function showSecretly(lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`wispr: ${line}\n`);
+}
+
 /** Text that others wrote, without anything that a terminal would act on. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');

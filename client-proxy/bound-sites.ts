@@ -7,11 +7,13 @@ import { PublicationKeeper } from '../node-support/publication/publication-keepe
 import type { HostHealth } from './content/host-health.ts';
 import type { Upstream } from './content/upstream.ts';
 import { RememberedDocuments } from './documents/remembered-documents.ts';
+import { ReaderError } from './errors.ts';
 import { DescriptorKeeper } from './keys/descriptor-keeper.ts';
 import { KeyFinder } from './keys/key-finder.ts';
 import { LIMITS } from './limits.ts';
 import { ChangingFile, fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
 import { StaleNotice } from './publication/stale-notice.ts';
+import { readerLocked } from './store/sealed-database.ts';
 import type { ReaderStore, StoredBinding } from './store/store.ts';
 
 /** One connected site, and everything that reading it needs. */
@@ -49,6 +51,8 @@ export class BoundSites {
   #publications: ReadonlyMap<string, KeptPublication> = new Map();
   #bySite: ReadonlyMap<string, BoundSite> = new Map();
   #byLabel: ReadonlyMap<string, BoundSite> = new Map();
+  /** Names and labels of the sites that cannot be read until the Reader is unlocked. */
+  #locked: ReadonlySet<string> = new Set();
 
   /** @param now - seconds since 1970 */
   constructor(store: ReaderStore, upstream: Upstream, health: HostHealth, now: () => number) {
@@ -71,23 +75,48 @@ export class BoundSites {
     return [...this.#bySite.values()];
   }
 
-  /** @param site - a host name in lower case, without final dot */
+  /** Whether the keys are locked away. */
+  get isLocked(): boolean {
+    return this.#store.isLocked;
+  }
+
+  /**
+   * @param site - a host name in lower case, without final dot
+   * @throws ReaderError `reader-locked`
+   */
   find(site: string): BoundSite | undefined {
+    if (this.#locked.has(site)) throw readerLocked();
     return this.#bySite.get(site);
   }
 
+  /** @throws ReaderError `reader-locked` */
   findLabel(label: string): BoundSite | undefined {
+    if (this.#locked.has(label)) throw readerLocked();
     return this.#byLabel.get(label);
   }
 
   async #read(): Promise<void> {
     const version = this.#store.version();
     const kept = new Map<string, KeptPublication>();
-    const sites = (await this.#store.bindings()).flatMap((binding) => this.#sitesOf(binding, kept));
+    const bindings = await this.#bindings();
+    const sites = bindings.flatMap((binding) => this.#sitesOf(binding, kept));
     this.#publications = kept;
     this.#bySite = new Map(sites.map((site) => [site.site, site]));
     this.#byLabel = new Map(sites.map((site) => [site.label, site]));
+    // Not passed through to where they come from: what is asked for there is nobody else's business.
+    const locked = this.#store.isLocked ? this.#store.sites() : [];
+    this.#locked = new Set(locked.flatMap(({ site, label }) => [site, label]));
     this.#version = version;
+  }
+
+  /** None while the keys are locked away, also where that shows only now. */
+  async #bindings(): Promise<StoredBinding[]> {
+    try {
+      return this.#store.isLocked ? [] : await this.#store.bindings();
+    } catch (error) {
+      if (error instanceof ReaderError && error.code === 'reader-locked') return [];
+      throw error;
+    }
   }
 
   #sitesOf(binding: StoredBinding, kept: Map<string, KeptPublication>): BoundSite[] {

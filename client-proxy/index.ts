@@ -5,6 +5,18 @@ export { type ConnectTo, formatConnectTo, parseConnectTo } from './content/conne
 export type { HostReport } from './content/host-health.ts';
 export { ReaderError } from './errors.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
+export type { ControlOutcome } from './identity/control-socket.ts';
+export {
+  describeIdentity,
+  findPublisher,
+  forgetEverything,
+  forgetPublisher,
+  lockReaders,
+  protectIdentity,
+  unlockReaders,
+} from './identity/manage.ts';
+export { exportIdentity, importIdentity } from './identity/take-along.ts';
+export { readWords, requireWords } from './identity/words.ts';
 export { DEFAULT_PORT, type ProxyOptions, type RunningProxy, startProxy } from './proxy.ts';
 export { checkInstallable, type Installed, installService } from './service/install.ts';
 export { readerFiles } from './service/places.ts';

@@ -77,6 +77,16 @@ export const LIMITS = {
   publicationBytes: 67_108_864,
   /** Between two pages that say of a site that it has not been confirmed for long. */
   noticeInterval: 43_200_000,
+  /** Fetching a roaming file, and the redirects that are followed for it: stores of files on the web like them. */
+  roamingTimeout: 30_000,
+  roamingRedirects: 5,
+  /** One request to a running Reader on its socket, in bytes; and the time for the whole, in which a passphrase is stretched. */
+  controlMessage: 16_384,
+  controlTimeout: 30_000,
+  /** One question to the system keyring, where only it has the key: a person may have to unlock it. */
+  keyringTimeout: 60_000,
+  /** The same where there is another way, for a database that is just being made. */
+  keyringProbeTimeout: 10_000,
   /** What is kept of what was read, unless the reader says otherwise: bytes on the disk, and objects. */
   cacheBytes: 2_147_483_648,
   cacheObjects: 200_000,

@@ -14,11 +14,13 @@ import { Upstream } from './content/upstream.ts';
 import { BoundTunnels } from './doors/bound-tunnels.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
 import { ReaderError } from './errors.ts';
+import { openControl } from './identity/control-socket.ts';
+import { ReaderLock } from './identity/lock.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
 import { type SiteStatus, siteStatuses } from './status/status.ts';
-import { defaultDataDirectory, defaultKeyFile } from './store/locations.ts';
-import type { Passphrase } from './store/storage-key.ts';
+import { type StorageOptions, storeOptions } from './store/locations.ts';
+import type { KeyPlace } from './store/protection.ts';
 import { ReaderStore } from './store/store.ts';
 
 export const DEFAULT_PORT = 8001;
@@ -26,15 +28,11 @@ const HOST = '127.0.0.1';
 
 const ignore = () => undefined;
 
-export interface ProxyOptions {
+export interface ProxyOptions extends StorageOptions {
   /** 0: any free one. 8001 if left out. */
   readonly port?: number;
-  readonly dataDirectory?: string;
-  readonly keyFile?: string;
-  /** Protects a fresh database, and opens one that is protected. */
-  readonly passphrase?: Passphrase;
-  /** Asks for the passphrase of a protected database, where none was given. */
-  readonly askPassphrase?: Passphrase;
+  /** Starts locked where a person has to bring the key of the database and nobody can be asked, instead of failing. */
+  readonly mayStartLocked?: boolean;
   readonly connectTo?: readonly ConnectTo[];
   /** What may be reached on this computer and in its own network, which nothing may without. */
   readonly allowLocal?: readonly AllowLocal[];
@@ -72,6 +70,12 @@ export interface RunningProxy {
    * @throws whatever the first one that failed met
    */
   check(): Promise<void>;
+  /** Locks and unlocks it. */
+  readonly lock: ReaderLock;
+  /** Where the key of its database is; and whether that was decided just now. */
+  readonly keysIn: { readonly place: KeyPlace['kind'] | undefined; readonly isFresh: boolean };
+  /** What was put right at the start, in sentences for the reader. */
+  readonly notices: readonly string[];
   /** Content hosts that something is wrong with at the moment; others are asked first. */
   contentHosts(): HostReport[];
   /** How much of what was read is kept. */
@@ -91,6 +95,7 @@ export interface OpenReader {
   readonly health: HostHealth;
   readonly cache: ObjectCache;
   readonly tunnels: BoundTunnels;
+  readonly store: ReaderStore;
   /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -106,14 +111,13 @@ export async function openReader(
   options: ProxyOptions = {},
   server: Server = createServer(SERVER_OPTIONS),
 ): Promise<OpenReader> {
-  const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   let port: number | undefined; // asked for at every request, so not of the socket
   server.once('listening', () => {
     port = (server.address() as AddressInfo).port;
   });
   const ownPort = () => port;
   const upstream = new Upstream({ ...options, ownPort });
-  const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+  const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
   const closeAll = async () => {
     await upstream.close();
     store.close();
@@ -133,7 +137,7 @@ export async function openReader(
       await cache.close();
       await closeAll();
     };
-    return { server, connect: () => connectTo(server), sites, health, cache, tunnels, close };
+    return { server, connect: () => connectTo(server), sites, health, cache, tunnels, store, close };
   } catch (error) {
     await closeAll();
     throw error;
@@ -151,7 +155,13 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const reader = await openReader(options, server);
   try {
     await listen(server, options.port ?? DEFAULT_PORT);
-    return describe(reader, server);
+    const lock = new ReaderLock(reader.store, reader.sites);
+    const control = await openControl(storeOptions(options).directory, lock);
+    const close = async () => {
+      await control.close();
+      await reader.close();
+    };
+    return describe({ ...reader, close }, server, lock);
   } catch (error) {
     await reader.close();
     throw error;
@@ -178,7 +188,8 @@ function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   });
 }
 
-function describe({ sites, health, cache, tunnels, close }: OpenReader, server: LoopbackServer): RunningProxy {
+function describe(reader: OpenReader, server: LoopbackServer, lock: ReaderLock): RunningProxy {
+  const { sites, health, cache, tunnels, store, close } = reader;
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();
@@ -196,6 +207,9 @@ function describe({ sites, health, cache, tunnels, close }: OpenReader, server: 
       await Promise.all(sites.all().map(({ publication }) => publication.checkAnew()));
       await sites.refresh();
     },
+    lock,
+    keysIn: { place: store.keyPlace, isFresh: store.isFresh },
+    notices: store.notices,
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
     siteStatuses: () => siteStatuses(sites, port),

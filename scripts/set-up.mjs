@@ -20,6 +20,8 @@ const DEBIAN = {
     ['curl', '/usr/bin/curl'],
     ['rsync', '/usr/bin/rsync'],
     ['systemd', '/usr/bin/systemd-analyze'],
+    ['dbus', '/usr/bin/dbus-run-session'],
+    ['gnome-keyring', '/usr/bin/gnome-keyring-daemon'],
     ['python3.11-doc', '/usr/share/doc/python3.11/html/index.html'],
     ['debian-handbook', '/usr/share/doc/debian-handbook/html/en-US/index.html'],
   ],

@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type BoundResult, bindSite, type ConnectionRequest, DEFAULT_PORT } from '../../client-proxy/index.ts';
 import { isSite } from '../../core/site/site.ts';
+import { describeDecision } from '../keys-place.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk, printable } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
@@ -75,9 +76,10 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
   say(`its fingerprint: ${publisher}`);
 }
 
-function tell({ sites }: BoundResult): void {
+function tell({ sites, keysNowIn }: BoundResult): void {
   for (const { site, label } of sites)
     say(`connected: ${site}, to be opened at http://${label}.localhost:${DEFAULT_PORT}/`);
+  if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
   say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
 }
 

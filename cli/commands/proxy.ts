@@ -4,9 +4,10 @@ import { type RunningProxy, readerFiles, serveStatus, startProxy } from '../../c
 import { nowInSeconds } from '../../node-support/clock.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { cacheOptions } from '../cache-options.ts';
+import { describeDecision } from '../keys-place.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
-import { printable } from '../terminal.ts';
+import { canAsk, printable } from '../terminal.ts';
 import { print, say } from '../voice.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
@@ -39,6 +40,7 @@ async function runProxy(flags: RunFlags): Promise<void> {
     ...cacheOptions(flags),
     ...(port !== undefined && { port }),
     otherUsers,
+    mayStartLocked: !canAsk() && flags.passphraseFile === undefined,
     ...(parentProxy !== undefined && { parentProxy }),
     // Worth a word even with --quiet: somebody changes what readers get.
     onHostFault: ({ origin, fault, code }) => {
@@ -52,7 +54,8 @@ async function runProxy(flags: RunFlags): Promise<void> {
     ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
   });
   const status = await serveStatus(readerFiles(options).dataDirectory, statusOf(proxy));
-  if (json) print(JSON.stringify({ proxy: proxy.url, sites: await proxy.sites() }));
+  if (json) print(JSON.stringify({ proxy: proxy.url, sites: await proxy.sites(), locked: proxy.lock.isLocked }));
+  for (const notice of proxy.notices) say(notice);
   if (!quiet) await greet(proxy);
   await stopped;
   await status?.close();
@@ -67,6 +70,13 @@ function statusOf(proxy: RunningProxy) {
 async function greet(proxy: RunningProxy): Promise<void> {
   const sites = await proxy.sites();
   say(`ready on ${proxy.url}, for browsers and programs that use a proxy`);
+  if (proxy.lock.isLocked) {
+    say('locked: connected sites are not shown until it has its keys');
+    say('hint: wispr identity unlock');
+    return;
+  }
+  const { isFresh, place } = proxy.keysIn;
+  if (isFresh && place) for (const line of describeDecision(place)) say(line);
   for (const { site, gateway } of sites) say(`${site} without any settings: ${gateway}`);
   if (sites.length > 0) say(`as automatic proxy configuration, for these sites only: ${proxy.url}/proxy.pac`);
   if (sites.length === 0)

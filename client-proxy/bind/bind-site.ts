@@ -9,8 +9,8 @@ import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { gatewayLabel } from '../gateway-label.ts';
 import { type FetchedDescriptor, fetchDescriptor, sendBindingRequest } from '../keys/key-server.ts';
-import { defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
-import type { Passphrase } from '../store/storage-key.ts';
+import { type StorageOptions, storeOptions } from '../store/locations.ts';
+import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore, type StoredBinding, type StoredSite, siteTaken } from '../store/store.ts';
 import { fetchFirstRoot } from './first-root.ts';
 import { checkHostProof } from './host-proof.ts';
@@ -35,7 +35,7 @@ export interface RequestedSite {
   readonly proof: 'host' | 'trusted-by-hand';
 }
 
-export interface BindOptions {
+export interface BindOptions extends StorageOptions {
   /** `URL#CODE`, or the URL alone for a publisher this device is connected with. */
   readonly link: string;
   /** Decides which sites may be connected; asked for sites that were not confirmed before. All, if left out. */
@@ -48,10 +48,6 @@ export interface BindOptions {
   readonly allowLocal?: readonly AllowLocal[];
   /** PEM of a certificate authority to trust besides the usual ones. */
   readonly ca?: string;
-  readonly dataDirectory?: string;
-  readonly keyFile?: string;
-  readonly passphrase?: Passphrase;
-  readonly askPassphrase?: Passphrase;
 }
 
 export interface BoundResult {
@@ -60,6 +56,8 @@ export interface BoundResult {
   readonly keyServer: string;
   /** All sites of this publisher that are connected now. */
   readonly sites: readonly StoredSite[];
+  /** Where the reader's keys are kept, if that was decided just now. */
+  readonly keysNowIn: KeyPlace['kind'] | undefined;
 }
 
 /**
@@ -68,9 +66,8 @@ export interface BoundResult {
 export async function bindSite(options: BindOptions): Promise<BoundResult> {
   const link = parseInvitationLink(options.link);
   const upstream = new Upstream(options);
-  const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   try {
-    const store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+    const store = await ReaderStore.open(storeOptions(options));
     try {
       return await connect(store, upstream, link, options);
     } finally {
@@ -98,7 +95,7 @@ async function connect(
   const deviceKey = link.code === undefined ? undefined : await bindDevice(store, upstream, fetched, link.code);
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot }, nowInSeconds());
   const { name, publisher, keyServer } = descriptor;
-  return { name, publisher, keyServer, sites };
+  return { name, publisher, keyServer, sites, keysNowIn: store.isFresh ? store.keyPlace : undefined };
 }
 
 /** Looks for the binding with this publisher and key server, and for others that hold one of its sites: the end of step D4. */

@@ -8,7 +8,7 @@ import { sliceOf } from '../../core/reading/byte-range.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../proxy.ts';
-import { hasDatabase } from '../store/database.ts';
+import { hasDatabase } from '../store/locations.ts';
 import { ask } from './ask.ts';
 import { locate } from './locate.ts';
 

@@ -265,6 +265,16 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'You are connected with a publisher for this site, but what it signs does not name the site any more. Nothing else is shown in its place.',
     advice: [ASK_PUBLISHER],
   },
+  'reader-locked': {
+    status: 503,
+    title: 'The Reader is locked',
+    lead: 'Its keys are not in memory, so nothing of this site can be opened. Nothing else is shown in its place.',
+    advice: [
+      'Unlock it: "wispr identity unlock" on the command line asks for the passphrase.',
+      'Then reload this page.',
+    ],
+    sameOnReadingSite: true,
+  },
   'store-damaged': OWN_FAULT,
   'store-unusable': OWN_FAULT,
   internal: OWN_FAULT,

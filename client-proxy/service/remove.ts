@@ -3,8 +3,9 @@ import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDERS } from '../cache/layout.ts';
 import { ReaderError } from '../errors.ts';
+import { discardKeyOf } from '../identity/manage.ts';
 import { askStatus } from '../status/ask-status.ts';
-import { DATABASE_FILES } from '../store/database.ts';
+import { DATABASE_FILES } from '../store/locations.ts';
 import { refuseForeign } from './install.ts';
 import { serviceState, systemctl } from './systemctl.ts';
 import { readUnit, UNIT_NAME, unitFile, wantsLink } from './unit.ts';
@@ -69,6 +70,7 @@ export async function eraseData(files: ReaderFiles): Promise<string[]> {
       hint: `stop it first: kill ${running.process}`,
     });
   const { data } = await planRemoval(files);
+  await discardKeyOf(files.dataDirectory).catch(() => undefined); // a damaged database is erased as well
   for (const path of data) rmSync(path, { recursive: true, force: true });
   const folders = [files.dataDirectory, files.cacheDirectory, ...(files.keyFile ? [join(files.keyFile, '..')] : [])];
   return [...data, ...[...new Set(folders)].filter(removeIfEmpty)];

@@ -5,8 +5,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { BoundSites } from '../bound-sites.ts';
 import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
-import { hasDatabase } from '../store/database.ts';
-import { defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
+import { hasDatabase, storeOptions } from '../store/locations.ts';
 import type { Passphrase } from '../store/storage-key.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type SiteStatus, siteStatuses } from './status.ts';
@@ -25,9 +24,9 @@ export interface StoredStatusOptions {
  * @throws ReaderError of the store
  */
 export async function readSiteStatuses({ port, ...options }: StoredStatusOptions): Promise<SiteStatus[]> {
-  const { dataDirectory: directory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase } = options;
-  if (!hasDatabase(directory)) return [];
-  const store = await ReaderStore.open({ directory, keyFile, passphrase });
+  const storage = storeOptions(options);
+  if (!hasDatabase(storage.directory)) return [];
+  const store = await ReaderStore.open(storage);
   const upstream = new Upstream();
   try {
     return await siteStatuses(new BoundSites(store, upstream, new HostHealth(), nowInSeconds), port);

@@ -1,24 +1,22 @@
 /** Opens the reader's database, or says in one line why not. A database that is refused is not changed. */
 
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
 import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
-import { defaultDataDirectory } from './locations.ts';
+import { DATABASE_FILES } from './locations.ts';
 
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
-const FILE_NAME = 'reader.db';
-/** The database, and what SQLite keeps beside it. */
-export const DATABASE_FILES = [FILE_NAME, `${FILE_NAME}-wal`, `${FILE_NAME}-shm`] as const;
+const [FILE_NAME] = DATABASE_FILES;
 const BUSY_TIMEOUT = 5000;
 
 /**
- * `storage`: how the secrets are encrypted, and what shows that the right key is at hand. `secrets`, `bindings.device_key` and
- * `set_keys.key` are sealed under the storage key (sealing.ts), with table and row in the additional data.
+ * `storage`: how the secrets are encrypted, and what shows that the right key is at hand (protection.ts). `secrets`, `bindings.device_key`,
+ * `set_keys.key` and `roaming.key` are sealed under the storage key (sealing.ts), with table and row in the additional data.
  */
 const SCHEMA = `
 CREATE TABLE storage (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
@@ -66,40 +64,87 @@ CREATE TABLE publications (
 `;
 
 /**
+ * `roaming`: of each line of roaming files that this device has met, the highest number that it has seen, and the SHA-256 of that file. `salt`
+ * and `key` (sealed) where this device writes them itself: what the seven words come to.
+ */
+const ROAMING = `
+CREATE TABLE roaming (
+  id TEXT PRIMARY KEY,
+  number INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  written INTEGER NOT NULL,
+  salt BLOB,
+  key BLOB
+) STRICT, WITHOUT ROWID;
+`;
+
+/**
  * From each version to the next. Bindings of version 1 name publishers by a key, from before there were publications: nothing could be read
  * with them any more, and their sites have to be free for a new invitation. The device's seed stays.
  */
-const MIGRATIONS = [SCHEMA, `DELETE FROM bindings; ${PUBLICATIONS}`] as const;
+const MIGRATIONS = [SCHEMA, `DELETE FROM bindings; ${PUBLICATIONS}`, ROAMING] as const;
+
+export interface OpenDatabase {
+  readonly database: DatabaseSync;
+  /** What was put right: sentences for the reader. */
+  readonly notices: readonly string[];
+}
 
 /**
  * Opens the database in `directory`, and makes both where they are missing (0700 and 0600).
  *
- * @throws ReaderError `store-damaged`, `store-newer`, `store-unusable`
+ * @throws ReaderError `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`
  */
-export function openDatabase(directory: string): DatabaseSync {
+export function openDatabase(directory: string): OpenDatabase {
   const file = join(directory, FILE_NAME);
   let database: DatabaseSync | undefined;
   try {
     makeFile(directory, file);
+    const notices = closeToOthers(
+      directory,
+      DATABASE_FILES.map((name) => join(directory, name)),
+    );
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
     checkSound(database, file);
     prepare(database, file);
-    return database;
+    return { database, notices };
   } catch (error) {
     database?.close();
     throw describe(error, file);
   }
 }
 
-/** Whether a reader has ever kept anything here. */
-export function hasDatabase(directory = defaultDataDirectory()): boolean {
-  return existsSync(join(directory, FILE_NAME));
-}
-
 /** SQLite gives its other files the permissions of the first. */
 function makeFile(directory: string, file: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+}
+
+/**
+ * The files are their owner's alone: where they are not, that is put right and said. A folder in which others may put files of theirs in the
+ * place of ours is not used; it may serve other purposes, so it is not ours to change.
+ */
+function closeToOthers(directory: string, files: readonly string[]): string[] {
+  if (process.platform === 'win32') return [];
+  if ((statSync(directory).mode & 0o022) !== 0)
+    throw exposed(`other users of this machine may change files in ${directory}`, `chmod 700 ${directory}`);
+  const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0);
+  for (const file of open) {
+    try {
+      chmodSync(file, 0o600);
+    } catch (cause) {
+      throw exposed(
+        `other users of this machine may read ${file}`,
+        'it is not yours: choose a folder of your own with --data',
+        cause,
+      );
+    }
+  }
+  return open.map((file) => `other users of this machine could get at ${file}; now only you can`);
+}
+
+function exposed(message: string, hint: string, cause?: unknown): ReaderError {
+  return new ReaderError('store-exposed', message, { hint, cause });
 }
 
 function checkSound(database: DatabaseSync, file: string): void {

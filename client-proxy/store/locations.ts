@@ -1,6 +1,13 @@
 /** Where the reader's files are: the XDG Base Directory Specification, which says that relative values are ignored. */
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { ReaderError } from '../errors.ts';
+import type { Passphrase } from './storage-key.ts';
+import type { StoreOptions } from './store.ts';
+
+/** The database, and what SQLite keeps beside it. */
+export const DATABASE_FILES = ['reader.db', 'reader.db-wal', 'reader.db-shm'] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,4 +30,40 @@ export function cacheDirectoryFor(dataDirectory: string | undefined, environment
 /** One of the specification's folders; relative values are ignored. */
 export function baseDirectory(value: string | undefined, ...fallback: string[]): string {
   return value !== undefined && isAbsolute(value) ? value : join(homedir(), ...fallback);
+}
+
+/** Where the reader's data are, and what opens them, as the functions of the reader take it. */
+export interface StorageOptions {
+  readonly dataDirectory?: string;
+  /** Named, it is where the key of a fresh database will be; left out, that is the system's keyring where there is one. */
+  readonly keyFile?: string;
+  /** Protects a fresh database, and opens one that is protected. */
+  readonly passphrase?: Passphrase;
+  /** Asks for a passphrase where one is needed and none was given. */
+  readonly askPassphrase?: Passphrase;
+}
+
+/** The same with everything that was left out. */
+export function storeOptions({ dataDirectory, keyFile, passphrase, askPassphrase }: StorageOptions): StoreOptions {
+  return {
+    directory: dataDirectory ?? defaultDataDirectory(),
+    keyFile: keyFile ?? defaultKeyFile(),
+    keyring: keyFile === undefined,
+    passphrase,
+    askPassphrase,
+  };
+}
+
+/** Whether a reader has ever kept anything here. */
+export function hasDatabase(directory = defaultDataDirectory()): boolean {
+  return existsSync(join(directory, DATABASE_FILES[0]));
+}
+
+/** @throws ReaderError `no-identity` */
+export function requireDatabase(directory: string): void {
+  if (hasDatabase(directory)) return;
+  throw new ReaderError('no-identity', `there is no reader's database in ${directory}`, {
+    typed: true,
+    hint: 'it is made when you first connect: wispr bind "URL#CODE"; or name its folder with --data',
+  });
 }

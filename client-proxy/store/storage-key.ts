@@ -1,162 +1,176 @@
 /**
- * The key under which the secrets of the database are sealed: in a file of its own, or derived from a passphrase where the reader chose
- * one when the database was made.
+ * The key under which the secrets of the database are sealed: in the system's keyring, derived from a passphrase, or in a file of its own.
+ * A database says which, and it can be changed (change-protection.ts).
  */
-
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { utf8 } from '../../core/encoding/bytes.ts';
-import {
-  canonicalJson,
-  isJsonObject,
-  type JsonObject,
-  parseCanonicalJson,
-} from '../../core/encoding/canonical-json.ts';
-import { reasonOf } from '../../core/errors.ts';
-import {
-  ARGON2ID_SALT_LENGTH,
-  type Argon2idParameters,
-  areArgon2idParameters,
-  keyFromPassphrase,
-  recommendedParameters,
-} from '../../node-support/argon2id.ts';
-import { createFile } from '../../node-support/create-file.ts';
+import { ARGON2ID_SALT_LENGTH, keyFromPassphrase, recommendedParameters } from '../../node-support/argon2id.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
-import { damaged } from './database.ts';
-import { Sealing } from './sealing.ts';
+import { LIMITS } from '../limits.ts';
+import { makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
+import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
+import {
+  createCheck,
+  type KeyPlace,
+  openWith,
+  type Protection,
+  readProtection,
+  STORAGE_KEY_LENGTH,
+  writeProtection,
+} from './protection.ts';
+import type { Sealing } from './sealing.ts';
 
-const KEY_LENGTH = 32;
-const CHECK = utf8('wispr/1 reader store');
-const CHECK_PLACE = ['storage', 'check'] as const;
-
-/** Gets a passphrase from the reader; `isNew` when it is being chosen. */
+/** Gets a passphrase from the reader; `isNew` when it is being chosen, and then an empty one means none. */
 export type Passphrase = (isNew: boolean) => Promise<string>;
 
 export interface StorageKeyOptions {
   readonly keyFile: string;
+  /** Whether a fresh database may have its key in the system's keyring. */
+  readonly keyring?: boolean | undefined;
   /** Given by the reader: a fresh database is protected by it. */
   readonly passphrase?: Passphrase | undefined;
   /** Asks the reader, where a database needs a passphrase and none was given. */
   readonly askPassphrase?: Passphrase | undefined;
 }
 
-/** What the table `storage` holds. */
-interface Protection {
-  readonly storeId: Uint8Array;
-  /** Without them the storage key is in a file. */
-  readonly parameters: Argon2idParameters | undefined;
-  readonly check: Uint8Array;
+/** A database that is open for reading its secrets. */
+export interface Opened {
+  readonly sealing: Sealing;
+  readonly protection: Protection;
+  /** It was made just now, and this decided where its key is. */
+  readonly fresh: boolean;
+}
+
+/** A storage key that is being made. */
+export interface NewKey {
+  readonly key: Uint8Array;
+  readonly place: KeyPlace;
 }
 
 /**
  * The sealing of an open database; a fresh one is given its protection.
  *
- * @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong`, `passphrase-needed`, `passphrase-wrong`, `passphrase-unexpected`, `store-damaged`
+ * @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong`, `keyring-unavailable`, `passphrase-needed`, `passphrase-wrong`, `passphrase-unexpected`, `store-damaged`
  */
-export async function openSealing(database: DatabaseSync, options: StorageKeyOptions): Promise<Sealing> {
-  const known = readProtection(database);
-  if (known === undefined) return protect(database, options);
-  const sealing = await Sealing.create(await storageKeyFor(known, options), known.storeId);
-  if ((await sealing.open(known.check, CHECK_PLACE)) !== undefined) return sealing;
-  throw known.parameters ? wrongPassphrase() : wrongKeyFile(options.keyFile);
+export async function openSealing(database: DatabaseSync, options: StorageKeyOptions): Promise<Opened> {
+  const protection = readProtection(database);
+  if (protection === undefined) return protect(database, options);
+  const sealing = await openWith(await storageKeyFor(protection.place, options), protection);
+  if (sealing !== undefined) return { sealing, protection, fresh: false };
+  throw wrongKey(protection.place, options.keyFile);
 }
 
-async function storageKeyFor({ parameters }: Protection, options: StorageKeyOptions): Promise<Uint8Array> {
-  if (parameters === undefined) {
-    if (options.passphrase !== undefined) throw unexpectedPassphrase();
-    return readKeyFile(options.keyFile);
-  }
+async function storageKeyFor(place: KeyPlace, options: StorageKeyOptions): Promise<Uint8Array> {
+  if (place.kind !== 'passphrase' && options.passphrase !== undefined) throw unexpectedPassphrase();
+  if (place.kind === 'key-file') return readKeyFile(options.keyFile);
+  if (place.kind === 'keyring') return fromKeyring(place.entry);
   const passphrase = options.passphrase ?? options.askPassphrase;
   if (passphrase === undefined) {
     throw new ReaderError('passphrase-needed', "the reader's database is protected by a passphrase", {
       hint: 'give it with --passphrase-file FILE, or start on a terminal',
     });
   }
-  return keyFromPassphrase(await passphrase(false), parameters);
+  return keyFromPassphrase(await passphrase(false), place.parameters);
 }
 
-/** Decides once how this database is protected. Of two processes that begin at the same time one decides, the other follows. */
-async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<Sealing> {
-  const { keyFile, passphrase } = options;
-  const storeId = randomBytes(16);
-  const parameters = passphrase && recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
-  const key =
-    passphrase && parameters ? await keyFromPassphrase(await passphrase(true), parameters) : makeKeyFile(keyFile);
-  const sealing = await Sealing.create(key, storeId);
-  const check = await sealing.seal(CHECK, CHECK_PLACE);
-  return writeProtection(database, { storeId, parameters, check }) ? sealing : openSealing(database, options);
-}
-
-/** Whether it was written: `false` if another process was quicker. */
-function writeProtection(database: DatabaseSync, { storeId, parameters, check }: Protection): boolean {
-  const protection: JsonObject = parameters ? { ...parameters } : {};
-  const insert = database.prepare('INSERT INTO storage (name, value) VALUES (?, ?)');
-  return inTransaction(database, () => {
-    if (readProtection(database) !== undefined) return false;
-    insert.run('id', storeId);
-    insert.run('protection', canonicalJson(protection));
-    insert.run('check', check);
-    return true;
+async function fromKeyring(entry: string): Promise<Uint8Array> {
+  try {
+    const key = fromBase64url(await readKeyring(entry), STORAGE_KEY_LENGTH);
+    if (key !== undefined) return key;
+  } catch (error) {
+    throw keyringUnavailable(error);
+  }
+  throw new ReaderError('storage-key-missing', `the system's keyring has no entry "${entry}" of wispr`, {
+    hint: 'without it the database cannot be opened: was it made by another user, or on another machine?',
   });
 }
 
-function readProtection(database: DatabaseSync): Protection | undefined {
-  const rows = database.prepare('SELECT name, value FROM storage').all();
-  if (rows.length === 0) return undefined;
-  const values = new Map(rows.map(({ name, value }) => [String(name), value]));
-  const [storeId, protection, check] = [values.get('id'), values.get('protection'), values.get('check')];
-  if (!(storeId instanceof Uint8Array && protection instanceof Uint8Array && check instanceof Uint8Array))
-    throw damaged('table storage', 'a row is missing');
-  const parsed = parseCanonicalJson(protection);
-  if (!isJsonObject(parsed)) throw damaged('table storage', 'its protection is not readable');
-  if (Object.keys(parsed).length === 0) return { storeId, check, parameters: undefined };
-  if (!areArgon2idParameters(parsed))
-    throw damaged('table storage', 'the parameters of the passphrase are out of bounds');
-  return { storeId, check, parameters: parsed };
+/** The error for a keyring that is needed and cannot be asked. */
+function keyringUnavailable(error: unknown): Error {
+  if (!(error instanceof KeyringUnavailable)) return error as Error;
+  return new ReaderError('keyring-unavailable', `the system's keyring cannot be used: ${error.message}`, {
+    cause: error,
+    hint: 'unlock it by signing in to the desktop, and try again',
+  });
 }
 
-function readKeyFile(file: string): Uint8Array {
-  let text: string;
-  let mode: number;
+/** Decides how a fresh database is protected. Of two processes that begin at the same time one decides, the other follows. */
+async function protect(database: DatabaseSync, options: StorageKeyOptions): Promise<Opened> {
+  const { key, place } = await chooseKey(options);
+  const storeId = randomBytes(16);
+  const { sealing, check } = await createCheck(key, storeId);
+  const protection = { storeId, place, check };
+  const first = inTransaction(database, () => {
+    if (readProtection(database) !== undefined) return false;
+    writeProtection(database, protection);
+    return true;
+  });
+  if (first) return { sealing, protection, fresh: true };
+  await discardKey(place);
+  return openSealing(database, options);
+}
+
+/** A passphrase where one is given; else the keyring where there is one; else what the reader answers, if there is somebody to ask. */
+async function chooseKey(options: StorageKeyOptions): Promise<NewKey> {
+  if (options.passphrase !== undefined) return newPassphraseKey(await options.passphrase(true));
+  if (options.keyring && whyNoKeyring() === undefined) {
+    try {
+      return await newKeyringKey(LIMITS.keyringProbeTimeout);
+    } catch (error) {
+      if (!(error instanceof ReaderError)) throw error;
+    }
+  }
+  const asked = options.keyring ? await options.askPassphrase?.(true) : undefined;
+  return asked ? newPassphraseKey(asked) : newKeyFileKey(options.keyFile);
+}
+
+/** A key out of a passphrase, with a salt of its own. */
+export async function newPassphraseKey(passphrase: string): Promise<NewKey> {
+  const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
+  return { key: await keyFromPassphrase(passphrase, parameters), place: { kind: 'passphrase', parameters } };
+}
+
+/**
+ * A random key in a new entry of the keyring.
+ *
+ * @throws ReaderError `keyring-unavailable`
+ */
+export async function newKeyringKey(timeout?: number): Promise<NewKey> {
+  const key = randomBytes(STORAGE_KEY_LENGTH);
+  const entry = `reader ${toBase64url(randomBytes(16))}`;
   try {
-    mode = statSync(file).mode;
-    text = readFileSync(file, 'utf8');
+    await writeKeyring(entry, toBase64url(key), timeout);
   } catch (error) {
-    throw new ReaderError(
-      'storage-key-missing',
-      `the key of the reader's database cannot be read: ${reasonOf(error)}`,
-      {
-        cause: error,
-        hint: 'restore this file from a backup; without it the database cannot be opened',
-      },
-    );
+    throw keyringUnavailable(error);
   }
-  if ((mode & 0o077) !== 0) {
-    const message = `other users of this machine may read the key of the reader's database ${file}`;
-    throw new ReaderError('storage-key-exposed', message, { hint: `chmod 600 ${file}` });
-  }
-  const key = fromBase64url(text.trimEnd(), KEY_LENGTH);
-  if (key === undefined) throw wrongKeyFile(file);
-  return key;
+  return { key, place: { kind: 'keyring', entry } };
 }
 
-/** Makes the file, or reads the one that is there: several databases of one person share it. */
-function makeKeyFile(file: string): Uint8Array {
+/** The key in the file, which is made if it is not there. */
+export function newKeyFileKey(file: string): NewKey {
+  return { key: makeKeyFile(file), place: { kind: 'key-file' } };
+}
+
+/** Removes a key that no database needs any more, where it belongs to one database alone; whether it could. */
+export async function discardKey(place: KeyPlace): Promise<boolean> {
+  if (place.kind !== 'keyring') return true;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    createFile(file, `${toBase64url(randomBytes(KEY_LENGTH))}\n`, 0o600);
+    await deleteFromKeyring(place.entry);
+    return true;
   } catch (error) {
-    const message = `the key of the reader's database cannot be written: ${reasonOf(error)}`;
-    throw new ReaderError('store-unusable', message, { cause: error });
+    if (error instanceof KeyringUnavailable) return false;
+    throw error;
   }
-  return readKeyFile(file);
 }
 
-function wrongPassphrase(): ReaderError {
+function wrongKey(place: KeyPlace, keyFile: string): ReaderError {
+  if (place.kind === 'key-file') return wrongKeyFile(keyFile);
+  if (place.kind === 'keyring')
+    return new ReaderError('storage-key-wrong', `the entry "${place.entry}" of the keyring is not the right key`, {
+      hint: 'restore it from a backup of the keyring; nothing was changed',
+    });
   return new ReaderError('passphrase-wrong', "this passphrase does not open the reader's database", {
     hint: 'try again; nothing was changed',
   });
@@ -164,12 +178,6 @@ function wrongPassphrase(): ReaderError {
 
 function unexpectedPassphrase(): ReaderError {
   return new ReaderError('passphrase-unexpected', "the reader's database is not protected by a passphrase", {
-    hint: 'leave the passphrase out; it is chosen when the database is first made',
-  });
-}
-
-function wrongKeyFile(file: string): ReaderError {
-  return new ReaderError('storage-key-wrong', `${file} is not the key of the reader's database`, {
-    hint: 'restore this file from a backup; nothing was changed',
+    hint: 'leave the passphrase out; "wispr identity protect passphrase" sets one',
   });
 }

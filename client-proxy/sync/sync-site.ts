@@ -12,7 +12,7 @@ import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { defaultDataDirectory, defaultKeyFile } from '../store/locations.ts';
+import { storeOptions } from '../store/locations.ts';
 import { ReaderStore } from '../store/store.ts';
 import { fetchWhole, measure, type SyncContext } from './fetch-document.ts';
 import { SyncProgressReport } from './progress.ts';
@@ -27,12 +27,11 @@ import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
  * `cache-unusable`; those of the store; whatever kept the publication from being read; `options.signal.reason`
  */
 export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
-  const { dataDirectory = defaultDataDirectory(), keyFile = defaultKeyFile(), passphrase, askPassphrase } = options;
   const upstream = new Upstream(options);
   const cache = openCache(options);
   let store: ReaderStore | undefined;
   try {
-    store = await ReaderStore.open({ directory: dataDirectory, keyFile, passphrase, askPassphrase });
+    store = await ReaderStore.open(storeOptions(options));
     const { now = nowInSeconds } = options;
     const access = { upstream, cache, health: new HostHealth() };
     const sites = new BoundSites(store, upstream, access.health, now);

@@ -21,7 +21,9 @@ export type KeyErrorCode =
   | 'bundle-malformed'
   | 'bundle-signature'
   | 'bundle-recipient'
-  | 'bundle-unreadable';
+  | 'bundle-unreadable'
+  | 'roaming-malformed'
+  | 'roaming-unreadable';
 
 /** A key, or a message about keys, failed a check; nothing of it was used. */
 export class KeyError extends CodedError<KeyErrorCode> {

@@ -9,4 +9,5 @@ export const MESSAGE_LIMITS = {
   hostProof: 4096,
   bundle: 64 * 1024 * 1024,
   bundleHeader: 8192,
+  roaming: 4 * 1024 * 1024,
 } as const;

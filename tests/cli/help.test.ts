@@ -19,6 +19,7 @@ const ORDER = [
   'bind',
   'fetch',
   'sync',
+  'identity',
   'cache-config',
 ];
 

@@ -46,7 +46,7 @@ const bind = (...args: string[]) => run(['bind', keyServer.invite(), '--trust-si
 
 async function startProxyCommand(...args: string[]) {
   const settings = ['--port', '0', '--connect-to', `:80:127.0.0.1:${host.port}`, ...HERE];
-  const running = await startWispr<{ proxy: string; sites: { site: string; gateway: string }[] }>(
+  const running = await startWispr<{ proxy: string; sites: { site: string; gateway: string }[]; locked: boolean }>(
     ['proxy', ...settings, ...args],
     atHome(),
   );
@@ -206,7 +206,7 @@ describe('what goes wrong is one clear line and exit code 1', () => {
     const file = join(home, 'passphrase');
     writeFileSync(file, 'right\n', { mode: 0o600 });
     expect((await bind('--yes', '--passphrase-file', file)).code).toBe(0);
-    const none = await run(['proxy', '--port', '0']);
+    const none = await bind('--yes');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('protected by a passphrase')]);
     expectWords(none.stderr);
     writeFileSync(file, 'wrong\n');

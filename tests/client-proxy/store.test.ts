@@ -125,7 +125,7 @@ describe("the reader's store", () => {
   });
 });
 
-describe('a database that cannot be used', () => {
+describe('attack 68: a database that cannot be used', () => {
   it.each([
     ['is no database', () => 'this is a text, and has been one for as long as anybody remembers'],
     ['was damaged', () => readFileSync(file).fill(0x55, 4096, 12_000)],
@@ -152,7 +152,7 @@ describe('a database that cannot be used', () => {
   it('of a newer version: store-newer, and not changed', async () => {
     await fill();
     const newer = new DatabaseSync(file);
-    newer.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 3');
+    newer.exec('PRAGMA journal_mode = DELETE; PRAGMA user_version = 1000');
     newer.close();
     const before = readFileSync(file);
     await expect(open()).rejects.toMatchObject({ code: 'store-newer' });
@@ -229,7 +229,7 @@ describe('the storage key', () => {
   });
 });
 
-it('a folder that may not be written is an error in words', async () => {
+it('attack 67: a folder that may not be written is an error in words', async () => {
   await mkdir(directory, { recursive: true });
   chmodSync(directory, 0o500);
   try {
@@ -245,7 +245,7 @@ describe('a database of version 1', () => {
   it('is brought up to date: bindings from before publications go, the device stays the same', async () => {
     const { seed } = await fill();
     const older = new DatabaseSync(file);
-    older.exec('DROP TABLE publications; PRAGMA user_version = 1');
+    older.exec('DROP TABLE publications; DROP TABLE roaming; PRAGMA user_version = 1');
     older.close();
     const store = await open();
     expect(await store.bindings()).toEqual([]);

@@ -26,6 +26,8 @@ const CODES = {
   'bundle-signature': true,
   'bundle-recipient': true,
   'bundle-unreadable': true,
+  'roaming-malformed': true,
+  'roaming-unreadable': true,
 } satisfies Record<KeyErrorCode, true>;
 
 describe('the vectors of keys.json', () => {

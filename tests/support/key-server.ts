@@ -11,6 +11,8 @@ export interface TestKeyServer {
   readonly origin: string;
   /** A fresh invitation to all sets, as a reader gets it. */
   invite(): string;
+  /** What it logged. */
+  log(): string;
   /** How many devices are connected. */
   devices(): number;
   close(): Promise<void>;
@@ -21,12 +23,15 @@ export async function startKeyServerOf(publisher: TestPublisher, wish?: Descript
   const folder = temporaryFolder();
   const config = configIn(folder);
   const reading = { ...config.reading, origin: publisher.reading };
-  const server = await startKeyServer({ ...config, reading }, { log: pino({ level: 'silent' }) });
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+  const server = await startKeyServer({ ...config, reading }, { log });
   const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, wish);
   await importBundle(server.state, bundle, server.origins);
   return {
     origin: server.url,
     invite: () => invitationLinks(inviteSubscriber(server.state, { name: 'ada' }), server.origins).device,
+    log: () => lines.join(''),
     devices: () => Number(server.state.database.prepare('SELECT count(*) AS count FROM devices').get()?.count),
     close: async () => {
       await server.close();

@@ -32,13 +32,14 @@ export async function startWispr<Ready = Record<string, string>>(
 export function runOnTerminal(
   args: readonly string[],
   answers: readonly (readonly [question: string, typed: string])[],
-  { cwd }: { cwd: string },
+  { cwd, env }: { cwd: string; env?: NodeJS.ProcessEnv },
 ): Promise<{ code: number | null; shown: string }> {
   const command = [process.execPath, ROOT + PROGRAM, ...args]
     .map((part) => `'${part.replaceAll("'", "'\\''")}'`)
     .join(' ');
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
     cwd,
+    ...(env && { env }),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let shown = '';

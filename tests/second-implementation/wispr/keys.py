@@ -3,6 +3,8 @@
 import hmac
 import re
 
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
 from . import Refused
 from .crypto import (
     aes_gcm_open,
@@ -329,3 +331,89 @@ def is_bundled_set(value):
         return False
     key = from_base64url(value["key"], 32)
     return key is not None and key_id("set", key) == value["id"] and type(value["name"]) is str and is_site(value["site"])
+
+
+# docs/spec/roaming.md
+
+ROAMING_MAGIC = b"wispr-roaming/1\n"
+
+
+def padme(length):
+    """Algorithm 1 of the paper on PURBs."""
+    if length < 2:
+        return length
+    exponent = length.bit_length() - 1
+    zeros = exponent - exponent.bit_length()
+    mask = (1 << max(zeros, 0)) - 1
+    return (length + mask) & ~mask
+
+
+def roaming_salt(file):
+    """Steps R1 to R3."""
+    head = len(ROAMING_MAGIC) + 16
+    sealed = len(file) - head - 56
+    full, rest = divmod(sealed, 16400)
+    if len(file) > 4 * 1024 * 1024 or file[:16] != ROAMING_MAGIC or sealed < 16 or rest < 16:
+        raise Refused("roaming-malformed")
+    length = full * 16384 + rest - 16
+    if length != max(16384, padme(length)):
+        raise Refused("roaming-malformed")
+    return file[16:head]
+
+
+def stretch(words, salt):
+    return Argon2id(salt=salt, length=32, iterations=3, lanes=1, memory_cost=262144).derive(words.encode("utf-8"))
+
+
+def open_roaming(file, stretched, words=None):
+    salt = roaming_salt(file)
+    if words is not None and stretch(words, salt) != stretched:
+        raise ValueError("Argon2id comes to something else")
+    context = lp(b"wispr/1 roaming file", salt)
+    message = open_cobblestone(hkdf_expand(stretched, context, 32), context, file[32:])
+    if message is None:
+        raise Refused("roaming-unreadable")
+    length = int.from_bytes(message[:4], "big")
+    text, zeros = message[4 : 4 + length], message[4 + length :]
+    value, good = parse_canonical(text)
+    if len(text) != length or any(zeros) or len(message) != max(16384, padme(4 + length)) or not good:
+        raise Refused("roaming-malformed")
+    if not has_roaming_form(value):
+        raise Refused("roaming-malformed")
+    descriptors = [verify_descriptor(from_base64url(binding["descriptor"]), 0) for binding in value["bindings"]]
+    for binding, descriptor in zip(value["bindings"], descriptors):
+        if to_base64url(sha256(from_base64url(binding["root"]))) != descriptor["publisher"]:
+            raise Refused("roaming-malformed")
+    providers = [(descriptor["keyServer"], descriptor["publisher"]) for descriptor in descriptors]
+    sites = [site for binding in value["bindings"] for site in binding["sites"]]
+    if len(set(sites)) != len(sites) or len(set(providers)) != len(providers):
+        raise Refused("roaming-malformed")
+    about = {name: value[name] for name in ("id", "number", "written")}
+    return {**about, "keyServers": [server for server, _ in providers], "sites": sites}
+
+
+def has_roaming_form(value):
+    return (
+        has_members(value, ("bindings", "id", "number", "seed", "written"))
+        and from_base64url(value["id"], 16) is not None
+        and type(value["number"]) is int
+        and value["number"] > 0
+        and from_base64url(value["seed"], 32) is not None
+        and type(value["written"]) is int
+        and isinstance(value["bindings"], list)
+        and len(value["bindings"]) <= 256
+        and all(map(has_roaming_binding_form, value["bindings"]))
+    )
+
+
+def has_roaming_binding_form(value):
+    return (
+        has_members(value, ("bound", "descriptor", "deviceKey", "root", "sites"))
+        and type(value["bound"]) is int
+        and from_base64url(value["descriptor"]) is not None
+        and from_base64url(value["deviceKey"], 32) is not None
+        and from_base64url(value["root"]) is not None
+        and isinstance(value["sites"], list)
+        and len(value["sites"]) <= 16
+        and all(map(is_site, value["sites"]))
+    )

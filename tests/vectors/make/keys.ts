@@ -3,6 +3,7 @@ import { bindingVectors } from './keys-binding.ts';
 import { bundleVectors } from './keys-bundle.ts';
 import { descriptorVectors } from './keys-descriptor.ts';
 import { keyRequestVectors } from './keys-request.ts';
+import { roamingVectors } from './keys-roaming.ts';
 import { wrappedKeyVectors } from './keys-wrapped.ts';
 
 /** keys.json */
@@ -13,6 +14,7 @@ export async function makeKeyVectors(): Promise<KeyVectorFile> {
     ...(await bindingVectors()),
     ...(await keyRequestVectors()),
     ...(await bundleVectors()),
+    ...(await roamingVectors()),
   ];
   return { vectors };
 }

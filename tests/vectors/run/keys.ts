@@ -8,6 +8,7 @@ import { checkXwingPublicKey, deriveDeviceKeys } from '../../../core/keys/device
 import { KeyError } from '../../../core/keys/errors.ts';
 import { type KeyKind, keyIdOf } from '../../../core/keys/key-id.ts';
 import { isRequestBy, openKeyAnswer, parseKeyRequest } from '../../../core/keys/key-request.ts';
+import { openRoaming } from '../../../core/keys/roaming.ts';
 import { unwrapKey, type WrappedKey } from '../../../core/keys/wrapped-key.ts';
 import { fromBase64, type KeyVector, toBase64 } from '../format.ts';
 
@@ -105,6 +106,12 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     const recipient = xwingKeyPair(input.bytes('seed'));
     const { sets, ...rest } = await openBundle(input.bytes('bundle'), recipient);
     return { ...rest, sets: sets.map((set) => ({ ...set })) };
+  },
+
+  'open-roaming': async (input) => {
+    const { id, number, written, bindings } = await openRoaming(input.bytes('file'), input.bytes('stretched'));
+    const keyServers = bindings.map(({ descriptor }) => descriptor.keyServer);
+    return { id, keyServers, number, sites: bindings.flatMap(({ sites }) => [...sites]), written };
   },
 
   'xwing-decapsulate': async (input) => {

@@ -1,0 +1,96 @@
+/** `wispr identity forget`: a publisher, or everything. */
+import type { Command } from 'commander';
+import { findPublisher, forgetEverything, forgetPublisher } from '../../client-proxy/index.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
+import { askYesOrNo, canAsk, printable } from '../terminal.ts';
+import { print, say, UsageError } from '../voice.ts';
+
+interface Flags extends StorageFlags {
+  readonly everything?: boolean;
+  readonly yes?: boolean;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+export function addForgetCommand(identity: Command): void {
+  addStorageOptions(
+    identity
+      .command('forget')
+      .description('remove a publisher from this device, or everything')
+      .argument('[publisher]', 'one of its sites, its fingerprint, or its key server'),
+  )
+    .option('--everything', 'every publisher, the seed, and the database itself')
+    .option('-y, --yes', 'ask nothing')
+    .option('-q, --quiet', 'say nothing unless something is wrong')
+    .option('--json', 'print one line of JSON')
+    .action(run);
+}
+
+async function run(named: string | undefined, flags: Flags): Promise<void> {
+  if ((named === undefined) === (flags.everything === undefined))
+    throw new UsageError('name a publisher, or say --everything', { hint: '"wispr identity" lists the publishers' });
+  return named === undefined ? runEverything(flags) : runPublisher(named, flags);
+}
+
+async function runPublisher(named: string, flags: Flags): Promise<void> {
+  const options = await storageOptions(flags);
+  const publisher = await findPublisher(options, named);
+  const { name, sites, setKeys, keyServer } = publisher;
+  await confirm(`forget ${printable(name)} with ${sites.join(', ')}?`, flags);
+  const { overwritten } = await forgetPublisher(options, publisher);
+  if (flags.json) return print(JSON.stringify({ forgotten: [{ name, sites, keyServer }], overwritten }));
+  if (flags.quiet) return;
+  say(`forgotten: ${printable(name)}, with ${sites.join(', ')}`);
+  say(
+    `removed: the key of this device with ${keyServer}, ${setKeys} keys of sets, and what was kept of the publications`,
+  );
+  say('left: what was read, as ciphertext in the cache, which nothing opens any more; it goes when room is needed');
+  sayWhatStays(overwritten);
+}
+
+async function runEverything(flags: Flags): Promise<void> {
+  const options = await storageOptions(flags);
+  await confirm('forget every publisher, and the seed of this device?', flags);
+  const { publishers, overwritten, filesRemoved, keyDiscarded, keyFileLeft, directory } =
+    await forgetEverything(options);
+  const forgotten = publishers.map(({ name, sites, keyServer }) => ({ name, sites, keyServer }));
+  if (flags.json)
+    return print(
+      JSON.stringify({ forgotten, overwritten, filesRemoved, keyDiscarded, keyFileLeft: keyFileLeft ?? null }),
+    );
+  if (flags.quiet) return;
+  for (const { name, sites } of publishers) say(`forgotten: ${printable(name)}, with ${sites.join(', ')}`);
+  say('removed: the seed of this device, all keys, and what was kept of the publications');
+  say(
+    filesRemoved
+      ? `removed: the database in ${directory}, and what was read`
+      : `left: the empty database in ${directory}, which a Reader that runs has open`,
+  );
+  if (!keyDiscarded)
+    say('left: the entry of wispr in the keyring, which could not be reached; it opens nothing any more');
+  if (keyFileLeft !== undefined)
+    say(`left: ${keyFileLeft}, which other databases may need; delete it if there are none`);
+  sayWhatStays(overwritten);
+}
+
+/** What no program can promise. */
+function sayWhatStays(overwritten: boolean): void {
+  if (overwritten)
+    say('what was removed is overwritten in the files; disks, SSDs above all, may keep old blocks, and backups do');
+  else
+    say(
+      'what was removed could not be overwritten everywhere: another program reads the database, or the disk is full',
+    );
+  say(
+    'hint: roaming files elsewhere still have it; ask the publisher to disconnect this device if it should end there too',
+  );
+}
+
+async function confirm(question: string, { yes }: Flags): Promise<void> {
+  if (yes) return;
+  if (!canAsk())
+    throw new UsageError('forgetting needs a yes, and there is no terminal to ask on', {
+      hint: 'add --yes if you mean it',
+    });
+  if (!(await askYesOrNo(question))) throw new UsageError('given up; nothing was changed');
+}

@@ -1,0 +1,58 @@
+/** `wispr identity protect`: where the key of the reader's database is. */
+import { Argument, type Command } from 'commander';
+import { protectIdentity } from '../../client-proxy/index.ts';
+import { readNewPassphrase } from '../passphrase.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
+import { print, say, UsageError } from '../voice.ts';
+
+interface Flags extends StorageFlags {
+  readonly newPassphraseFile?: string;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+type Kind = 'keyring' | 'passphrase' | 'key-file';
+
+export function addProtectCommand(identity: Command): void {
+  addStorageOptions(
+    identity
+      .command('protect')
+      .summary('choose where the key is, or change the passphrase')
+      .description('choose what your keys are sealed with, or change the passphrase')
+      .addArgument(
+        new Argument('<how>', 'what they are sealed with from now on').choices(['keyring', 'passphrase', 'key-file']),
+      ),
+  )
+    .option('--new-passphrase-file <file>', 'take the new passphrase from a file instead of asking for it')
+    .option('-q, --quiet', 'say nothing unless something is wrong')
+    .option('--json', 'print one line of JSON')
+    .action(run);
+}
+
+async function run(kind: Kind, flags: Flags): Promise<void> {
+  const how = kind === 'passphrase' ? { kind, choose: () => choose(flags.newPassphraseFile) } : { kind };
+  const { before, after, discarded, readers } = await protectIdentity(await storageOptions(flags), how);
+  if (flags.json) return print(JSON.stringify({ before, after, discarded, readers }));
+  for (const reader of readers)
+    if ('error' in reader) say(`a Reader that runs is locked now: ${reader.error} [${reader.code}]`);
+  if (flags.quiet) return;
+  say(`your keys are sealed anew: before, with ${NAMES[before]}; now, with ${NAMES[after]}`);
+  if (after === 'passphrase')
+    say('hint: nobody can find the passphrase out if it is lost; keep it where you keep others');
+  if (before === 'key-file' && after !== 'key-file')
+    say('the key file of before is still there, because other databases may need it; delete it if there are none');
+  else if (!discarded) say('the keyring did not let go of the key of before; it opens nothing any more but old copies');
+  if (before !== after) say('copies of the database from before open with what they were sealed with then');
+}
+
+const NAMES: Readonly<Record<Kind, string>> = {
+  keyring: 'a key in the keyring of this system',
+  passphrase: 'a passphrase',
+  'key-file': 'a key in a file that only you can read',
+};
+
+async function choose(file: string | undefined): Promise<string> {
+  const passphrase = await readNewPassphrase(file, 'new passphrase for your keys', '--new-passphrase-file');
+  if (passphrase === '') throw new UsageError('an empty passphrase protects nothing');
+  return passphrase;
+}

@@ -1,0 +1,163 @@
+/** `wispr identity export` and `wispr identity import`: taking the identity to another machine. */
+import type { Command } from 'commander';
+import { exportIdentity, importIdentity, readWords, requireWords } from '../../client-proxy/index.ts';
+import { createFile } from '../../node-support/create-file.ts';
+import { systemReason } from '../../node-support/system-error.ts';
+import { describeDecision } from '../keys-place.ts';
+import { readPassphrase } from '../passphrase.ts';
+import {
+  addReaderOptions,
+  addStorageOptions,
+  type ReaderFlags,
+  readerOptions,
+  type StorageFlags,
+  storageOptions,
+} from '../reader-options.ts';
+import { askSecret, askYesOrNo, canAsk, showSecretly } from '../terminal.ts';
+import { print, say, UsageError } from '../voice.ts';
+import { utcMinute } from './describe.ts';
+
+interface CommonFlags {
+  readonly wordsFile?: string;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+interface ExportFlags extends StorageFlags, CommonFlags {
+  readonly newWords?: boolean;
+}
+
+interface ImportFlags extends ReaderFlags, CommonFlags {
+  readonly replace?: boolean;
+  readonly older?: boolean;
+  readonly yes?: boolean;
+}
+
+/** How often words may be mistyped at one go. */
+const ATTEMPTS = 5;
+
+export function addRoamingCommands(identity: Command): void {
+  withCommon(
+    addStorageOptions(
+      identity
+        .command('export')
+        .summary('write a roaming file: your identity under seven words')
+        .description('write a roaming file: your identity, to be opened elsewhere with seven words')
+        .argument('<file>', 'where to; a roaming file of before is replaced'),
+    )
+      .option('--new-words', 'choose other words; files of before stay open to the old ones')
+      .option('--words-file <file>', 'write new words into this new file instead of showing them'),
+  ).action(runExport);
+  withCommon(
+    addReaderOptions(
+      identity
+        .command('import')
+        .summary('take over the identity in a roaming file')
+        .description('take over the identity in a roaming file, with its seven words')
+        .argument('<from>', 'a file, or its address on the web'),
+    )
+      .option('--words-file <file>', 'take the words from a file instead of asking for them')
+      .option('--replace', 'forget what is here first; otherwise the file is added to it')
+      .option('--older', 'take the file even if this device knows a newer one')
+      .option('-y, --yes', 'ask nothing'),
+  ).action(runImport);
+}
+
+function withCommon(command: Command): Command {
+  return command
+    .option('-q, --quiet', 'say nothing unless something is wrong')
+    .option('--json', 'print one line of JSON');
+}
+
+async function runExport(to: string, flags: ExportFlags): Promise<void> {
+  const { wordsFile, newWords = false, quiet, json } = flags;
+  const options = { ...(await storageOptions(flags)), to, newWords };
+  const report = await exportIdentity({ ...options, showWords: async (words) => hand(words, wordsFile) });
+  const { number, sites, hasNewWords } = report;
+  if (json) return print(JSON.stringify({ file: to, number, sites, newWords: hasNewWords }));
+  if (quiet) return;
+  say(`written: ${to}, roaming file number ${number}, with ${sites.length === 0 ? 'no site yet' : sites.join(', ')}`);
+  if (!hasNewWords) say('it opens with the same words as the one before');
+  if (hasNewWords && number > 1)
+    say('files of before still open with the words of before: take them away wherever you put them');
+  say('hint: put it where you reach it from elsewhere; there: wispr identity import ADDRESS');
+}
+
+/** Never into a pipe or a log: on the terminal, or into a file that is made for them. */
+function hand(words: string, file: string | undefined): void {
+  if (file !== undefined) {
+    writeWords(words, file);
+    return;
+  }
+  if (!canAsk())
+    throw new UsageError('there is no terminal to show the words on', {
+      hint: 'name a file for them: --words-file FILE',
+    });
+  showSecretly([
+    'the words that open the roaming file; write them down, they are not shown again',
+    '',
+    `    ${words}`,
+    '',
+    'whoever has both, the file and the words, reads what you may read',
+  ]);
+}
+
+function writeWords(words: string, file: string): void {
+  let made: boolean;
+  try {
+    made = createFile(file, `${words}\n`, 0o600);
+  } catch (error) {
+    throw new UsageError(`cannot write ${file}: ${systemReason(error)}`, { cause: error });
+  }
+  if (!made) throw new UsageError(`${file} is there already`, { hint: 'name a new file for the words' });
+}
+
+async function runImport(from: string, flags: ImportFlags): Promise<void> {
+  const { wordsFile, replace = false, older = false, quiet, json } = flags;
+  const options = await readerOptions(flags);
+  if (replace && !flags.yes) await confirmReplace();
+  const words = () => (wordsFile === undefined ? askWords() : readPassphrase(wordsFile).then(requireWords));
+  const report = await importIdentity({ ...options, from, words, replace, acceptOlder: older });
+  if (json) return print(JSON.stringify(report));
+  if (!quiet) tell(report);
+}
+
+type Report = Awaited<ReturnType<typeof importIdentity>>;
+
+function tell({ number, written, age, added, taken, removed, sameDevice, keysNowIn }: Report): void {
+  say(`taken over: roaming file number ${number}, of ${utcMinute(written)}`);
+  if (age === 'unknown')
+    say('this device has seen no other: compare the number with "wispr identity" on the device that wrote it');
+  if (age === 'beside')
+    say('this device knows another file with this number or a higher one; what both say is here now');
+  if (added.length > 0) say(`can be read now: ${added.join(', ')}`);
+  else say('nothing in it is new here');
+  if (removed.length > 0) say(`forgotten: ${removed.join(', ')}`);
+  for (const site of taken) say(`left as it is: ${site}, which is connected to another publisher or key server here`);
+  if (!sameDevice) say('this device keeps its own seed for publishers to come; "--replace" takes the one in the file');
+  if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
+  say('hint: "wispr proxy" has to run while you read');
+}
+
+async function confirmReplace(): Promise<void> {
+  if (!canAsk())
+    throw new UsageError('--replace needs a yes, and there is no terminal to ask on', {
+      hint: 'add --yes if you mean it',
+    });
+  if (!(await askYesOrNo('forget every publisher that this device is connected with, and take those of the file?')))
+    throw new UsageError('given up; nothing was changed');
+}
+
+/** What is wrong with them shows to who typed them, and to nobody else. */
+async function askWords(): Promise<string> {
+  if (!canAsk())
+    throw new UsageError('there is no terminal to ask for the words on', {
+      hint: 'name a file with them: --words-file FILE',
+    });
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const { words, problem, advice } = readWords(await askSecret('the seven words of the roaming file'));
+    if (words !== undefined) return words;
+    showSecretly([advice ?? problem ?? '']);
+  }
+  throw new UsageError('given up after too many tries; nothing was changed');
+}

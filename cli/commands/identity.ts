@@ -1,0 +1,100 @@
+/** `wispr identity`: what this device is to its publishers, and how that is kept. */
+import type { Command } from 'commander';
+import { type ControlOutcome, describeIdentity, lockReaders, unlockReaders } from '../../client-proxy/index.ts';
+import { describePlace } from '../keys-place.ts';
+import { readPassphrase } from '../passphrase.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
+import { printable } from '../terminal.ts';
+import { EXIT, print, say } from '../voice.ts';
+import { isoDay, utcMinute } from './describe.ts';
+import { addForgetCommand } from './identity-forget.ts';
+import { addProtectCommand } from './identity-protect.ts';
+import { addRoamingCommands } from './identity-roaming.ts';
+
+interface Flags extends StorageFlags {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+export function addIdentityCommand(program: Command): void {
+  const identity = program
+    .command('identity')
+    .summary('show, protect, lock, take along or forget what this device is to its publishers')
+    .description('what this device is to its publishers: a seed and bindings, and how they are kept');
+  withFlags(
+    identity.command('show', { isDefault: true }).description('show publishers, and how the keys are kept'),
+  ).action(runShow);
+  addProtectCommand(identity);
+  addRoamingCommands(identity);
+  withFlags(identity.command('lock').description('let the Reader that runs drop its keys until it is unlocked')).action(
+    runLock,
+  );
+  withFlags(identity.command('unlock').description('let the Reader that runs have its keys again')).action(runUnlock);
+  addForgetCommand(identity);
+}
+
+function withFlags(command: Command): Command {
+  return addStorageOptions(command)
+    .option('-q, --quiet', 'say nothing unless something is wrong')
+    .option('--json', 'print one line of JSON');
+}
+
+async function runShow(flags: Flags): Promise<void> {
+  const report = await describeIdentity(await storageOptions(flags));
+  const { directory, keysIn, keyFile, publishers, roaming, whyNoKeyring } = report;
+  if (flags.json) {
+    const shown = publishers.map(({ id: _, ...publisher }) => publisher);
+    const seen = roaming && { number: roaming.number, written: roaming.written };
+    return print(JSON.stringify({ directory, keysIn: keysIn ?? 'none', publishers: shown, roaming: seen ?? null }));
+  }
+  if (keysIn === undefined) {
+    say(`there is no identity in ${directory} yet`);
+    say('hint: wispr bind "URL#CODE" makes one; wispr identity import FILE brings one from another device');
+    return;
+  }
+  print(`kept in        ${directory}`);
+  print(`sealed with    ${describePlace(keysIn, keyFile)}`);
+  if (keysIn !== 'keyring' && whyNoKeyring) print(`               no system keyring can be used: ${whyNoKeyring}`);
+  for (const { name, publisher, keyServer, sites, bound } of publishers) {
+    print(`publisher      ${printable(name)}, since ${isoDay(bound)}`);
+    print(`  sites        ${sites.join(' ')}`);
+    print(`  key server   ${keyServer}`);
+    print(`  fingerprint  ${publisher}`);
+  }
+  if (publishers.length === 0) print('publisher      none yet');
+  print(`roaming file   ${roaming ? `number ${roaming.number}, of ${utcMinute(roaming.written)}` : 'none written'}`);
+  if (!flags.quiet) say('hint: "wispr identity --help" lists what can be done with it');
+}
+
+async function runLock(flags: Flags): Promise<void> {
+  const { keysIn, readers } = await lockReaders(await storageOptions(flags));
+  tell(readers, flags, 'locked: its keys are not in memory any more; what is being read is read to its end');
+  if (flags.json || flags.quiet) return;
+  if (keysIn !== 'passphrase') {
+    const place = keysIn === 'keyring' ? 'the keyring' : 'a file';
+    say(`whoever sits at this account can unlock it, because its key is in ${place}`);
+    say('hint: "wispr identity protect passphrase" lets a passphrase be asked for');
+  } else say('hint: "wispr identity unlock" asks for the passphrase');
+}
+
+async function runUnlock(flags: Flags): Promise<void> {
+  const options = await storageOptions(flags);
+  const { readers } = await unlockReaders(options, () =>
+    readPassphrase(flags.passphraseFile, 'passphrase of the reader'),
+  );
+  tell(readers, flags, 'unlocked');
+}
+
+/** One line for each Reader; the exit code says whether all did what they were asked. */
+function tell(readers: readonly ControlOutcome[], { json, quiet }: Flags, done: string): void {
+  if (readers.some((reader) => 'error' in reader)) process.exitCode = EXIT.failed;
+  if (json) {
+    print(JSON.stringify({ readers }));
+    return;
+  }
+  for (const reader of readers) {
+    if ('error' in reader) say(`a Reader refused: ${reader.error} [${reader.code}]`);
+    else if (!quiet) say(done);
+  }
+  if (readers.length === 0 && !quiet) say('no Reader runs on this database, so no program has its keys');
+}

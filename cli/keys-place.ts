@@ -1,0 +1,23 @@
+/** Where the reader's keys are, in the words of the command line. */
+
+type Place = 'passphrase' | 'keyring' | 'key-file';
+
+/** What the secrets of the database are sealed with. */
+export function describePlace(place: Place, keyFile: string): string {
+  if (place === 'keyring') return 'a key in the keyring of this system, open while you are signed in';
+  if (place === 'passphrase') return 'a passphrase, which is asked for at every start';
+  return `the key in ${keyFile}, which only you can read`;
+}
+
+/** Said once, when it was decided. */
+export function describeDecision(place: Place): string[] {
+  const how = {
+    keyring: 'your keys are sealed, with a key in the keyring of this system',
+    passphrase: 'your keys are sealed with this passphrase; nobody can find it out if it is lost',
+    'key-file': 'your keys are sealed, with a key in a file that only you can read',
+  }[place];
+  return [
+    how,
+    ...(place === 'passphrase' ? [] : ['hint: "wispr identity protect passphrase" asks for a passphrase instead']),
+  ];
+}

@@ -1,0 +1,130 @@
+/** Gets a roaming file from wherever its reader put it. Nothing of it is believed: the words decide. */
+import { open } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
+import { concatAll } from '../../core/encoding/bytes.ts';
+import { reasonOf } from '../../core/errors.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import type { ConnectTo } from '../content/connect-to.ts';
+import { Upstream } from '../content/upstream.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+export interface FetchRoamingOptions {
+  readonly connectTo?: readonly ConnectTo[];
+  /** PEM of a certificate authority to trust besides the usual ones. */
+  readonly ca?: string;
+}
+
+/**
+ * Reads a roaming file; of one that is too long no more than shows that it is.
+ *
+ * @param from - `https:`, `http:` or `file:` URL, or a path
+ * @throws ReaderError `roaming-unavailable`. The message has nothing of the URL but its host: the rest may be a secret
+ */
+export async function fetchRoaming(from: string, options: FetchRoamingOptions = {}): Promise<Uint8Array> {
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(from)?.[1]?.toLowerCase();
+  if (scheme === 'https' || scheme === 'http') return fetchFromWeb(from, options);
+  if (scheme !== undefined && scheme !== 'file')
+    throw unavailable(
+      `${scheme}: addresses are not fetched`,
+      'name a file, or an address that begins with https:',
+      true,
+    );
+  return readFromFile(scheme === 'file' ? pathOf(from) : from);
+}
+
+function pathOf(url: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch (cause) {
+    throw unavailable(
+      `this is not the address of a file: ${reasonOf(cause)}`,
+      'for example file:///media/key/wispr.roaming',
+      true,
+    );
+  }
+}
+
+async function readFromFile(path: string): Promise<Uint8Array> {
+  try {
+    await using handle = await open(path);
+    const buffer = new Uint8Array(MESSAGE_LIMITS.roaming + 1);
+    let length = 0;
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
+      length += bytesRead;
+      if (bytesRead === 0 || length === buffer.length) return buffer.slice(0, length);
+    }
+  } catch (cause) {
+    throw unavailable(describeUnreadable(path, cause), 'check the path', true, cause);
+  }
+}
+
+async function fetchFromWeb(from: string, { connectTo, ca }: FetchRoamingOptions): Promise<Uint8Array> {
+  if (!URL.canParse(from)) throw unavailable('this is not an address', 'copy it whole', true);
+  const upstream = new Upstream({ connectTo, ca });
+  const signal = AbortSignal.timeout(LIMITS.roamingTimeout);
+  let url = new URL(from);
+  try {
+    for (let hops = 0; hops <= LIMITS.roamingRedirects; hops++) {
+      const found = await get(url, upstream, signal);
+      if (found instanceof Uint8Array) return found;
+      url = found;
+    }
+    throw unavailable(`${new URL(from).host} leads from one address to the next without an end`, 'check the address');
+  } catch (error) {
+    if (error instanceof ReaderError) throw error;
+    const why = (error as Error).name === 'TimeoutError' ? 'no answer in time' : reasonOf(error);
+    throw unavailable(
+      `${url.host} could not be reached: ${why}`,
+      'check the address and your connection',
+      false,
+      error,
+    );
+  } finally {
+    await upstream.close();
+  }
+}
+
+/** The file, or where it is instead. */
+async function get(url: URL, upstream: Upstream, signal: AbortSignal): Promise<Uint8Array | URL> {
+  const headers = { accept: '*/*', 'accept-encoding': 'identity' };
+  const { statusCode, headers: fields, body } = await request(url, { dispatcher: upstream.direct, signal, headers });
+  const location = String(fields.location ?? '');
+  const drop = () => body.on('error', () => undefined).destroy();
+  if (REDIRECTS.includes(statusCode) && URL.canParse(location, url)) {
+    drop();
+    const next = new URL(location, url);
+    const mayFollow = next.protocol === 'https:' || (next.protocol === 'http:' && url.protocol === 'http:');
+    if (mayFollow) return next;
+    throw unavailable(
+      `${url.host} leads to an address that is not https:`,
+      'name that address itself, if you trust it',
+    );
+  }
+  if (statusCode === 200) return readBounded(body);
+  drop();
+  throw unavailable(
+    `${url.host} answered ${statusCode}`,
+    'check the address: is the file there, for everybody who knows it?',
+  );
+}
+
+async function readBounded(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body) {
+    parts.push(part);
+    length += part.length;
+    if (length > MESSAGE_LIMITS.roaming) break; // what reads it refuses it for its length
+  }
+  return concatAll(parts);
+}
+
+function unavailable(message: string, hint: string, typed = false, cause?: unknown): ReaderError {
+  return new ReaderError('roaming-unavailable', message, { hint, typed, cause });
+}

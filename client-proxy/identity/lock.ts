@@ -1,0 +1,44 @@
+/** Locking and unlocking a Reader that runs. */
+import type { BoundSites } from '../bound-sites.ts';
+import type { ReaderStore } from '../store/store.ts';
+import type { Lockable } from './control-socket.ts';
+
+/**
+ * The lock of a running Reader. Locked, it holds no key: neither the one of its database nor those of devices and sets; what is being
+ * delivered is delivered to its end.
+ */
+export class ReaderLock implements Lockable {
+  readonly #store: ReaderStore;
+  readonly #sites: BoundSites;
+  /** One passphrase at a time: each takes memory and time to try. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(store: ReaderStore, sites: BoundSites) {
+    this.#store = store;
+    this.#sites = sites;
+  }
+
+  get isLocked(): boolean {
+    return this.#store.isLocked;
+  }
+
+  /** Whether unlocking takes a passphrase: else the key is fetched from where it is. */
+  get needsPassphrase(): boolean {
+    return this.#store.keyPlace === 'passphrase';
+  }
+
+  async lock(): Promise<void> {
+    this.#store.lock();
+    await this.#sites.refresh();
+  }
+
+  /** @throws ReaderError `passphrase-wrong`, and others of the store */
+  unlock(passphrase?: string): Promise<void> {
+    const done = this.#last.then(async () => {
+      await this.#store.unlock(passphrase);
+      await this.#sites.refresh();
+    });
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}

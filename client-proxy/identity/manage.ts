@@ -1,0 +1,207 @@
+/** What there is of the identity on this machine, and what its reader may do with it: protect, lock, forget. */
+import { rmdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { CACHE_FOLDERS } from '../cache/layout.ts';
+import { ReaderError } from '../errors.ts';
+import { changeProtection, type ProtectionChange } from '../store/change-protection.ts';
+import { openDatabase } from '../store/database.ts';
+import { whyNoKeyring } from '../store/keyring.ts';
+import {
+  cacheDirectoryFor,
+  DATABASE_FILES,
+  hasDatabase,
+  requireDatabase,
+  type StorageOptions,
+  storeOptions,
+} from '../store/locations.ts';
+import { type KeyPlace, readProtection } from '../store/protection.ts';
+import type { SeenRoaming } from '../store/roaming-store.ts';
+import { discardKey, newKeyFileKey, newKeyringKey, newPassphraseKey } from '../store/storage-key.ts';
+import { type ConnectedPublisher, ReaderStore } from '../store/store.ts';
+import { type ControlOutcome, tellReaders } from './control-socket.ts';
+
+export interface IdentityReport {
+  /** The folder of the database. */
+  readonly directory: string;
+  /** `undefined` where there is no identity yet. */
+  readonly keysIn: KeyPlace['kind'] | undefined;
+  readonly keyFile: string;
+  /** Why the system's keyring could not be used, where that is known without asking it. */
+  readonly whyNoKeyring: string | undefined;
+  readonly publishers: readonly ConnectedPublisher[];
+  /** The last roaming file that this device wrote, or took over. */
+  readonly roaming: Pick<SeenRoaming, 'number' | 'written'> | undefined;
+}
+
+/** Looks, without needing a key, and without making anything. */
+export async function describeIdentity(options: StorageOptions): Promise<IdentityReport> {
+  const { directory, keyFile } = storeOptions(options);
+  const place = { directory, keyFile, whyNoKeyring: whyNoKeyring() };
+  if (!hasDatabase(directory)) return { ...place, keysIn: undefined, publishers: [], roaming: undefined };
+  return withLockedStore(options, async (store) => ({
+    ...place,
+    keysIn: store.keyPlace,
+    publishers: await store.identity().publishers(),
+    roaming: store.identity().ownRoaming(),
+  }));
+}
+
+/** Where the key of the database shall be. */
+export type NewProtection =
+  | { readonly kind: 'keyring' | 'key-file' }
+  | { readonly kind: 'passphrase'; readonly choose: () => Promise<string> };
+
+export interface ProtectReport extends ProtectionChange {
+  /** What became of the Readers that run on the database: they go on with the new key. */
+  readonly readers: readonly ControlOutcome[];
+}
+
+/**
+ * Puts the key of the database somewhere else, or changes the passphrase.
+ *
+ * @throws ReaderError; nothing was changed then
+ */
+export async function protectIdentity(options: StorageOptions, how: NewProtection): Promise<ProtectReport> {
+  const store = storeOptions(options);
+  requireDatabase(store.directory);
+  let passphrase: string | undefined;
+  const change = await changeProtection(store, async () => {
+    if (how.kind !== 'passphrase') return how.kind === 'keyring' ? newKeyringKey() : newKeyFileKey(store.keyFile);
+    passphrase = await how.choose();
+    return newPassphraseKey(passphrase);
+  });
+  const request = { do: 'unlock', ...(passphrase !== undefined && { passphrase }) } as const;
+  return { ...change, readers: await tellReaders(store.directory, request) };
+}
+
+export interface LockReport {
+  readonly keysIn: KeyPlace['kind'] | undefined;
+  readonly readers: readonly ControlOutcome[];
+}
+
+/** Lets every Reader that runs on the database drop its keys. */
+export async function lockReaders(options: StorageOptions): Promise<LockReport> {
+  const { directory } = storeOptions(options);
+  requireDatabase(directory);
+  return { keysIn: keysIn(directory), readers: await tellReaders(directory, { do: 'lock' }) };
+}
+
+/**
+ * Lets every Reader that runs on the database have its keys again.
+ *
+ * @param passphrase - asked for where the database is protected by one
+ */
+export async function unlockReaders(options: StorageOptions, passphrase: () => Promise<string>): Promise<LockReport> {
+  const { directory } = storeOptions(options);
+  requireDatabase(directory);
+  const place = keysIn(directory);
+  const request = { do: 'unlock', ...(place === 'passphrase' && { passphrase: await passphrase() }) } as const;
+  return { keysIn: place, readers: await tellReaders(directory, request) };
+}
+
+export interface Forgotten {
+  readonly publishers: readonly ConnectedPublisher[];
+  /** Whether what was removed is overwritten on the disk, as far as this program reaches. */
+  readonly overwritten: boolean;
+}
+
+/**
+ * The publisher that a reader means: by a site, by its root id, or by its key server.
+ *
+ * @throws ReaderError `not-connected`
+ */
+export async function findPublisher(options: StorageOptions, named: string): Promise<ConnectedPublisher> {
+  const { publishers } = await describeIdentity(options);
+  const wanted = named.toLowerCase().replace(/\/$/, '');
+  const found = publishers.find(
+    ({ sites, publisher, keyServer }) => publisher === named || keyServer === wanted || sites.includes(wanted),
+  );
+  if (found) return found;
+  throw new ReaderError('not-connected', `this device is not connected with ${named}`, {
+    typed: true,
+    hint: '"wispr identity" lists the publishers and their sites',
+  });
+}
+
+/** Forgets one publisher: its sites, the keys of this device with it and of its sets, and what is kept of its publications. */
+export function forgetPublisher(options: StorageOptions, publisher: ConnectedPublisher): Promise<Forgotten> {
+  return withLockedStore(options, async (store) => {
+    const overwritten = store.identity().forgetBinding(publisher.id);
+    return { publishers: [publisher], overwritten };
+  });
+}
+
+export interface ForgottenAll extends Forgotten {
+  readonly directory: string;
+  /** Whether the files of the database and of the cache are gone; a Reader that runs keeps them, the database empty. */
+  readonly filesRemoved: boolean;
+  /** `false` where the system's keyring did not let go of its entry. */
+  readonly keyDiscarded: boolean;
+  /** Stays: other databases may need it. */
+  readonly keyFileLeft: string | undefined;
+}
+
+/** Forgets everything, also where the key of the database is lost. */
+export async function forgetEverything(options: StorageOptions): Promise<ForgottenAll> {
+  const { directory, keyFile } = storeOptions(options);
+  requireDatabase(directory);
+  const { database } = openDatabase(directory);
+  const place = readProtection(database)?.place;
+  database.close();
+  const forgotten = await withLockedStore(options, async (store) => {
+    const publishers = await store.identity().publishers();
+    return { publishers, overwritten: store.identity().forgetAll() };
+  });
+  const readers = await tellReaders(directory, { do: 'lock' });
+  if (readers.length === 0) removeFiles(directory, cacheDirectoryFor(options.dataDirectory));
+  return {
+    ...forgotten,
+    directory,
+    filesRemoved: readers.length === 0,
+    keyDiscarded: place === undefined || (await discardKey(place)),
+    keyFileLeft: place?.kind === 'key-file' ? keyFile : undefined,
+  };
+}
+
+/** Removes the database and what was read, with their folders, where nothing else is in them. */
+function removeFiles(directory: string, cacheDirectory: string): void {
+  for (const name of DATABASE_FILES) rmSync(join(directory, name), { force: true });
+  for (const name of CACHE_FOLDERS) rmSync(join(cacheDirectory, name), { recursive: true, force: true });
+  for (const folder of [cacheDirectory, directory]) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      // something else is in it, or it was never there
+    }
+  }
+}
+
+/** Removes the key of a database that is about to be erased, where it belongs to that alone. */
+export async function discardKeyOf(directory: string): Promise<void> {
+  if (!hasDatabase(directory)) return;
+  const { database } = openDatabase(directory);
+  const place = readProtection(database)?.place;
+  database.close();
+  if (place) await discardKey(place);
+}
+
+async function withLockedStore<Result>(
+  options: StorageOptions,
+  work: (store: ReaderStore) => Promise<Result>,
+): Promise<Result> {
+  const store = ReaderStore.openLocked(storeOptions(options));
+  try {
+    return await work(store);
+  } finally {
+    store.close();
+  }
+}
+
+function keysIn(directory: string): KeyPlace['kind'] | undefined {
+  const { database } = openDatabase(directory);
+  try {
+    return readProtection(database)?.place.kind;
+  } finally {
+    database.close();
+  }
+}

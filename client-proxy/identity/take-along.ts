@@ -1,0 +1,114 @@
+/** Taking the identity along: into a roaming file, and out of one on another machine. */
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readRoamingSalt } from '../../core/keys/roaming.ts';
+import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
+import { ReaderError } from '../errors.ts';
+import { requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
+import type { KeyPlace } from '../store/protection.ts';
+import { ReaderStore } from '../store/store.ts';
+import { type FetchRoamingOptions, fetchRoaming } from './fetch-roaming.ts';
+import { type ArrivalOptions, type ArrivalReport, packIdentity, unpackIdentity } from './roaming.ts';
+
+const MAGIC = 'wispr-roaming/';
+
+export interface ExportOptions extends StorageOptions {
+  /** Where the file goes. One of before is replaced, nothing else is. */
+  readonly to: string;
+  /** Instead of the words of before. */
+  readonly newWords: boolean;
+  /** Given new words, before the file is there: so that none is there whose words nobody has. */
+  readonly showWords: (words: string) => Promise<void>;
+}
+
+export interface ExportReport {
+  readonly number: number;
+  readonly sites: readonly string[];
+  readonly hasNewWords: boolean;
+}
+
+/**
+ * Writes the next roaming file, whole or not at all.
+ *
+ * @throws ReaderError `no-identity`, `roaming-exists`, `roaming-unwritable`, and of the store
+ */
+export async function exportIdentity({ to, newWords, showWords, ...options }: ExportOptions): Promise<ExportReport> {
+  const storage = storeOptions(options);
+  requireDatabase(storage.directory);
+  checkReplaceable(to);
+  const store = await ReaderStore.open(storage);
+  const beside = `${to}.new-${randomBytes(4).toString('hex')}`;
+  try {
+    const { file, number, words, sites, remember } = await packIdentity(store, newWords);
+    write(() => writeFileSync(beside, file, { mode: 0o600, flag: 'wx', flush: true }), to);
+    if (words !== undefined) await showWords(words);
+    await remember();
+    write(() => renameSync(beside, to), to);
+    return { number, sites, hasNewWords: words !== undefined };
+  } finally {
+    rmSync(beside, { force: true });
+    store.close();
+  }
+}
+
+/** A name that was mistyped must not cost somebody a file. */
+function checkReplaceable(path: string): void {
+  const start = Buffer.alloc(MAGIC.length);
+  try {
+    const file = openSync(path, 'r');
+    try {
+      readSync(file, start, 0, start.length, 0);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return;
+    throw new ReaderError('roaming-unwritable', describeUnreadable(path, error), { typed: true, cause: error });
+  }
+  if (start.toString('latin1') !== MAGIC)
+    throw new ReaderError('roaming-exists', `${path} is there already, and it is no roaming file`, {
+      typed: true,
+      hint: 'choose another name; nothing was changed',
+    });
+}
+
+function write(work: () => void, path: string): void {
+  try {
+    work();
+  } catch (cause) {
+    throw new ReaderError('roaming-unwritable', `cannot write ${path}: ${systemReason(cause)}`, {
+      cause,
+      hint: 'check the space and the permissions of the folder',
+    });
+  }
+}
+
+export interface ImportOptions extends StorageOptions, FetchRoamingOptions, Omit<ArrivalOptions, 'words'> {
+  /** URL or path. */
+  readonly from: string;
+  /** Asked once the file is there; as words.ts gives them. */
+  readonly words: () => Promise<string>;
+}
+
+export interface ImportReport extends ArrivalReport {
+  /** Where the reader's keys are kept, if that was decided just now. */
+  readonly keysNowIn: KeyPlace['kind'] | undefined;
+}
+
+/**
+ * Takes over the identity in a roaming file: all of it or nothing.
+ *
+ * @throws ReaderError, KeyError
+ */
+export async function importIdentity({ from, words, ...options }: ImportOptions): Promise<ImportReport> {
+  const file = await fetchRoaming(from, options);
+  readRoamingSalt(file); // what is none needs no words
+  const given = await words();
+  const store = await ReaderStore.open(storeOptions(options));
+  try {
+    const report = await unpackIdentity(store, file, { ...options, words: given });
+    return { ...report, keysNowIn: store.isFresh ? store.keyPlace : undefined };
+  } finally {
+    store.close();
+  }
+}

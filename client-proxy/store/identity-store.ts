@@ -1,0 +1,144 @@
+/** The identity as a whole: what goes along in a roaming file, what comes with one, and forgetting. */
+import type { DatabaseSync } from 'node:sqlite';
+import { insertBinding, type NewBinding, readDescriptor, sealDeviceKey } from './binding-rows.ts';
+import {
+  findOwnRoaming,
+  findRoaming,
+  type OwnRoaming,
+  openOwnRoaming,
+  type RoamingKey,
+  type SeenRoaming,
+  saveRoaming,
+  sealRoamingKey,
+} from './roaming-store.ts';
+import { SEED_PLACE } from './sealed-columns.ts';
+import type { SealedDatabase } from './sealed-database.ts';
+
+/** What comes with a roaming file. */
+export interface Arrival {
+  /** Takes the place of everything that is there. */
+  readonly replace: boolean;
+  /** The seed, where this device takes it over. */
+  readonly seed: Uint8Array | undefined;
+  readonly bindings: readonly NewBinding[];
+  readonly seen: SeenRoaming;
+  /** Where this device goes on with the line. */
+  readonly key: RoamingKey | undefined;
+}
+
+/** A publisher that this device is connected with, without the keys. */
+export interface ConnectedPublisher {
+  /** Of the row. */
+  readonly id: number;
+  readonly name: string;
+  /** Its root id. */
+  readonly publisher: string;
+  readonly keyServer: string;
+  readonly sites: readonly string[];
+  /** Since when: seconds since 1970. */
+  readonly bound: number;
+  /** How many keys of sets are kept. */
+  readonly setKeys: number;
+}
+
+export class IdentityStore {
+  readonly #database: DatabaseSync;
+  readonly #sealed: SealedDatabase;
+
+  constructor(database: DatabaseSync, sealed: SealedDatabase) {
+    this.#database = database;
+    this.#sealed = sealed;
+  }
+
+  /** Known while the Reader is locked, too. @throws ReaderError `store-damaged` */
+  publishers(): Promise<ConnectedPublisher[]> {
+    const rows = this.#database
+      .prepare(
+        'SELECT *, (SELECT count(*) FROM set_keys WHERE binding = bindings.id) AS set_keys FROM bindings ORDER BY id',
+      )
+      .all();
+    const sites = this.#database.prepare('SELECT site FROM sites WHERE binding = ? ORDER BY site');
+    return Promise.all(
+      rows.map(async (row) => {
+        const { name, publisher, keyServer } = await readDescriptor(row.descriptor);
+        const [id, bound, setKeys] = [Number(row.id), Number(row.bound), Number(row.set_keys)];
+        return { id, name, publisher, keyServer, sites: sites.all(id).map(({ site }) => String(site)), bound, setKeys };
+      }),
+    );
+  }
+
+  /** The newest file of a line that this device has seen; known while the Reader is locked, too. */
+  seenRoaming(id: string): SeenRoaming | undefined {
+    return findRoaming(this.#database, id);
+  }
+
+  /** The newest file of the line that this device writes; known while the Reader is locked, too. */
+  ownRoaming(): SeenRoaming | undefined {
+    return findOwnRoaming(this.#database);
+  }
+
+  /** The same, with what the next one can be written by. */
+  openOwnRoaming(): Promise<OwnRoaming | undefined> {
+    return this.#sealed.use((sealing) => openOwnRoaming(this.#database, sealing));
+  }
+
+  /** Remembers a roaming file that this device writes. */
+  saveOwnRoaming(seen: SeenRoaming, key: RoamingKey): Promise<void> {
+    return this.#sealed.use(async (sealing) => {
+      const sealed = await sealRoamingKey(sealing, seen.id, key);
+      this.#sealed.writeSealed(() => saveRoaming(this.#database, seen, sealed));
+    });
+  }
+
+  /** Takes over what came with a roaming file. All or nothing. @throws ReaderError `site-taken` */
+  saveArrival({ replace, seed, bindings, seen, key }: Arrival, now: number): Promise<void> {
+    return this.#sealed.use(async (sealing) => {
+      const deviceKeys = await Promise.all(bindings.map((binding) => sealDeviceKey(sealing, binding)));
+      const sealedSeed = seed && (await sealing.seal(seed, SEED_PLACE));
+      const sealedKey = key && (await sealRoamingKey(sealing, seen.id, key));
+      this.#sealed.writeSealed(() => {
+        if (replace) this.#database.exec('DELETE FROM bindings');
+        if (sealedSeed)
+          this.#database.prepare("INSERT OR REPLACE INTO secrets VALUES ('device-seed', ?)").run(sealedSeed);
+        bindings.forEach((binding, index) => {
+          insertBinding(this.#database, binding, deviceKeys[index], now);
+        });
+        saveRoaming(this.#database, seen, sealedKey);
+      });
+    });
+  }
+
+  /**
+   * Removes a binding with its sites, keys and what is kept of its publications. Possible while the Reader is locked.
+   *
+   * @returns whether what is removed was overwritten on the disk, as far as this program reaches
+   */
+  forgetBinding(id: number): boolean {
+    this.#sealed.write(() => this.#database.prepare('DELETE FROM bindings WHERE id = ?').run(id));
+    return this.#overwrite();
+  }
+
+  /** Removes everything but the empty database. A Reader that has it open finds itself locked. Returns as {@link forgetBinding}. */
+  forgetAll(): boolean {
+    const tables = this.#database
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+      .all();
+    this.#sealed.write(() => {
+      for (const { name } of tables) this.#database.exec(`DELETE FROM "${name}"`);
+    });
+    this.#sealed.lock();
+    return this.#overwrite();
+  }
+
+  /** `secure_delete` has written zeros over the rows; this brings them to the file, empties the log that still has them, and gives their pages back. */
+  #overwrite(): boolean {
+    try {
+      const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {};
+      this.#database.exec('VACUUM');
+      const again = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+      return busy === 0 && again?.busy === 0;
+    } catch {
+      return false; // no space for it, or another program reads: what was asked for is done all the same
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/** The storage key in a file of its own, which only its owner may read. */
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { randomBytes } from '#primitives';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { reasonOf } from '../../core/errors.ts';
+import { createFile } from '../../node-support/create-file.ts';
+import { ReaderError } from '../errors.ts';
+import { STORAGE_KEY_LENGTH } from './protection.ts';
+
+/** @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong` */
+export function readKeyFile(file: string): Uint8Array {
+  let text: string;
+  let mode: number;
+  try {
+    mode = statSync(file).mode;
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ReaderError(
+      'storage-key-missing',
+      `the key of the reader's database cannot be read: ${reasonOf(error)}`,
+      {
+        cause: error,
+        hint: 'restore this file from a backup; without it the database cannot be opened',
+      },
+    );
+  }
+  if ((mode & 0o077) !== 0 && process.platform !== 'win32') {
+    const message = `other users of this machine may read the key of the reader's database ${file}`;
+    throw new ReaderError('storage-key-exposed', message, { hint: `chmod 600 ${file}` });
+  }
+  const key = fromBase64url(text.trimEnd(), STORAGE_KEY_LENGTH);
+  if (key === undefined) throw wrongKeyFile(file);
+  return key;
+}
+
+/** Makes the file, or reads the one that is there: several databases of one person share it. */
+export function makeKeyFile(file: string): Uint8Array {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    createFile(file, `${toBase64url(randomBytes(STORAGE_KEY_LENGTH))}\n`, 0o600);
+  } catch (error) {
+    const message = `the key of the reader's database cannot be written: ${reasonOf(error)}`;
+    throw new ReaderError('store-unusable', message, { cause: error });
+  }
+  return readKeyFile(file);
+}
+
+export function wrongKeyFile(file: string): ReaderError {
+  return new ReaderError('storage-key-wrong', `${file} is not the key of the reader's database`, {
+    hint: 'restore this file from a backup; nothing was changed',
+  });
+}

@@ -1,0 +1,150 @@
+/**
+ * A database together with what opens its secrets. The secrets can be locked away and opened again while the database stays in use, and
+ * another process may change at any time what they are sealed with.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { ReaderError } from '../errors.ts';
+import { unwritable } from './database.ts';
+import type { Sealing } from './sealing.ts';
+import { type Opened, openSealing, type Passphrase, type StorageKeyOptions } from './storage-key.ts';
+
+/** Another process changes the protection once in a while, not again and again. */
+const ATTEMPTS = 3;
+
+/** A key is missing that a person can bring. */
+const CAN_WAIT: readonly string[] = ['passphrase-needed', 'keyring-unavailable'];
+
+export class SealedDatabase {
+  readonly #database: DatabaseSync;
+  readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile'>;
+  readonly #selectCheck: StatementSync;
+  #passphrase: Passphrase | undefined;
+  #opened: Opened | undefined;
+  #renewal: Promise<Sealing> | undefined;
+  #changes = 0;
+
+  private constructor(database: DatabaseSync, options: StorageKeyOptions) {
+    this.#database = database;
+    this.#keyOptions = { keyFile: options.keyFile };
+    this.#passphrase = options.passphrase;
+    this.#selectCheck = database.prepare("SELECT value FROM storage WHERE name = 'check'");
+  }
+
+  /** @param mayWait - begins locked where a person has to bring the key, instead of failing */
+  static async open(database: DatabaseSync, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
+    const sealed = new SealedDatabase(database, options);
+    try {
+      sealed.#opened = await openSealing(database, options);
+    } catch (error) {
+      if (!mayWait || !(error instanceof ReaderError) || !CAN_WAIT.includes(error.code)) throw error;
+    }
+    return sealed;
+  }
+
+  /** Locked from the start, whatever its key. */
+  static locked(database: DatabaseSync, options: StorageKeyOptions): SealedDatabase {
+    return new SealedDatabase(database, options);
+  }
+
+  /** `undefined` while it is locked. */
+  get opened(): Opened | undefined {
+    return this.#opened;
+  }
+
+  /** Counts this process's own changes; SQLite counts those of others only. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Drops the keys, and the way to get a passphrase again. */
+  lock(): void {
+    this.#opened = undefined;
+    this.#passphrase = undefined;
+    this.#changes++;
+  }
+
+  /** @throws ReaderError of storage-key.ts */
+  async unlock(passphrase: string | undefined): Promise<void> {
+    const given = passphrase === undefined ? undefined : async () => passphrase;
+    this.#opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase: given });
+    this.#changes++;
+  }
+
+  /**
+   * Reads or seals secrets. `work` runs again where another process has changed the protection meanwhile.
+   *
+   * @throws ReaderError `reader-locked`, and whatever `work` throws
+   */
+  async use<Result>(work: (sealing: Sealing) => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      const sealing = this.#isCurrent() ? this.#opened?.sealing : await this.#renew();
+      if (sealing === undefined) throw readerLocked();
+      try {
+        return await work(sealing);
+      } catch (error) {
+        if (attempt === ATTEMPTS || this.#isCurrent()) throw error;
+      }
+    }
+  }
+
+  /** One transaction that another process's sees whole or not at all. @throws ReaderError `store-unusable` */
+  write<Result>(work: () => Result): Result {
+    const result = this.writeQuietly(work);
+    this.#changes++;
+    return result;
+  }
+
+  /** As {@link write}, for what is no change to anybody in this process. */
+  writeQuietly<Result>(work: () => Result): Result {
+    try {
+      return inTransaction(this.#database, work);
+    } catch (error) {
+      throw error instanceof ReaderError ? error : unwritable(error);
+    }
+  }
+
+  /** As {@link write}, of what was sealed: nothing that is sealed under a key of yesterday must get in. Within {@link use} only. */
+  writeSealed<Result>(work: () => Result, quietly = false): Result {
+    const checked = () => {
+      if (!this.#isCurrent()) throw readerLocked(); // use() tries again
+      return work();
+    };
+    return quietly ? this.writeQuietly(checked) : this.write(checked);
+  }
+
+  /** Whether the key at hand is the one that the database is sealed with now. */
+  #isCurrent(): boolean {
+    if (this.#opened === undefined) return false;
+    const check = this.#selectCheck.get()?.value;
+    return check instanceof Uint8Array && equalBytes(check, this.#opened.protection.check);
+  }
+
+  #renew(): Promise<Sealing> {
+    if (this.#opened === undefined) throw readerLocked();
+    this.#renewal ??= this.#reopen().finally(() => {
+      this.#renewal = undefined;
+    });
+    return this.#renewal;
+  }
+
+  /** The key is elsewhere now: found by itself in the keyring or the file; for a passphrase, a person is needed. */
+  async #reopen(): Promise<Sealing> {
+    try {
+      if (this.#selectCheck.get() === undefined) throw readerLocked(); // all was forgotten
+      this.#opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase: this.#passphrase });
+      return this.#opened.sealing;
+    } catch (error) {
+      this.lock();
+      throw readerLocked(error);
+    }
+  }
+}
+
+export function readerLocked(cause?: unknown): ReaderError {
+  return new ReaderError('reader-locked', 'the Reader is locked: its keys are not in memory', {
+    cause,
+    hint: 'wispr identity unlock',
+  });
+}

@@ -1,0 +1,204 @@
+/** `wispr identity` as a person types it. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
+import type { Ended } from '../support/programs.ts';
+import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
+import { runOnTerminal, runWispr, startWispr } from '../support/wispr.ts';
+
+const cleanUp = new CleanUp();
+let home: string;
+let storage: { dataDirectory: string; keyFile: string };
+let filled: Filled;
+/** All that was ever said. */
+let said: string[];
+beforeEach(async () => {
+  home = await temporaryFolder(cleanUp);
+  storage = { dataDirectory: join(home, 'data', 'wispr'), keyFile: join(home, 'config', 'wispr', 'reader.key') };
+  filled = await fillStore(storage);
+  said = [];
+});
+afterEach(() => cleanUp.run());
+
+const env = (place = home) => ({
+  PATH: process.env.PATH,
+  HOME: place,
+  XDG_DATA_HOME: join(place, 'data'),
+  XDG_CONFIG_HOME: join(place, 'config'),
+});
+
+async function run(args: readonly string[], place?: string): Promise<Ended> {
+  const ended = await runWispr(['identity', ...args], { env: env(place) });
+  said.push(ended.stdout, ended.stderr);
+  return ended;
+}
+
+async function good(...args: string[]): Promise<Ended> {
+  const ended = await run(args);
+  expect([ended.code, ended.stderr]).toEqual([0, expect.not.stringContaining('internal')]);
+  return ended;
+}
+
+function secretFile(name: string, text: string): string {
+  const path = join(home, name);
+  writeFileSync(path, `${text}\n`, { mode: 0o600 });
+  return path;
+}
+
+describe('wispr identity', () => {
+  it('shows publishers, and what the keys are sealed with, without a key', async () => {
+    const { stdout } = await good();
+    expect(stdout).toContain('news.example');
+    expect(stdout).toContain(storage.keyFile);
+    const { stdout: json } = await good('show', '--json');
+    expect(JSON.parse(json)).toMatchObject({
+      directory: storage.dataDirectory,
+      keysIn: 'key-file',
+      publishers: [{ keyServer: 'https://keys.example', sites: ['news.example'], setKeys: 1 }],
+      roaming: null,
+    });
+  });
+
+  it('makes nothing where there is nothing, and says what to do', { timeout: 120_000 }, async () => {
+    const elsewhere = join(home, 'elsewhere');
+    const shown = await run([], elsewhere);
+    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('wispr bind')]);
+    for (const args of [
+      ['lock'],
+      ['forget', '--everything', '--yes'],
+      ['protect', 'key-file'],
+      ['export', join(home, 'x')],
+    ])
+      expect(await run(args, elsewhere)).toMatchObject({ code: 2, stderr: expect.stringContaining('no-identity') });
+    expect(existsSync(elsewhere)).toBe(false);
+  });
+
+  it.each([
+    [['protect'], /how/],
+    [['protect', 'a-safe'], /keyring, passphrase, key-file/],
+    [['export'], /file/],
+    [['import'], /from/],
+    [['forget'], /--everything/],
+    [['forget', 'news.example', '--everything'], /--everything/],
+    [['forget', 'news.example'], /--yes/],
+    [['forget', 'other.example', '--yes'], /not connected/],
+    [['protect', 'passphrase'], /--new-passphrase-file/],
+    [['export', '/tmp/wispr-never-made.roaming'], /--words-file/],
+  ])('%j is typed wrong: exit code 2, a hint, nothing changed', async (args, words) => {
+    const before = await secretsIn(storage);
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(words)]);
+    expect(stderr).toMatch(/^wispr: hint: /m);
+    expect(await secretsIn(storage)).toEqual(before);
+    expect(existsSync('/tmp/wispr-never-made.roaming')).toBe(false);
+  });
+
+  it('has help that fits a terminal', { timeout: 120_000 }, async () => {
+    for (const command of ['show', 'protect', 'export', 'import', 'lock', 'unlock', 'forget']) {
+      const { stdout } = await good(command, '--help');
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    }
+  });
+});
+
+describe('a whole life', () => {
+  it('attack 93: protected, locked, taken along, forgotten: no secret is said, printed, or in an argument', {
+    timeout: 300_000,
+  }, async () => {
+    const first = secretFile('first', 'correct horse battery');
+    const second = secretFile('second', 'staple of another kind');
+    const file = join(home, 'my.roaming');
+    const wordsFile = join(home, 'words');
+    await good('protect', 'passphrase', '--new-passphrase-file', first, '--json');
+    const proxy = await startWispr<{ locked: boolean }>(['proxy', '--port', '0'], { env: env() });
+    cleanUp.add(() => proxy.stop('SIGKILL'));
+    expect(proxy.ready.locked).toBe(true);
+    await good('unlock', '--passphrase-file', first);
+    await good('protect', 'passphrase', '--passphrase-file', first, '--new-passphrase-file', second);
+    await good('lock', '--json');
+    expect(await run(['unlock', '--passphrase-file', first])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('passphrase-wrong'),
+    });
+    await good('unlock', '--passphrase-file', second);
+    await good('export', file, '--words-file', wordsFile, '--passphrase-file', second);
+    expect(statSync(wordsFile).mode & 0o777).toBe(0o600);
+    const words = readFileSync(wordsFile, 'utf8').trim().split(' ');
+    expect(words).toHaveLength(7);
+    const mistyped = secretFile('mistyped', words.with(3, `${words[3]}q`).join(' '));
+    const away = ['--data', join(home, 'away'), '--key-file', join(home, 'away.key')];
+    expect(await run(['import', file, '--words-file', mistyped, ...away])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('word 4'),
+    });
+    expect(existsSync(join(home, 'away'))).toBe(false);
+    const { stdout } = await good('import', file, '--words-file', wordsFile, '--json', ...away);
+    expect(JSON.parse(stdout)).toMatchObject({ number: 1, added: ['news.example'], keysNowIn: 'key-file' });
+    await good('forget', 'news.example', '--yes', ...away);
+    await good('forget', '--everything', '--yes', ...away);
+    const { stdout: log, stderr } = await proxy.stop();
+    const all = [...said, log, stderr].join('\n');
+    const { seed, deviceKey, set } = filled;
+    const keys = [seed, deviceKey.key, set.key].flatMap((key) => [toBase64url(key), Buffer.from(key).toString('hex')]);
+    const distinct = words.filter((word) => word.length > 5);
+    for (const secret of [
+      'correct horse',
+      'staple of',
+      readFileSync(storage.keyFile, 'utf8').trim(),
+      ...keys,
+      ...distinct,
+    ])
+      expect(all).not.toContain(secret);
+    expect(all).not.toContain(words.slice(0, 2).join(' '));
+  });
+
+  it('on a terminal: words are shown once, and typed again with help', { timeout: 120_000 }, async () => {
+    const file = join(home, 'my.roaming');
+    const place = ['--data', storage.dataDirectory, '--key-file', storage.keyFile];
+    const { code, shown } = await runOnTerminal(['identity', 'export', file, ...place], [], { cwd: home });
+    expect(code).toBe(0);
+    const words = /^wispr: {5}([a-z -]+)/m.exec(shown)?.[1]?.trim() ?? '';
+    expect(words.split(' ')).toHaveLength(7);
+    const [one = ''] = words.split(' ');
+    const typed = words.replace(one, `${one.slice(0, -1)}${one.slice(-1) === 'q' ? 'z' : 'q'}`);
+    const away = ['--data', join(home, 'away'), '--key-file', join(home, 'away.key')];
+    const question = 'the seven words of the roaming file: ';
+    const answers = [[question, `${typed}\r`], [question, `${words}\r`]] as const; // biome-ignore format: one line
+    const arrived = await runOnTerminal(['identity', 'import', file, ...away], answers, { cwd: home });
+    expect(arrived.shown).toContain('word 1');
+    expect(arrived.shown).not.toContain(words); // what is typed does not show
+    expect([arrived.code, arrived.shown]).toEqual([0, expect.stringContaining('can be read now: news.example')]);
+    const again = await runOnTerminal(['identity', 'export', file, ...place], [], { cwd: home });
+    expect(again.shown).toContain('the same words');
+    expect(again.shown).not.toContain(words);
+  });
+});
+
+describe('a database that is made on a terminal, where there is no keyring', () => {
+  const ASKED = 'choose a passphrase for your keys';
+
+  it.each([
+    ['pressing Enter', [[ASKED, '\r']], 'key-file'],
+    [
+      'a passphrase',
+      [
+        [ASKED, 'my own\r'],
+        ['the same again', 'my own\r'],
+      ],
+      'passphrase',
+    ],
+  ] as const)('by %s is sealed with what was chosen', async (_, answers, kind) => {
+    const [file, words] = [join(home, 'my.roaming'), join(home, 'words')];
+    await good('export', file, '--words-file', words);
+    const away = join(home, 'away');
+    const args = ['identity', 'import', file, '--words-file', words];
+    const { code, shown } = await runOnTerminal(args, answers, { cwd: home, env: env(away) });
+    expect([code, shown]).toEqual([0, expect.stringContaining('your keys are sealed')]);
+    expect(shown).not.toContain('my own');
+    const { stdout } = await run(['show', '--json'], away);
+    expect(JSON.parse(stdout)).toMatchObject({ keysIn: kind, publishers: [{ sites: ['news.example'] }] });
+    expect(existsSync(join(away, 'config'))).toBe(kind === 'key-file');
+  });
+});

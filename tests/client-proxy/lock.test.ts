@@ -1,0 +1,156 @@
+/** A Reader that runs, locked and unlocked: from the command line, and while its protection changes. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findPublisher } from '../../client-proxy/identity/manage.ts';
+import {
+  forgetEverything,
+  forgetPublisher,
+  lockReaders,
+  protectIdentity,
+  startProxy,
+  unlockReaders,
+} from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { statusSocket } from '../../client-proxy/status/socket-place.ts';
+import { send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+let rig: ReaderRig;
+beforeEach(async () => {
+  rig = await startReaderRig();
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'for subscribers' });
+});
+afterEach(() => rig.close());
+
+const read = () => send(rig.proxy.port, rig.url('/a.html'));
+const never = async () => expect.unreachable();
+/** By which this Reader is asked to lock. */
+const sockets = () => {
+  const status = statusSocket(rig.storage.dataDirectory);
+  const [start] = basename(status).split('.');
+  const names = readdirSync(dirname(status)).filter((name) => name.startsWith(`${start}-`));
+  return names.map((name) => join(dirname(status), name));
+};
+const setPassphrase = (passphrase: string) =>
+  protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => passphrase });
+
+describe('a locked Reader', () => {
+  it('opens nothing of a connected site, passes nothing of it through, and lets everything else be', async () => {
+    expect((await read()).text).toBe('for subscribers');
+    const [{ gateway = '' } = {}] = await rig.proxy.sites();
+    rig.host.files.set('/a.html', Buffer.from('from the host'));
+    expect((await lockReaders(rig.storage)).readers).toEqual([{ locked: true }]);
+    const asked = rig.host.requests.length;
+    expect((await read()).headers['wispr-refusal']).toBe('reader-locked');
+    const byGateway = await send(rig.proxy.port, '/a.html', { headers: { host: new URL(gateway).host } });
+    expect([byGateway.status, byGateway.headers['wispr-refusal']]).toEqual([503, 'reader-locked']);
+    expect(rig.host.requests.length).toBe(asked);
+    expect((await send(rig.proxy.port, 'http://elsewhere.example/a.html')).text).toBe('from the host');
+  });
+
+  it('is unlocked without a passphrase where there is none, and reads on', async () => {
+    await lockReaders(rig.storage);
+    expect(await unlockReaders(rig.storage, never)).toEqual({ keysIn: 'key-file', readers: [{ locked: false }] });
+    expect((await read()).text).toBe('for subscribers');
+  });
+
+  it('takes its passphrase and no other', async () => {
+    expect((await setPassphrase('right')).readers).toEqual([{ locked: false }]); // it was told the new one
+    expect((await read()).text).toBe('for subscribers');
+    await lockReaders(rig.storage);
+    const wrong = await unlockReaders(rig.storage, async () => 'wrong');
+    expect(wrong.readers).toEqual([expect.objectContaining({ code: 'passphrase-wrong' })]);
+    expect((await read()).status).toBe(503);
+    expect((await unlockReaders(rig.storage, async () => 'right')).readers).toEqual([{ locked: false }]);
+    expect((await read()).text).toBe('for subscribers');
+  });
+
+  it('is what starts where nobody can be asked for the passphrase', async () => {
+    await setPassphrase('right');
+    await rig.proxy.close();
+    await expect(startProxy({ ...rig.storage, port: 0 })).rejects.toMatchObject({ code: 'passphrase-needed' });
+    await rig.restart({ mayStartLocked: true });
+    expect([rig.proxy.lock.isLocked, rig.proxy.lock.needsPassphrase, await rig.proxy.sites()]).toEqual([
+      true,
+      true,
+      [],
+    ]);
+    expect((await read()).headers['wispr-refusal']).toBe('reader-locked');
+    await rig.proxy.lock.unlock('right');
+    expect((await read()).text).toBe('for subscribers');
+  });
+
+  it('answers a wrong passphrase many times over, one at a time, and stays locked', async () => {
+    await setPassphrase('right');
+    await rig.proxy.lock.lock();
+    const tries = ['a', 'b', 'c'].map((passphrase) => rig.proxy.lock.unlock(passphrase));
+    const outcomes = await Promise.allSettled(tries);
+    expect(outcomes.every((outcome) => outcome.status === 'rejected')).toBe(true);
+    expect(rig.proxy.lock.isLocked).toBe(true);
+  });
+});
+
+describe('the socket of a Reader', () => {
+  it('is in a folder that nobody else can enter, and goes with the Reader', async () => {
+    expect(sockets()).toHaveLength(1);
+    expect(statSync(dirname(sockets()[0] ?? '')).mode & 0o777).toBe(0o700);
+    await rig.proxy.close();
+    expect(sockets()).toEqual([]);
+    expect((await lockReaders(rig.storage)).readers).toEqual([]);
+  });
+
+  it('that a killed Reader left is removed, and no answer is waited for', async () => {
+    const [path = ''] = sockets();
+    const left = path.replace(/-\d+\.sock$/, '-1.sock');
+    const { status } = spawnSync(process.execPath, ['-e', `require('node:net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`]); // biome-ignore format: one line
+    expect([status, existsSync(left)]).toEqual([null, true]);
+    expect((await lockReaders(rig.storage)).readers).toEqual([{ locked: true }]);
+    expect(existsSync(left)).toBe(false);
+  });
+
+  it.each([
+    ['nonsense', 'nonsense\n'],
+    ['another request', '{"do":"tell"}\n'],
+    ['no object', 'null\n'],
+    ['a line without an end', 'x'.repeat(LIMITS.controlMessage + 10)],
+    ['half a line and an end', '{"do":'],
+  ])('outlives %s', async (_, text) => {
+    const socket = connect(sockets()[0] ?? '');
+    socket.on('error', () => undefined).on('data', () => undefined);
+    if (text.endsWith('\n') || text.length > 100) socket.write(text);
+    else socket.end(text);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect((await read()).text).toBe('for subscribers');
+  });
+});
+
+describe('a Reader that runs', () => {
+  it('goes on when the key moves, without anybody noticing', async () => {
+    await protectIdentity(rig.storage, { kind: 'key-file' });
+    expect((await read()).text).toBe('for subscribers');
+  });
+
+  it('forgets a publisher at once: what was its site passes through', async () => {
+    rig.host.files.set('/a.html', Buffer.from('from the host'));
+    const publisher = await findPublisher(rig.storage, 'news.example');
+    expect(publisher.sites).toEqual(['news.example']);
+    expect(await forgetPublisher(rig.storage, publisher)).toMatchObject({ overwritten: true });
+    expect((await read()).text).toBe('from the host');
+    await expect(findPublisher(rig.storage, 'news.example')).rejects.toMatchObject({ code: 'not-connected' });
+  });
+
+  it('holds no key any more when everything is forgotten', async () => {
+    await read();
+    expect(await forgetEverything(rig.storage)).toMatchObject({
+      filesRemoved: false,
+      keyFileLeft: rig.storage.keyFile,
+      publishers: [{ sites: ['news.example'] }],
+    });
+    expect(rig.proxy.lock.isLocked).toBe(true);
+    expect(existsSync(rig.storage.keyFile)).toBe(true);
+    expect(await rig.proxy.sites()).toEqual([]);
+  });
+});

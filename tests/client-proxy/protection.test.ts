@@ -1,0 +1,221 @@
+/** What the secrets of the reader's database are sealed with, and changing it. */
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { protectIdentity } from '../../client-proxy/index.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
+import { type Ended, ROOT, startCommand, startProgram } from '../support/programs.ts';
+import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
+
+const cleanUp = new CleanUp();
+let storage: ReturnType<typeof storageIn>;
+beforeEach(async () => {
+  storage = storageIn(await temporaryFolder(cleanUp));
+});
+afterEach(() => cleanUp.run());
+
+const saying = (passphrase: string) => ({ ...storage, passphrase: async () => passphrase });
+const setPassphrase = (passphrase: string, options = storage) =>
+  protectIdentity(options, { kind: 'passphrase', choose: async () => passphrase });
+const open = (options: Parameters<typeof storeOptions>[0] = storage) => ReaderStore.open(storeOptions(options));
+const database = () => join(storage.dataDirectory, 'reader.db');
+const files = () => readdirSync(storage.dataDirectory).filter((name) => name.startsWith('reader.db'));
+const bytesNow = () => Buffer.concat(files().map((name) => readFileSync(join(storage.dataDirectory, name))));
+
+describe('a passphrase', () => {
+  it('is set, changed and taken away again, and every secret stays what it was', async () => {
+    await fillStore(storage);
+    const before = await secretsIn(storage);
+    expect(await setPassphrase('first')).toMatchObject({ before: 'key-file', after: 'passphrase', discarded: false });
+    await expect(open()).rejects.toMatchObject({ code: 'passphrase-needed' });
+    expect(await secretsIn(saying('first'))).toEqual(before);
+    expect(await setPassphrase('second', saying('first'))).toMatchObject({ before: 'passphrase', discarded: true });
+    await expect(open(saying('first'))).rejects.toMatchObject({ code: 'passphrase-wrong' });
+    expect(await secretsIn(saying('second'))).toEqual(before);
+    expect(await protectIdentity(saying('second'), { kind: 'key-file' })).toMatchObject({ after: 'key-file' });
+    expect(await secretsIn(storage)).toEqual(before);
+  });
+
+  it('that is wrong changes nothing', async () => {
+    await fillStore(saying('right'));
+    const before = await secretsIn(saying('right'));
+    await expect(setPassphrase('other', saying('wrong'))).rejects.toMatchObject({ code: 'passphrase-wrong' });
+    expect(await secretsIn(saying('right'))).toEqual(before);
+  });
+
+  it('leaves nothing in the files that the key of before opens', async () => {
+    const filled = await fillStore(storage);
+    const sealed = sealedIn(database());
+    expect(sealed.length).toBeGreaterThanOrEqual(3);
+    expect(sealed.every((value) => bytesNow().includes(value))).toBe(true);
+    await setPassphrase('first');
+    for (const value of sealed) expect(bytesNow().includes(value)).toBe(false);
+    for (const secret of [filled.seed, filled.deviceKey.key, filled.set.key])
+      expect(bytesNow().includes(Buffer.from(secret))).toBe(false);
+  });
+
+  it('is not set where a secret cannot be opened: nothing is lost for good', async () => {
+    await fillStore(storage);
+    const handle = new DatabaseSync(database());
+    handle.prepare('UPDATE set_keys SET key = ?').run(randomBytes(60));
+    handle.close();
+    await expect(setPassphrase('first')).rejects.toMatchObject({ code: 'store-damaged' });
+    expect(await secretsIn(storage)).toMatchObject({ seed: expect.any(String) });
+  });
+});
+
+describe('a program that has the database open while another changes its protection', () => {
+  let filled: Filled;
+  let running: ReaderStore;
+  beforeEach(async () => {
+    filled = await fillStore(storage);
+    running = await open();
+    cleanUp.add(async () => running.close());
+  });
+
+  it('finds the key by itself where no person is needed', async () => {
+    await protectIdentity(storage, { kind: 'key-file' });
+    expect(Buffer.from(await running.deviceSeed()).equals(filled.seed)).toBe(true);
+    expect(running.isLocked).toBe(false);
+  });
+
+  it('is locked by a passphrase that it does not know, and unlocked by it', async () => {
+    const version = running.version();
+    await setPassphrase('first');
+    expect(running.version()).not.toBe(version);
+    await expect(running.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
+    expect(running.isLocked).toBe(true);
+    expect(running.sites()).toHaveLength(1);
+    await expect(running.unlock('wrong')).rejects.toMatchObject({ code: 'passphrase-wrong' });
+    await running.unlock('first');
+    expect(await running.bindings()).toHaveLength(1);
+  });
+
+  it('writes nothing under the key of before', async () => {
+    await setPassphrase('first');
+    const keys = new Map([[filled.set.id, { key: filled.set.key, notBefore: 7, notAfter: 8 }]]);
+    await expect(running.saveSetKeys(1, keys)).rejects.toMatchObject({ code: 'reader-locked' });
+    const other = await open(saying('first'));
+    expect((await other.setKey(1, filled.set.id))?.notBefore).toBe(5);
+    other.close();
+  });
+
+  it('loses no key that it was just about to write, where the key is found again', async () => {
+    const keys = new Map([[filled.set.id, { key: filled.set.key, notBefore: 7, notAfter: 8 }]]);
+    await Promise.all([running.saveSetKeys(1, keys), protectIdentity(storage, { kind: 'key-file' })]);
+    const other = await open();
+    expect((await other.setKey(1, filled.set.id))?.notBefore).toBe(7);
+    other.close();
+  });
+
+  it('two that change it at one time: one of them wins, and the database opens with what it says', async () => {
+    const outcomes = await Promise.allSettled(['one', 'two', 'three'].map((passphrase) => setPassphrase(passphrase)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const winner = ['one', 'two', 'three'][outcomes.findIndex(({ status }) => status === 'fulfilled')] ?? '';
+    expect(await secretsIn(saying(winner))).toMatchObject({ seed: toBase64url(filled.seed) });
+  });
+});
+
+describe('files that others can get at', () => {
+  it('are closed to them, and that is said', async () => {
+    await fillStore(storage);
+    const before = await open();
+    expect(before.notices).toEqual([]);
+    before.close();
+    chmodSync(database(), 0o644);
+    const store = await open();
+    expect(statSync(database()).mode & 0o777).toBe(0o600);
+    expect(store.notices).toEqual([expect.stringContaining(database())]);
+    store.close();
+  });
+
+  it('in a folder where others may put theirs: refused, nothing is touched', async () => {
+    await fillStore(storage);
+    const before = await secretsIn(storage);
+    chmodSync(storage.dataDirectory, 0o777);
+    await expect(open()).rejects.toMatchObject({ code: 'store-exposed' });
+    chmodSync(storage.dataDirectory, 0o700);
+    expect(await secretsIn(storage)).toEqual(before);
+  });
+});
+
+describe('attack 67: where nothing more can be written', () => {
+  it('a change of the protection leaves the database as it was, and says why in a line', async () => {
+    const { set } = await fillStore(storage);
+    const store = await open();
+    const ids = Array.from({ length: 800 }, () => toBase64url(randomBytes(32)));
+    await store.saveSetKeys(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
+    store.close();
+    const before = await secretsIn(storage);
+    const file = join(storage.dataDirectory, '..', 'passphrase');
+    writeFileSync(file, 'first\n', { mode: 0o600 });
+    const where = ['--data', storage.dataDirectory, '--key-file', storage.keyFile];
+    const { code, stderr } = await withoutRoom([
+      'identity',
+      'protect',
+      'passphrase',
+      '--new-passphrase-file',
+      file,
+      ...where,
+    ]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^wispr: the reader's database cannot be .*\[store-unusable\]$/m),
+    ]);
+    expect(await secretsIn(storage)).toEqual(before);
+    await setPassphrase('first');
+    expect(await secretsIn(saying('first'))).toEqual(before);
+  });
+});
+
+describe('attack 66: kill -9 while the passphrase changes', () => {
+  it('leaves a database that opens with the one of before or the new one, and nothing of it lost', {
+    timeout: 300_000,
+  }, async () => {
+    const { set } = await fillStore(saying('one'));
+    const store = await open(saying('one'));
+    const ids = Array.from({ length: 500 }, () => toBase64url(randomBytes(32)));
+    await store.saveSetKeys(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
+    store.close();
+    const before = await secretsIn(saying('one'));
+    let current = 'one';
+    for (let kill = 0; kill < 6; kill++) {
+      const other = current === 'one' ? 'two' : 'one';
+      const args = [storage.dataDirectory, storage.keyFile, current, other];
+      const loop = startProgram('tests/support/reprotect-loop.ts', args);
+      await loop.line(/^ready$/);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
+      await loop.stop('SIGKILL');
+      const good = (passphrase: string) => secretsIn(saying(passphrase)).catch(() => undefined);
+      const opened = await good('one');
+      current = opened ? 'one' : 'two';
+      expect(opened ?? (await good('two'))).toEqual(before);
+    }
+    const again = await open(saying(current));
+    for (const id of ids) expect((await again.setKey(1, id))?.notAfter).toBe(1);
+    again.close();
+  });
+});
+
+/** Runs `wispr` where no file may grow beyond 40 KiB: the system's answer to a write is the same as on a full disk, but for its name. */
+function withoutRoom(args: readonly string[]): Promise<Ended> {
+  const script = `trap '' XFSZ; ulimit -f 40; exec "$@"`;
+  return startCommand(['bash', '-c', script, 'bash', process.execPath, `${ROOT}bin/wispr.js`, ...args]).ended;
+}
+
+function sealedIn(file: string): Buffer[] {
+  const handle = new DatabaseSync(file);
+  const rows = [
+    'SELECT value AS v FROM secrets',
+    'SELECT device_key AS v FROM bindings',
+    'SELECT key AS v FROM set_keys',
+  ];
+  const values = rows.flatMap((query) => handle.prepare(query).all()).map(({ v }) => Buffer.from(v as Uint8Array));
+  handle.close();
+  return values;
+}

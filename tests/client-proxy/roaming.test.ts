@@ -1,0 +1,282 @@
+/** Taking the identity along: docs/spec/roaming.md. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { randomBytes } from '#primitives';
+import { findPublisher } from '../../client-proxy/identity/manage.ts';
+import { exportIdentity, forgetPublisher, importIdentity, parseConnectTo } from '../../client-proxy/index.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { ROAMING_COST } from '../../core/keys/roaming.ts';
+import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
+import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
+
+const cleanUp = new CleanUp();
+/** Argon2id as files have it takes a second; one test does, the others go about their own matter. */
+const COST = { ...ROAMING_COST };
+const CHEAP = { memory: 8192, passes: 1 };
+beforeAll(() => void Object.assign(ROAMING_COST, CHEAP));
+afterAll(() => void Object.assign(ROAMING_COST, COST));
+let folder: string;
+let home: ReturnType<typeof storageIn>;
+let away: ReturnType<typeof storageIn>;
+let file: string;
+let words: string;
+let filled: Filled;
+beforeEach(async () => {
+  folder = await temporaryFolder(cleanUp);
+  home = storageIn(join(folder, 'home'));
+  away = storageIn(join(folder, 'away'));
+  file = join(folder, 'my.roaming');
+  filled = await fillStore(home);
+});
+afterEach(() => cleanUp.run());
+
+/** Writes the file; remembers new words. */
+async function leave(options: { to?: string; newWords?: boolean; from?: typeof home } = {}) {
+  const { to = file, newWords = false, from = home } = options;
+  const showWords = async (shown: string) => {
+    words = shown;
+  };
+  return exportIdentity({ ...from, to, newWords, showWords });
+}
+
+const arrive = (changes: Partial<Parameters<typeof importIdentity>[0]> = {}) =>
+  importIdentity({ ...away, from: file, words: async () => words, replace: false, acceptOlder: false, ...changes });
+
+describe('a roaming file', () => {
+  it('brings seed, bindings and sites to a new machine', async () => {
+    Object.assign(ROAMING_COST, COST);
+    cleanUp.add(async () => Object.assign(ROAMING_COST, CHEAP));
+    expect(await leave()).toEqual({ number: 1, sites: ['news.example'], hasNewWords: true });
+    const report = await arrive();
+    expect(report).toMatchObject({ number: 1, age: 'unknown', added: ['news.example'], taken: [], sameDevice: true });
+    expect(await secretsIn(away)).toEqual(await secretsIn(home));
+  });
+
+  it('is written again under the same words, counted, with what was added; the words are shown once', async () => {
+    await leave();
+    const [first, given] = [readFileSync(file), words];
+    await fillStore(home, { site: 'second.example', keyServer: 'https://keys2.example' });
+    words = 'not shown again';
+    expect(await leave()).toMatchObject({ number: 2, hasNewWords: false });
+    expect([words, readFileSync(file).equals(first)]).toEqual(['not shown again', false]);
+    words = given;
+    expect((await arrive()).added).toEqual(['news.example', 'second.example']);
+  });
+
+  it('shows neither how many bindings are in it, nor any secret, nor a name', async () => {
+    await leave();
+    const first = readFileSync(file);
+    for (let index = 0; index < 3; index++)
+      await fillStore(home, { site: `s${index}.example`, keyServer: `https://k${index}.example` });
+    await leave();
+    const second = readFileSync(file);
+    expect([first.length, second.length]).toEqual([16_504, 16_504]);
+    for (const bytes of [first, second]) {
+      for (const secret of [filled.seed, filled.deviceKey.key]) {
+        expect(bytes.includes(Buffer.from(secret))).toBe(false);
+        expect(bytes.includes(toBase64url(secret))).toBe(false);
+      }
+      expect(bytes.includes('example')).toBe(false);
+    }
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('by other words, changed, or cut is refused, and nothing is made of it', async () => {
+    await leave();
+    const good = readFileSync(file);
+    const other = words.split(' ').reverse().join(' ');
+    await expect(arrive({ words: async () => other })).rejects.toMatchObject({ code: 'roaming-unreadable' });
+    const changed = Buffer.from(good);
+    changed[2000] = (changed[2000] ?? 0) ^ 1;
+    writeFileSync(file, changed);
+    await expect(arrive()).rejects.toMatchObject({ code: 'roaming-unreadable' });
+    await expect(secretsIn(away)).resolves.toMatchObject({ keys: [] });
+  });
+
+  it('that is none, is cut or is huge is refused before anybody is asked for words', async () => {
+    await leave();
+    const good = readFileSync(file);
+    const never = () => expect.unreachable();
+    for (const bytes of [
+      good.subarray(0, 9000),
+      Buffer.alloc(0),
+      Buffer.from('<html>'),
+      Buffer.alloc(6_000_000, good),
+    ]) {
+      writeFileSync(file, bytes);
+      await expect(arrive({ words: never })).rejects.toMatchObject({ code: 'roaming-malformed' });
+    }
+    expect(existsSync(away.dataDirectory)).toBe(false);
+  });
+
+  it('does not take the place of another file', async () => {
+    writeFileSync(file, 'the only copy of a novel');
+    await expect(leave()).rejects.toMatchObject({ code: 'roaming-exists' });
+    expect(readFileSync(file, 'utf8')).toBe('the only copy of a novel');
+    await expect(leave({ to: folder })).rejects.toMatchObject({ code: 'roaming-unwritable' });
+    await expect(leave({ to: join(folder, 'no', 'where') })).rejects.toMatchObject({ code: 'roaming-unwritable' });
+    expect((await leave({ to: join(folder, 'other') })).number).toBe(1); // none of these counted
+  });
+
+  it('is not there where its words could not be shown', async () => {
+    const showWords = () => Promise.reject(new Error('no terminal'));
+    await expect(exportIdentity({ ...home, to: file, newWords: false, showWords })).rejects.toThrow('no terminal');
+    expect(existsSync(file)).toBe(false);
+    expect(await leave()).toMatchObject({ number: 1, hasNewWords: true });
+  });
+});
+
+describe('attack 86: an older roaming file', () => {
+  it('is refused by a device that wrote or read a newer one, and changes nothing', async () => {
+    await leave();
+    const old = join(folder, 'old.roaming');
+    writeFileSync(old, readFileSync(file));
+    await fillStore(home, { site: 'second.example', keyServer: 'https://keys2.example' });
+    await leave();
+    await arrive();
+    const before = await secretsIn(away);
+    for (const device of [home, away])
+      await expect(arrive({ ...device, from: old })).rejects.toMatchObject({ code: 'roaming-older' });
+    await expect(arrive({ from: old, replace: true })).rejects.toMatchObject({ code: 'roaming-older' });
+    expect(await secretsIn(away)).toEqual(before);
+    expect(await arrive({ from: old, acceptOlder: true })).toMatchObject({ age: 'beside', added: [] });
+    await expect(arrive({ from: old })).rejects.toMatchObject({ code: 'roaming-older' }); // the newest is not forgotten by it
+  });
+
+  it('is known by its number also where the words were changed since', async () => {
+    await leave();
+    const [old, oldWords] = [readFileSync(file), words];
+    expect(await leave({ newWords: true })).toMatchObject({ number: 2, hasNewWords: true });
+    expect(words).not.toBe(oldWords);
+    await arrive();
+    writeFileSync(file, old);
+    await expect(arrive()).rejects.toMatchObject({ code: 'roaming-unreadable' });
+    await expect(arrive({ words: async () => oldWords })).rejects.toMatchObject({ code: 'roaming-older' });
+  });
+
+  it('the newest again is no older one; another with its number is said to be that', async () => {
+    await leave();
+    await arrive();
+    expect(await arrive()).toMatchObject({ age: 'newest', added: [] });
+    const both = [home, away].map((from, index) => ({ from, to: join(folder, `${index}`) }));
+    for (const one of both) expect((await leave(one)).number).toBe(2);
+    expect(await arrive({ from: join(folder, '0') })).toMatchObject({ age: 'beside' });
+  });
+
+  it('a device that took a line over goes on with it, by the same words', async () => {
+    await leave();
+    await arrive();
+    await fillStore(away, { site: 'second.example', keyServer: 'https://keys2.example' });
+    expect(await leave({ from: away })).toMatchObject({ number: 2, hasNewWords: false });
+    expect(await arrive(home)).toMatchObject({ age: 'newest', added: ['second.example'] });
+    expect(await secretsIn(home)).toEqual(await secretsIn(away));
+  });
+});
+
+describe('where there is something already', () => {
+  it('adding keeps what is here, and the seed of this device', async () => {
+    await leave();
+    const own = await fillStore(away, { site: 'own.example', keyServer: 'https://own.example' });
+    expect(await arrive()).toMatchObject({ added: ['news.example'], removed: [], sameDevice: false });
+    expect(await secretsIn(away)).toMatchObject({ seed: toBase64url(own.seed) });
+  });
+
+  it('replacing takes all of the file, and nothing of before', async () => {
+    await leave();
+    await fillStore(away, { site: 'own.example', keyServer: 'https://own.example' });
+    expect(await arrive({ replace: true })).toMatchObject({
+      added: ['news.example'],
+      removed: ['own.example'],
+      sameDevice: true,
+    });
+    expect(await secretsIn(away)).toEqual(await secretsIn(home));
+  });
+
+  it('a site that another publisher has here stays theirs', async () => {
+    await leave();
+    await fillStore(away, { keyServer: 'https://other.example' });
+    const before = await secretsIn(away);
+    expect(await arrive()).toMatchObject({ added: [], taken: ['news.example'] });
+    expect(await secretsIn(away)).toEqual(before);
+  });
+
+  it('of two device keys for one publisher the later one counts', async () => {
+    await leave();
+    const { publisher } = filled;
+    const later = await fillStore(away, { publisher, bound: 100 });
+    await arrive();
+    expect(await secretsIn(away)).toMatchObject({ keys: [[toBase64url(later.deviceKey.key), ['news.example']]] });
+    const earlier = storageIn(join(folder, 'earlier'));
+    await fillStore(earlier, { publisher, bound: 0 });
+    await arrive(earlier);
+    expect(await secretsIn(earlier)).toMatchObject({ keys: [[toBase64url(filled.deviceKey.key), ['news.example']]] });
+  });
+
+  it('a publisher that was forgotten comes back, and that is said', async () => {
+    await leave();
+    await forgetPublisher(home, await findPublisher(home, 'news.example'));
+    expect(await secretsIn(home)).toMatchObject({ keys: [] });
+    expect(await arrive(home)).toMatchObject({ age: 'newest', added: ['news.example'] });
+  });
+});
+
+describe('from wherever it was put', () => {
+  let host: ContentHost;
+  beforeEach(async () => {
+    host = await startContentHost();
+    cleanUp.add(host.close);
+  });
+  const address = (path: string) => `http://store.example${path}`;
+  const fromWeb = (path: string) =>
+    arrive({ from: address(path), connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] });
+
+  it('a file by its URL', async () => {
+    await leave();
+    expect((await arrive({ from: pathToFileURL(file).href })).number).toBe(1);
+  });
+
+  it('the web, also behind redirects', async () => {
+    await leave();
+    host.files.set('/my.roaming', readFileSync(file));
+    host.handlers.set('/link', (_, response) => response.writeHead(302, { location: '/my.roaming?secret' }).end());
+    expect((await fromWeb('/my.roaming')).added).toEqual(['news.example']);
+    expect((await fromWeb('/link')).age).toBe('newest');
+  });
+
+  it.each([
+    ['a 404', '/nothing', 'roaming-unavailable'],
+    ['redirects without an end', '/circle', 'roaming-unavailable'],
+    ['a redirect to a file', '/to-file', 'roaming-unavailable'],
+    ['a page', '/page', 'roaming-malformed'],
+    ['an answer without an end', '/endless', 'roaming-malformed'],
+  ])('refuses %s, and repeats nothing of the address but the host', async (_, path, code) => {
+    host.handlers.set('/circle', (_request, response) => response.writeHead(301, { location: '/circle?token' }).end());
+    host.handlers.set('/to-file', (_request, response) =>
+      response.writeHead(301, { location: 'file:///etc/hostname' }).end(),
+    );
+    host.handlers.set('/page', (_request, response) => response.end('<html>'));
+    let sent = 0;
+    host.handlers.set('/endless', (_request, response) => {
+      const more = () => {
+        while (!response.destroyed && response.write(randomBytes(65_536))) sent += 65_536;
+      };
+      response.on('drain', more);
+      more();
+    });
+    const error = await fromWeb(`${path}?token`).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code });
+    expect(String(error)).not.toContain('token');
+    expect(sent).toBeLessThan(4 * MESSAGE_LIMITS.roaming);
+  });
+
+  it.each(['ftp://store.example/x', 'data:,x', 'http://', '/no/such/file'])('refuses %s', async (from) => {
+    await expect(arrive({ from, words: async () => '' })).rejects.toMatchObject({
+      code: 'roaming-unavailable',
+      typed: true,
+    });
+  });
+});
