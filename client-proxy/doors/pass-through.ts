@@ -56,7 +56,9 @@ function attempt(
       remote.on('error', () => undefined).destroy();
       reject(new ReaderError('host-answer', 'the host switched to another protocol unasked'));
     });
-    outgoing.on('close', () => reject(new Error('the connection was closed')));
+    outgoing.on('close', () => {
+      if (!answer) reject(new Error('the connection was closed'));
+    });
     outgoing.on('response', (received) => {
       answer = received;
       passAnswer(received, request, response).then(() => resolve(true), reject);
