@@ -56,10 +56,14 @@ function attempt(
       if (isRepeatable && outgoing.reusedSocket && !answer && !response.destroyed) resolve(false);
       else reject(error);
     });
-    outgoing.on('upgrade', () =>
-      reject(new ReaderError('host-answer', 'the host switched to another protocol unasked')),
-    );
-    outgoing.on('close', () => reject(new Error('the connection was closed')));
+    outgoing.on('upgrade', (_answer, remote) => {
+      // The connection is nobody's now: an error of it that nobody hears would end the program.
+      remote.on('error', () => undefined).destroy();
+      reject(new ReaderError('host-answer', 'the host switched to another protocol unasked'));
+    });
+    outgoing.on('close', () => {
+      if (!answer) reject(new Error('the connection was closed'));
+    });
     outgoing.on('response', (received) => {
       answer = received;
       const { 'content-type': type = '' } = received.headers;

@@ -6,6 +6,7 @@ import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
+import { parseAllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
@@ -66,7 +67,8 @@ async function readFromFile(path: string): Promise<Uint8Array> {
 
 async function fetchFromWeb(from: string, { connectTo, ca }: FetchRoamingOptions): Promise<Uint8Array> {
   if (!URL.canParse(from)) throw unavailable('this is not an address', 'copy it whole', true);
-  const upstream = new Upstream({ connectTo, ca });
+  // What its reader names may be at home; where a redirect leads may not.
+  const upstream = new Upstream({ connectTo, ca, allowLocal: [parseAllowLocal(new URL(from).host)] });
   const signal = AbortSignal.timeout(LIMITS.roamingTimeout);
   let url = new URL(from);
   try {

@@ -67,14 +67,14 @@ describe('attack 58: a thousand ranges', () => {
 
   it('in a thousand fields, or beyond the bound of all fields, are answered or refused, and the proxy lives on', async () => {
     const fields = 'Range: bytes=0-1\r\n'.repeat(1000);
-    const answers = [
-      await sendRaw(rig.proxy.port, `GET ${rig.url('/film.mp4')} HTTP/1.0\r\nHost: news.example\r\n${fields}\r\n`),
-      await sendRaw(
-        rig.proxy.port,
-        `GET ${rig.url('/film.mp4')} HTTP/1.0\r\nHost: news.example\r\nRange: bytes=${'0-1,'.repeat(20_000)}\r\n\r\n`,
-      ),
-    ];
-    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 (?:200|206|400|431) /);
+    const ask = (ranges: string) =>
+      sendRaw(rig.proxy.port, `GET ${rig.url('/film.mp4')} HTTP/1.0\r\nHost: news.example\r\n${ranges}\r\n`);
+    expect(await ask(fields)).toMatch(/^HTTP\/1\.1 (?:200|206|400|431) /);
+    // Refused before all of it was taken: the answer may be overtaken by the reset of the connection.
+    const refused = await ask(`Range: bytes=${'0-1,'.repeat(20_000)}\r\n`).catch(
+      (error: { code?: string }) => error.code,
+    );
+    expect(refused).toMatch(/^(?:HTTP\/1\.1 (?:400|431) |ECONNRESET$)/);
     expect((await get('/film.mp4', { range: 'bytes=5-9' })).body.equals(content.subarray(5, 10))).toBe(true);
   });
 
