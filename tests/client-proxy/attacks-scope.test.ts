@@ -133,12 +133,13 @@ describe('attack 22: a key that is not valid now', () => {
 
 describe('attack 23: something else than an object', () => {
   it.each([
-    ['unsigned HTML with status 200', 200, 'text/html', `<h1>${SECRET}</h1>`, 'head-unexpected'],
-    ['a fallback page with status 200', 200, 'text/html', `<!-- wispr --><p>${SECRET}</p>`, 'head-unexpected'],
-    ['an unsigned redirect', 302, 'text/html', SECRET, 'content-host-answer'],
-    ['a server error', 503, 'text/html', SECRET, 'content-host-answer'],
-    ['a range that nobody asked for', 206, 'text/html', SECRET, 'content-host-answer'],
-  ])('%s', async (_, status, type, body, code) => {
+    // Bytes that nobody signed may be a cache's: they are asked for once more, past caches.
+    ['unsigned HTML with status 200', 200, 'text/html', `<h1>${SECRET}</h1>`, 'head-unexpected', 2],
+    ['a fallback page with status 200', 200, 'text/html', `<!-- wispr --><p>${SECRET}</p>`, 'head-unexpected', 2],
+    ['an unsigned redirect', 302, 'text/html', SECRET, 'content-host-answer', 1],
+    ['a server error', 503, 'text/html', SECRET, 'content-host-answer', 1],
+    ['a range that nobody asked for', 206, 'text/html', SECRET, 'content-host-answer', 1],
+  ])('%s', async (_, status, type, body, code, times) => {
     const answer = (_request: unknown, response: ServerResponse) =>
       response.writeHead(status, { 'content-type': type, location: 'http://elsewhere.example/' }).end(body);
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
@@ -146,7 +147,7 @@ describe('attack 23: something else than an object', () => {
     rig.host.handlers.set('/a.html', answer);
     rig.host.requests.length = 0;
     expectRefused(await read(), code);
-    expect(documentRequests()).toEqual([rig.publisher.fileOf('/a.html')]);
+    expect(documentRequests()).toEqual(Array(times).fill(rig.publisher.fileOf('/a.html')));
   });
 
   it('an unsigned 404', async () => {

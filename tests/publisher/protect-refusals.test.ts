@@ -173,10 +173,10 @@ describe('a workspace is refused', () => {
   });
 
   it('with a wrong passphrase, in one line', async () => {
-    const before = await snapshot(workspace.directory);
+    const before = await stateOf(workspace);
     const refusal = workspace.protect({ passphrase: `${PASSPHRASE}!` });
     await expect(refusal).rejects.toMatchObject({ code: 'passphrase-wrong', hint: undefined });
-    expect(await snapshot(workspace.directory)).toEqual(before);
+    expect(await stateOf(workspace)).toEqual(before);
   });
 
   it.each([
