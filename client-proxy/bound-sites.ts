@@ -172,7 +172,17 @@ export class BoundSites {
       times: LIMITS,
     });
     const follow = async (publication: SitePublication) => kept.descriptor?.follow(publication);
-    const keeper = new PublicationKeeper({ rootId: publisher, source, store, times: LIMITS, now: this.#now, follow });
+    const storeVersion = () => store.version();
+    const now = this.#now;
+    const keeper = new PublicationKeeper({
+      rootId: publisher,
+      source,
+      store,
+      storeVersion,
+      times: LIMITS,
+      now,
+      follow,
+    });
     const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };
     return kept;
   }

@@ -2,6 +2,7 @@
  * What is kept of a site's publication, so that a new start needs no network, and nothing goes back. Not secret, and not believed: the client
  * verifies every file again when it reads it.
  */
+import { createHash } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
@@ -20,23 +21,50 @@ export function saveFirstRoot(database: DatabaseSync, site: string, bytes: Uint8
     .run(site, FIRST_ROOT, bytes);
 }
 
+/** What changes with every publication: small, and written when what it names is there. */
+const CHANGES = "name LIKE '%root' OR name LIKE '%timestamp' OR name LIKE '%withdrawn'";
+
 export class PublicationStore implements MetadataStore {
   readonly #database: DatabaseSync;
   readonly #site: string;
   readonly #select: StatementSync;
   readonly #touch: StatementSync;
   readonly #upsert: StatementSync;
+  readonly #dataVersion: StatementSync;
+  readonly #changing: StatementSync;
+  #version: { readonly data: unknown; readonly hash: string } | undefined;
 
   constructor(database: DatabaseSync, site: string) {
     this.#database = database;
     this.#site = site;
     const next = '(SELECT coalesce(max(used), 0) + 1 FROM publications WHERE site = ?1)';
+    this.#dataVersion = database.prepare('PRAGMA data_version');
+    this.#changing = database.prepare(
+      `SELECT name, bytes FROM publications WHERE site = ? AND (${CHANGES}) ORDER BY name`,
+    );
     this.#select = database.prepare('SELECT bytes FROM publications WHERE site = ? AND name = ?');
     this.#touch = database.prepare(`UPDATE publications SET used = ${next} WHERE site = ?1 AND name = ?2`);
     this.#upsert = database.prepare(
       `INSERT INTO publications (site, name, bytes, stays, used) VALUES (?1, ?2, ?3, ?4, ${next})
        ON CONFLICT (site, name) DO UPDATE SET bytes = excluded.bytes, used = excluded.used`,
     );
+  }
+
+  /**
+   * Changes whenever another process has put something newer there. Cheap while no other process writes; that one merely reads, which is
+   * noted with what it reads, changes nothing here.
+   */
+  version(): string {
+    const data = this.#dataVersion.get()?.data_version;
+    if (this.#version === undefined || this.#version.data !== data) this.#version = { data, hash: this.#hash() };
+    return this.#version.hash;
+  }
+
+  #hash(): string {
+    const hash = createHash('sha256');
+    for (const { name, bytes } of this.#changing.all(this.#site))
+      hash.update(`${name} ${(bytes as Uint8Array).length}\n`).update(bytes as Uint8Array);
+    return hash.digest('hex');
   }
 
   /** The root that the publisher's id is the hash of. */

@@ -64,6 +64,11 @@ export interface ListedDocument {
   readonly contentLength: number | undefined;
 }
 
+interface KeptSettings {
+  readonly hash: string;
+  readonly value: SiteSettings;
+}
+
 const DESCRIPTOR_LENGTH = 65_536;
 const WITHDRAWN = 'wispr:withdrawn';
 const WITHDRAWN_KEPT = 1024;
@@ -75,7 +80,7 @@ export class SitePublication {
   readonly #client: PublicationClient;
   readonly #options: SitePublicationOptions;
   readonly #store: MetadataStore;
-  #settings: { readonly hash: string; readonly value: SiteSettings } | undefined;
+  #settings: KeptSettings | undefined;
   #withdrawn: ReadonlySet<number> = new Set();
   #loaded: Promise<void> | undefined;
 
@@ -101,6 +106,18 @@ export class SitePublication {
       throw error;
     });
     return this.#loaded;
+  }
+
+  /** Takes over what another process has put into the store since; never anything older. Not while a {@link refresh} is under way. */
+  async reload(): Promise<void> {
+    await this.load();
+    await this.#client.reload();
+    this.#withdrawn = new Set([...(await this.#keptWithdrawn()), ...this.#withdrawn]);
+    await this.#rememberWithdrawn();
+    const wanted = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
+    if (wanted === this.#settings?.hash) return;
+    const kept = await this.#keptSettings();
+    if (this.#settings === undefined || kept?.hash === wanted) this.#settings = kept;
   }
 
   /**
@@ -218,7 +235,7 @@ export class SitePublication {
     await this.#client.load();
     this.#withdrawn = new Set(await this.#keptWithdrawn());
     await this.#rememberWithdrawn();
-    await this.#loadSettings();
+    this.#settings = await this.#keptSettings();
   }
 
   async #firstRoot(): Promise<Uint8Array> {
@@ -253,13 +270,13 @@ export class SitePublication {
   }
 
   /** The settings that were trusted last, which may be newer than the state: their hash stands before them. */
-  async #loadSettings(): Promise<void> {
+  async #keptSettings(): Promise<KeptSettings | undefined> {
     const kept = await readKept(this.#store, SETTINGS, async (bytes) => {
       const settings = bytes.subarray(HASH_LENGTH);
       const hash = toHex(await sha256(settings));
       return toHex(bytes.subarray(0, HASH_LENGTH)) === hash ? { hash, value: parseSettings(settings) } : undefined;
     });
-    this.#settings = kept?.role;
+    return kept?.role;
   }
 
   /** The settings of a publication that is about to be used. */

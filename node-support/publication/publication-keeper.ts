@@ -25,6 +25,8 @@ export interface KeeperOptions {
   readonly rootId: string;
   readonly source: Pick<HostedSource, keyof HostedSource>;
   readonly store: MetadataStore;
+  /** Changes whenever another process may have put something newer into the store. Cheap: asked at every request. */
+  readonly storeVersion?: () => string;
   readonly times: KeeperTimes;
   /** Seconds since 1970. */
   readonly now: () => number;
@@ -42,7 +44,9 @@ export type PublicationStatus =
 export class PublicationKeeper {
   readonly publication: SitePublication;
   readonly #options: KeeperOptions;
-  #loaded = false;
+  /** That of the store when it was read last. */
+  #loaded: string | undefined;
+  #loading: Promise<void> | undefined;
   #checking: Promise<void> | undefined;
   /** Of the last look, by `performance.now`. */
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -64,7 +68,7 @@ export class PublicationKeeper {
    * @throws PublicationError and whatever a look for it met, where there is none that may be used
    */
   current(reload = false): Freshness | Promise<Freshness> {
-    const freshness = this.#loaded && !reload ? this.#usable() : undefined;
+    const freshness = this.#isLoaded && !reload ? this.#usable() : undefined;
     if (freshness === undefined || freshness.stale || this.#isMoving || this.#isIdle)
       return this.#waitForCurrent(reload);
     if (this.#isDue(this.#interval)) this.check().catch(() => undefined);
@@ -120,7 +124,7 @@ export class PublicationKeeper {
     await this.#load();
     const { checkIntervalUrgent, staleWait } = this.#options.times;
     const freshness = this.#usable();
-    if (freshness === undefined) await this.#checkUnlessJustDone();
+    if (freshness === undefined) await this.#checkUnlessJustDone().then(() => this.#load());
     else if (this.#isMoving || this.#isDue(reload ? checkIntervalUrgent : this.#interval))
       await atMost(staleWait, this.check(reload));
     this.#throwFailure();
@@ -141,17 +145,40 @@ export class PublicationKeeper {
       await this.check().catch(() => undefined);
   }
 
+  get #storeVersion(): string {
+    return this.#options.storeVersion?.() ?? '';
+  }
+
+  get #isLoaded(): boolean {
+    return this.#loaded === this.#storeVersion;
+  }
+
+  /** Also what another process, such as `wispr sync`, has brought since. A look that is under way has begun with that itself. */
   async #load(): Promise<void> {
-    if (this.#loaded) return;
-    await this.publication.load();
+    if (this.#isLoaded || (this.#loaded !== undefined && this.#checking)) return;
+    await this.#readStore();
+  }
+
+  #readStore(): Promise<void> {
+    this.#loading ??= this.#readStoreNow().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #readStoreNow(): Promise<void> {
+    const version = this.#storeVersion;
+    await (this.#loaded === undefined ? this.publication.load() : this.publication.reload());
     this.#followed = this.publication.descriptorHash();
-    this.#loaded = true;
+    this.#loaded = version;
   }
 
   async #check(newest: boolean): Promise<void> {
     const { source, now, follow, times } = this.#options;
     try {
       const look = async () => {
+        // First, or what is older than what another process has seen could be taken for new.
+        if (!this.#isLoaded || this.#loading) await this.#readStore();
         await this.#refresh(now);
         await follow(this.publication);
       };

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
 import { CleanUp } from '../support/reader-rig.ts';
@@ -20,6 +21,12 @@ beforeEach(async () => {
 afterEach(() => cleanUp.run());
 
 const sync = (...args: string[]) => reader.run(['sync', ...args, ...reader.connectTo]);
+/** The port of a Reader. */
+async function startBeside(): Promise<number> {
+  const { ready } = await reader.startProxy('--quiet');
+  return Number(new URL(ready.proxy).port);
+}
+
 const fetched = (path: string, ...args: string[]) => reader.run(['fetch', `http://news.example${path}`, ...args]);
 
 describe('wispr sync', () => {
@@ -50,6 +57,27 @@ describe('wispr sync', () => {
       expect(await fetched(path, '--connect-to', ':80:127.0.0.1:9')).toEqual({ code: 0, stdout: content, stderr: '' });
   });
 
+  it('is seen by a Reader that runs beside it and has read nothing yet', async () => {
+    const port = await startBeside();
+    expect((await reader.run(['proxy', 'status'])).stdout).toContain('news.example: not read yet');
+    expect((await sync('news.example')).code).toBe(0);
+    await reader.host.close();
+    await reader.keyServer.close();
+    const answer = await send(port, 'http://news.example/2026/a.html');
+    expect([answer.status, answer.text]).toEqual([200, 'a']);
+  });
+
+  it('brings a Reader that runs beside it a newer publication', async () => {
+    const port = await startBeside();
+    expect((await send(port, 'http://news.example/2026/a.html')).text).toBe('a');
+    await reader.publisher.publish(reader.host.files, '/2026/c.html', { content: 'newer' });
+    expect((await sync('news.example')).code).toBe(0);
+    await reader.host.close();
+    await reader.keyServer.close();
+    const answer = await send(port, 'http://news.example/2026/c.html');
+    expect([answer.status, answer.text]).toEqual([200, 'newer']);
+  });
+
   it('keeps a part: below a prefix, or one set', async () => {
     const documents = async (...args: string[]) =>
       JSON.parse((await sync('news.example', ...args, '--json')).stdout).here.documents;
@@ -57,7 +85,13 @@ describe('wispr sync', () => {
     expect(await documents('--set', 'public')).toBe(1);
     expect(await documents('--set', reader.publisher.set.id)).toBe(3);
     const none = await sync('news.example', '/2062/', '--quiet');
-    expect([none.code, none.stdout]).toEqual([1, '']);
+    expect(none).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'wispr: no document of the publication has a path that begins with /2062/\n',
+    });
+    const one = await sync('news.example', '/older');
+    expect([one.code, one.stderr]).toEqual([0, expect.stringContaining('news.example: 1 document is here, ')]);
   });
 
   it('says what is not the reader’s to read, which is no failure', async () => {

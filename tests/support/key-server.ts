@@ -28,14 +28,19 @@ export async function startKeyServerOf(publisher: TestPublisher, wish?: Descript
   const server = await startKeyServer({ ...config, reading }, { log });
   const bundle = await publisher.bundle(server.url, server.state.recipient.publicKey, wish);
   await importBundle(server.state, bundle, server.origins);
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    await server.close();
+    await rm(folder, { recursive: true });
+  };
   return {
     origin: server.url,
     invite: () => invitationLinks(inviteSubscriber(server.state, { name: 'ada' }), server.origins).device,
     log: () => lines.join(''),
     devices: () => Number(server.state.database.prepare('SELECT count(*) AS count FROM devices').get()?.count),
-    close: async () => {
-      await server.close();
-      await rm(folder, { recursive: true });
+    close: () => {
+      closing ??= close();
+      return closing;
     },
   };
 }
