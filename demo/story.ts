@@ -55,7 +55,8 @@ export async function tell(world: World, settings: SiteSettings, tamper: boolean
     `${count(protection.sets.length, 'set key')} handed over; reading site on ${server.readingUrl}`,
   );
 
-  const ada = await world.addReader('ada', server, cache);
+  // What a Reader has kept it shows again, whatever the web does: for the refusal, Ada's has to fetch.
+  const ada = await world.addReader('ada', server, cache, tamper ? { cacheBytes: 0 } : {});
   const ben = await world.addReader('ben', server, cache);
   say('connected two readers', `Ada's Reader on ${ada.proxy.url}, Ben's on ${ben.proxy.url}`);
 
@@ -206,7 +207,7 @@ async function tamperWithOne(
   await dispatcher.close();
   const code = /<code[^>]*>([a-z-]+)<\/code>/.exec(page)?.[1] ?? 'none';
   return {
-    text: `Ada's Reader refused ${path} (${statusCode}, ${code})`,
+    text: `Ada's Reader, which keeps nothing here and so fetched again, refused ${path} (${statusCode}, ${code})`,
     code,
     good: statusCode === 502 && code !== 'none',
   };

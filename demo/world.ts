@@ -7,7 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { randomBytes } from '#primitives';
-import { bindSite, parseAllowLocal, ReaderError, type RunningProxy, startProxy } from '../client-proxy/index.ts';
+import {
+  bindSite,
+  type ProxyOptions,
+  parseAllowLocal,
+  ReaderError,
+  type RunningProxy,
+  startProxy,
+} from '../client-proxy/index.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
 import { joinWithCode } from '../keyserver/accounts.ts';
@@ -125,15 +132,24 @@ export class World {
     return protection;
   }
 
-  /** Invites somebody, starts a Reader for them and connects it; also gives them a password for the reading site. */
-  async addReader(name: string, server: RunningKeyServer, cache: SharedCache | undefined): Promise<Person> {
+  /**
+   * Invites somebody, starts a Reader for them and connects it; also gives them a password for the reading site.
+   *
+   * @param kept - how much of what was read the Reader keeps
+   */
+  async addReader(
+    name: string,
+    server: RunningKeyServer,
+    cache: SharedCache | undefined,
+    kept: Pick<ProxyOptions, 'cacheBytes'> = {},
+  ): Promise<Person> {
     const invitation = inviteSubscriber(server.state, { name });
     const directory = join(this.#directory, name);
     // Readers reach nothing on their own machine unless they permit it, and here everything is on it.
     const allowLocal = [parseAllowLocal('127.0.0.1')];
     const own = { dataDirectory: directory, keyFile: join(directory, 'reader.key'), allowLocal };
     const parent = cache?.kind === 'forward' ? { parentProxy: cache.url } : {};
-    const proxy = await startOnUsualPort({ ...own, ...parent });
+    const proxy = await startOnUsualPort({ ...own, ...parent, ...kept });
     await this.#ending(proxy, () => proxy.close());
     // On this machine no certificate speaks for the site, so the person says by hand that it is the publisher's.
     await bindSite({ ...own, link: invitationLinks(invitation, server.origins).device, trustSites: [this.site] });

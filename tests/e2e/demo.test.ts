@@ -1,5 +1,5 @@
 /** `npm run demo` as people run it: a program with lines, an exit code, and nothing left behind. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -30,7 +30,9 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'wispr-demo-test-'));
   sites = mkdtempSync(join(tmpdir(), 'wispr-demo-sites-'));
   chmodSync(folder, 0o711); // servers become other users, which have to get in
-  env = { ...process.env, TMPDIR: folder };
+  const session = join(folder, 'session'); // Readers leave an empty folder for their sockets there
+  mkdirSync(session, { mode: 0o700 });
+  env = { ...process.env, TMPDIR: folder, XDG_RUNTIME_DIR: session };
 });
 afterEach(async () => {
   await running?.stop();
@@ -45,6 +47,8 @@ const demo = (...args: string[]) => runProgram(DEMO, args, { env });
 async function expectNothingLeft(): Promise<void> {
   // npm itself keeps something there.
   expect(readdirSync(folder).filter((name) => name.startsWith('wispr-'))).toEqual([]);
+  const sockets = join(folder, 'session', 'wispr');
+  expect(existsSync(sockets) ? readdirSync(sockets) : []).toEqual([]);
   await expect.poll(() => processesIn(folder), { timeout: 10_000 }).toEqual([]);
 }
 

@@ -3,9 +3,11 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stopAll } from '../../cache-config/servers.ts';
 import type { DishonestCache } from '../../demo/dishonest-cache.ts';
+import type { SharedCache } from '../../demo/hosts.ts';
 import { publishedObjects } from '../../demo/published.ts';
 import { chooseSite } from '../../demo/site.ts';
 import { type Person, World } from '../../demo/world.ts';
+import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { openBrowser, openPage, pictures, playFilm, takePictures } from './browser.ts';
 
 const ARTICLE = '/2026/11/17/the great tide.html';
@@ -16,6 +18,8 @@ const FURTHER_DOWN = 'bathing machine';
 
 let world: World;
 let ada: Person;
+let keyServer: RunningKeyServer;
+let shared: SharedCache | undefined;
 let reading: string;
 let content: string;
 let gateway: string;
@@ -25,9 +29,9 @@ let browser: Browser;
 beforeAll(async () => {
   const settings = await chooseSite();
   world = await World.create(settings);
-  const keyServer = await world.startKeyServer();
+  keyServer = await world.startKeyServer();
   const host = await world.startContentHost(keyServer.readingUrl);
-  const shared = await world.startSharedCache(host);
+  shared = await world.startSharedCache(host);
   // Honest, until the last test.
   cache = await world.startDishonestCache(shared?.kind === 'reverse' ? shared.url : host.url);
   content = cache.url;
@@ -206,10 +210,19 @@ describe('without a Reader', () => {
 });
 
 describe('with a cache that changes one byte', () => {
+  /** Of a Reader that keeps nothing: from its own disk, the other one would show what it has verified before. */
+  let fetching: string;
+
+  beforeAll(async () => {
+    const ben = await world.addReader('ben', keyServer, shared, { cacheBytes: 0 });
+    fetching = ((await ben.proxy.gatewayUrl(world.site)) ?? '').slice(0, -1);
+  });
+
   test('nothing of the article is shown: a page names the failed check, and leads to the reading site only', async () => {
     cache.tamperWith(await objectOf(ARTICLE));
     const { page } = await openPage(browser);
-    const answer = await page.goto(gateway + ARTICLE_URL);
+    expect((await page.goto(gateway + ARTICLE_URL))?.status()).toBe(200); // kept, and good
+    const answer = await page.goto(fetching + ARTICLE_URL);
     expect(answer?.status()).toBe(502);
     expect(await page.textContent('code >> nth=0')).toBe('block-digest');
     await expectVisible(page, 'code');
@@ -223,7 +236,7 @@ describe('with a cache that changes one byte', () => {
   test('an altered picture is not shown, and the page around it is', async () => {
     cache.tamperWith(await objectOf('/2026/11/17/pictures/high-water.jpg'));
     const { page } = await openPage(browser);
-    await page.goto(`${gateway}/2026/11/17/index.html`);
+    await page.goto(`${fetching}/2026/11/17/index.html`);
     const failed = (await pictures(page)).filter(({ width }) => width === 0);
     expect(failed.map(({ name }) => name)).toEqual(['high-water.jpg']);
     expect(await page.isVisible('h1')).toBe(true);
