@@ -27,7 +27,7 @@ export { eraseData, planRemoval, type ReaderFiles, removeService } from './servi
 export { type ServiceState, serviceState } from './service/systemctl.ts';
 export { UNIT_NAME, unitFile } from './service/unit.ts';
 export { askStatus } from './status/ask-status.ts';
-export { folderBytes, readSiteStatuses } from './status/read-status.ts';
+export { folderBytes, type KeyPlaceKind, keyPlaceOf, readSiteStatuses } from './status/read-status.ts';
 export { serveStatus } from './status/serve-status.ts';
 export type { ReaderStatus, SiteStatus } from './status/status.ts';
 export type { Passphrase } from './store/storage-key.ts';

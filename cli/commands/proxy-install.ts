@@ -12,8 +12,11 @@ import {
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
 import { serviceCommand } from '../service-command.ts';
-import { askYesOrNo, canAsk } from '../terminal.ts';
+import { askYesOrNo, canAsk, printable } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
+
+/** Where no session answers. */
+export const ENABLE_HINT = `hint: where you are logged in, type: systemctl --user daemon-reload && systemctl --user enable --now ${UNIT_NAME}`;
 
 interface InstallFlags extends ProxyFlags {
   readonly yes?: boolean;
@@ -62,18 +65,26 @@ async function confirm({ yes }: InstallFlags): Promise<void> {
     throw new UsageError('nothing was installed');
 }
 
-function describe({ file, changed, running }: Installed) {
-  return { unit: file, changed, running: running !== undefined, ...(running && { proxy: running.url }) };
+function describe({ file, changed, dropped, running }: Installed) {
+  return {
+    unit: file,
+    changed,
+    ...(dropped.length > 0 && { dropped }),
+    running: running !== undefined,
+    ...(running && { proxy: running.url }),
+  };
 }
 
-function tell({ file, changed, running }: Installed): void {
+function tell({ file, changed, dropped, running }: Installed): void {
   say(`${changed ? 'wrote' : 'already there:'} ${file}`);
+  if (dropped.length > 0) {
+    say(`not in it any more, because they were not given again: ${printable(dropped.join(' '))}`);
+    say('hint: to have them back, install again with all options that you want');
+  }
   if (running) {
     say(`the Reader runs on ${running.url}, and will at every login`);
     return;
   }
   say('no systemd of a login session answers here, so the Reader was not started');
-  say(
-    `hint: where you are logged in, type: systemctl --user daemon-reload && systemctl --user enable --now ${UNIT_NAME}`,
-  );
+  say(ENABLE_HINT);
 }

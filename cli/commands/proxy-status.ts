@@ -5,6 +5,8 @@ import {
   askStatus,
   DEFAULT_PORT,
   folderBytes,
+  type KeyPlaceKind,
+  keyPlaceOf,
   ReaderError,
   type ReaderFiles,
   type ReaderStatus,
@@ -13,6 +15,7 @@ import {
   type ServiceState,
   type SiteStatus,
   serviceState,
+  UNIT_NAME,
   unitFile,
 } from '../../client-proxy/index.ts';
 import { ago } from '../../core/reading/confirmation.ts';
@@ -22,6 +25,7 @@ import { size } from '../size.ts';
 import { printable } from '../terminal.ts';
 import { EXIT, print, say } from '../voice.ts';
 import { utcMinute } from './describe.ts';
+import { ENABLE_HINT } from './proxy-install.ts';
 
 interface StatusFlags {
   readonly data?: string;
@@ -40,6 +44,7 @@ interface Known {
   /** Why the sites cannot be told. */
   readonly problem: string | undefined;
   readonly cacheBytes: number;
+  readonly keyPlace: KeyPlaceKind | undefined;
   readonly files: ReaderFiles;
 }
 
@@ -87,7 +92,9 @@ async function find({ data, keyFile, passphraseFile }: StatusFlags): Promise<Kno
     service,
     sites: 'sites' in stored ? stored.sites : [],
     problem: 'problem' in stored ? stored.problem : undefined,
-    cacheBytes: running?.cache.bytes ?? (await folderBytes(files.cacheDirectory)),
+    // Counted here: the Reader that runs does not know what "wispr sync" has put there since it looked last.
+    cacheBytes: await folderBytes(files.cacheDirectory),
+    keyPlace: keyPlaceOf(files.dataDirectory),
     files,
   };
 }
@@ -97,20 +104,24 @@ function asProblem(error: unknown): { readonly problem: string } {
   throw error;
 }
 
-function describe({ running, startedBy, service, sites, problem, cacheBytes, files }: Known) {
+function describe({ running, startedBy, service, sites, problem, cacheBytes, keyPlace, files }: Known) {
   const { manager, active, enabled, file } = service;
   return {
-    running: running ? { ...running, startedBy } : null,
+    running: running ? { ...running, cache: { ...running.cache, bytes: cacheBytes }, startedBy } : null,
     service: { manager, unit: file || null, active, enabled },
     sites,
     ...(problem !== undefined && { problem }),
     cache: { directory: files.cacheDirectory, bytes: cacheBytes },
-    files: { database: databaseOf(files), key: files.keyFile ?? null },
+    files: {
+      database: databaseOf(files),
+      key: isInFile(keyPlace) ? (files.keyFile ?? null) : null,
+      keyIn: keyPlace ?? null,
+    },
   };
 }
 
 function tell(known: Known): void {
-  const { running, startedBy, sites, problem, cacheBytes, files } = known;
+  const { running, startedBy, sites, problem, cacheBytes, keyPlace, files } = known;
   if (running) {
     const who = startedBy === 'service' ? 'the service' : 'hand';
     print(
@@ -123,10 +134,17 @@ function tell(known: Known): void {
   print(`service: ${serviceInWords(known.service)}`);
   print(`cache: ${size(cacheBytes)}${running ? ` of ${size(running.cache.limit)}` : ''}: ${files.cacheDirectory}`);
   print(`database: ${databaseOf(files)}`);
-  if (files.keyFile !== undefined) print(`key: ${files.keyFile}`);
-  if (!running) say('hint: "wispr proxy" starts the Reader, "wispr proxy install" does at every login');
+  if (keyPlace === 'passphrase') print('key: made from a passphrase, and nowhere on the disk');
+  else if (keyPlace === 'keyring') print("key: in the system's keyring");
+  else if (files.keyFile !== undefined) print(`key: ${files.keyFile}`);
+  if (!running) say(hintToStart(known.service));
   else if (running.locked) say('hint: unlock it on your page, or with "wispr identity unlock"');
   else if (sites.length === 0) say('hint: no site is connected yet: wispr bind "URL#CODE" connects one');
+}
+
+function hintToStart({ manager, file }: ServiceState): string {
+  if (file === '') return 'hint: "wispr proxy" starts the Reader, "wispr proxy install" does at every login';
+  return manager === 'silent' ? ENABLE_HINT : `hint: systemctl --user start ${UNIT_NAME} starts the Reader`;
 }
 
 function inWords({ publication }: SiteStatus): string {
@@ -138,9 +156,17 @@ function inWords({ publication }: SiteStatus): string {
 
 function serviceInWords({ manager, active, enabled, file }: ServiceState): string {
   if (manager === 'absent') return 'there is no systemd on this machine';
-  if (manager === 'silent') return `no systemd of a login session answers here; its unit would be ${unitFile()}`;
+  if (manager === 'silent')
+    return file === ''
+      ? `no systemd of a login session answers here; its unit would be ${unitFile()}`
+      : `installed, and no systemd of a login session answers here: ${file}`;
   if (file === '') return 'not installed';
   return `${enabled ? 'starts at every login' : 'does not start by itself'}, ${active ? 'active' : 'not active'}: ${file}`;
+}
+
+/** Of a database that is not there yet, the usual file is named. */
+function isInFile(place: KeyPlaceKind | undefined): boolean {
+  return place === undefined || place === 'key-file';
 }
 
 function databaseOf({ dataDirectory }: ReaderFiles): string {

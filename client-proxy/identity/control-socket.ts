@@ -33,6 +33,7 @@ export async function openControl(directory: string, reader: Lockable): Promise<
   const path = controlSocket(directory, process.pid);
   if (process.platform === 'win32' || makeSocketFolder(path) === undefined) return NOTHING;
   rmSync(path, { force: true }); // of a process that had this number before
+  await Promise.all(controlSockets(directory).map(async (other) => (await reach(other))?.destroy()));
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -93,14 +94,21 @@ function controlSockets(directory: string): string[] {
   return names.map((name) => join(folder, name));
 }
 
-async function tell(path: string, request: ControlRequest): Promise<ControlOutcome | undefined> {
+/** `undefined` where nobody answers; the name that a Reader left that was killed is removed. */
+async function reach(path: string): Promise<Socket | undefined> {
   const socket = connect(path);
   try {
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return socket;
   } catch (error) {
     if (systemCode(error) === 'ECONNREFUSED') rmSync(path, { force: true });
     return undefined;
   }
+}
+
+async function tell(path: string, request: ControlRequest): Promise<ControlOutcome | undefined> {
+  const socket = await reach(path);
+  if (socket === undefined) return undefined;
   try {
     socket.write(`${JSON.stringify(request)}\n`);
     const answer = JSON.parse(await readLine(socket, LIMITS.controlTimeout)) as ControlAnswer;

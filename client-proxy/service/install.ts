@@ -8,8 +8,9 @@ import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { askStatus } from '../status/ask-status.ts';
 import type { ReaderStatus } from '../status/status.ts';
+import { droppedOptions } from './dropped-options.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
-import { readUnit, UNIT_NAME, unitFile, unitText } from './unit.ts';
+import { commandOf, readUnit, UNIT_NAME, unitFile, unitText } from './unit.ts';
 
 export interface InstallOptions {
   /** The Reader and its arguments, with absolute paths. */
@@ -22,6 +23,8 @@ export interface Installed {
   readonly file: string;
   /** The unit is another than before. */
   readonly changed: boolean;
+  /** Options of the Reader that the unit had before, and has not any more. */
+  readonly dropped: readonly string[];
   /** The Reader as it answers now; `undefined`: no manager of this session answers, and it was not started. */
   readonly running: ReaderStatus | undefined;
 }
@@ -67,13 +70,15 @@ export async function installService(options: InstallOptions): Promise<Installed
   const state = await checkInstallable(options);
   const file = unitFile();
   const text = unitText(options.command);
-  const changed = readUnit(file)?.text !== text;
+  const before = readUnit(file);
+  const changed = before?.text !== text;
+  const dropped = before ? droppedOptions(commandOf(before.text), options.command) : [];
   if (changed) writeUnit(file, text);
-  if (state.manager !== 'answers') return { file, changed, running: undefined };
+  if (state.manager !== 'answers') return { file, changed, dropped, running: undefined };
   await systemctl('daemon-reload');
   await systemctl('enable', UNIT_NAME);
   if (changed || !state.active) await systemctl('restart', UNIT_NAME);
-  return { file, changed, running: await untilReady(options.dataDirectory) };
+  return { file, changed, dropped, running: await untilReady(options.dataDirectory) };
 }
 
 function writeUnit(file: string, text: string): void {

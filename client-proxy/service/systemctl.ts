@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { UNIT_NAME } from './unit.ts';
+import { readUnit, UNIT_NAME, unitFile } from './unit.ts';
 
 /** `absent`: this machine has no systemd; `silent`: it has, and no manager answers for this user's session. */
 export type Manager = 'absent' | 'silent' | 'answers';
@@ -14,7 +14,7 @@ export interface ServiceState {
   readonly active: boolean;
   readonly enabled: boolean;
   readonly failed: boolean;
-  /** The file that it was read from; empty where it knows none. */
+  /** The file that it was read from, or, where none answers, that it will read; empty where there is none. */
   readonly file: string;
   /** Its process; 0 where none runs. */
   readonly process: number;
@@ -32,12 +32,14 @@ export async function serviceState(): Promise<ServiceState> {
   const ended = await run(['show', UNIT_NAME, `--property=${PROPERTIES.join(',')}`]);
   const known = new Map(ended?.stdout.split('\n').map((line) => line.split('=', 2) as [string, string]));
   const state = known.get('ActiveState');
+  const manager = ended === undefined ? 'absent' : state === undefined ? 'silent' : 'answers';
+  const written = manager === 'silent' && readUnit(unitFile()) ? unitFile() : '';
   return {
-    manager: ended === undefined ? 'absent' : state === undefined ? 'silent' : 'answers',
+    manager,
     active: state === 'active' || state === 'reloading' || state === 'activating',
     enabled: known.get('UnitFileState') === 'enabled',
     failed: state === 'failed',
-    file: known.get('FragmentPath') ?? '',
+    file: known.get('FragmentPath') ?? written,
     process: Number(known.get('MainPID') ?? 0),
   };
 }

@@ -75,6 +75,13 @@ WantedBy=default.target
 `;
 }
 
+/** Program and arguments of a unit that {@link unitText} wrote. */
+export function commandOf(text: string): string[] {
+  const [, line = ''] = /^ExecStart=(.*)$/m.exec(text) ?? [];
+  const words = Array.from(line.matchAll(/"((?:\\.|[^"\\])*)"/g), ([, word = '']) => word);
+  return words.map((word) => word.replace(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'));
+}
+
 /** One word for systemd. @param isCommand - in command lines, `$` begins a variable as well */
 function quote(word: string, isCommand: boolean): string {
   if (/\p{Cc}/u.test(word))

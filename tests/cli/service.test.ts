@@ -113,6 +113,23 @@ describe('without a session', () => {
     expect(existsSync(unit)).toBe(false);
   });
 
+  it('what a second install does not give again is named, and the status tells of the unit', async () => {
+    const first = ['--port', '8001', '--connect-to', 'a.example:80:127.0.0.1:9', '--allow-local', '127.0.0.1'];
+    expect((await proxy('install', '--yes', ...first)).code).toBe(0);
+    const status = await proxy('status');
+    expect(status.stdout).toContain(`service: installed, and no systemd of a login session answers here: ${unit}\n`);
+    expect(status.stderr).toMatch(/^wispr: hint: .*systemctl --user enable --now wispr\.service\n$/);
+    const again = await proxy('install', '--yes', '--port', '8002', '--allow-local', '127.0.0.1');
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      expect.stringContaining('because they were not given again: --connect-to a.example:80:127.0.0.1:9\n'),
+    ]);
+    expect((await proxy('install', '--yes', '--port', '8003', '--json')).stdout).toContain(
+      '"dropped":["--allow-local 127.0.0.1"]',
+    );
+    expect((await proxy('install', '--yes', '--port', '8003')).stderr).not.toContain('not given again');
+  });
+
   it('a unit that somebody else wrote is neither replaced nor removed', async () => {
     mkdirSync(join(unit, '..'), { recursive: true });
     writeFileSync(unit, '[Service]\nExecStart=/bin/true\n');
@@ -188,6 +205,12 @@ describe('wispr proxy status', () => {
     expect(now.stdout).toMatch(
       /^news\.example: publication \d+, last checked (?:just now|.* ago): http:\/\/news-example-/m,
     );
+    expect(now.stdout).toMatch(/^key: .*\/reader\.key$/m);
+    const kept = async () => JSON.parse((await proxy('status', '--json')).stdout).running.cache.bytes as number;
+    const before = await kept();
+    await reader.publisher.publish(reader.host.files, '/b.bin', { content: Buffer.alloc(100_000) });
+    expect((await reader.run(['sync', 'news.example', ...reader.connectTo])).code).toBe(0);
+    expect(await kept()).toBeGreaterThan(before + 100_000); // though another process has put it there
     await running.stop();
     const later = await proxy('status', '--json');
     const known = JSON.parse(later.stdout) as { running: null; sites: { publication: { kind: string } }[] };
@@ -199,7 +222,8 @@ describe('wispr proxy status', () => {
     const first = await reader.startProxy('--quiet');
     await first.stop('SIGKILL');
     const folder = join(reader.home, 'run', 'wispr');
-    expect(readdirSync(folder)).toHaveLength(1);
+    const sockets = [/^[0-9a-f]{24}-\d+\.sock$/, /^[0-9a-f]{24}\.sock$/].map((name) => expect.stringMatching(name));
+    expect(readdirSync(folder).sort()).toEqual(sockets); // to lock and unlock it, and to ask how it is
     expect((await proxy('status')).code).toBe(1);
     const second = await reader.startProxy('--quiet');
     expect((await proxy('status')).code).toBe(0);
@@ -208,17 +232,23 @@ describe('wispr proxy status', () => {
       process.getuid?.() === 0
         ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
         : ['sudo', '-n', '-u', 'nobody'];
-    const asking = [
-      'curl',
-      '--silent',
-      '--unix-socket',
-      join(folder, readdirSync(folder)[0] ?? ''),
-      'http://localhost/',
-    ];
-    const asked = await startCommand([...another, ...asking], reader.atHome()).ended;
-    expect([asked.code, asked.stdout]).toEqual([7, '']); // curl: failed to connect
+    expect(readdirSync(folder).sort()).toEqual(sockets);
+    for (const name of readdirSync(folder)) {
+      const asking = ['curl', '--silent', '--unix-socket', join(folder, name), 'http://localhost/'];
+      const asked = await startCommand([...another, ...asking], reader.atHome()).ended;
+      expect([asked.code, asked.stdout]).toEqual([7, '']); // curl: failed to connect
+    }
     await second.stop();
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('says that a passphrase opens the database', async () => {
+    const file = join(reader.home, 'passphrase');
+    writeFileSync(file, 'a long way home\n', { mode: 0o600 });
+    expect((await reader.bind('--passphrase-file', file)).code).toBe(0);
+    const { stdout } = await proxy('status');
+    expect(stdout).toMatch(/^key: made from a passphrase, and nowhere on the disk$/m);
+    expect(stdout).not.toContain('reader.key');
   });
 
   it('makes no database', async () => {
