@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
+import { count } from '../../publisher/text.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { showProgress } from '../progress.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
@@ -13,6 +14,8 @@ import { EXIT, print, say, UsageError } from '../voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 
 type WantedSets = NonNullable<SyncOptions['sets']>;
+
+type Wish = Pick<SyncOptions, 'prefixes' | 'sets'>;
 
 interface SyncFlags extends ReaderFlags, CacheFlags {
   readonly set?: WantedSets;
@@ -63,7 +66,7 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
         ...(progress && { onProgress: progress.update }),
       });
       progress?.end();
-      tell(summary, flags);
+      tell(summary, wanted, flags);
       if (hasFailed(summary)) process.exitCode = EXIT.failed;
       if (json) print(JSON.stringify(summary));
     } catch (error) {
@@ -84,9 +87,10 @@ function showSyncing(): { update: (progress: SyncProgress) => void; end: () => v
   };
 }
 
-function tell(summary: SyncSummary, { quiet }: SyncFlags): void {
+function tell(summary: SyncSummary, wish: Wish, { quiet }: SyncFlags): void {
   const { failed, refused } = summary;
   if (!quiet) tellWhatIsHere(summary);
+  if (fitsNothing(summary)) say(describeMiss(wish));
   for (const { path, code, message } of failed.slice(0, NAMED))
     say(`not fetched: ${printable(path)}: ${printable(message)} [${code}]`);
   if (failed.length > NAMED) say(`not fetched: ${failed.length - NAMED} more; --json names them`);
@@ -98,15 +102,30 @@ function tell(summary: SyncSummary, { quiet }: SyncFlags): void {
 
 function tellWhatIsHere({ site, version, confirmed, here, fetched, readableUntil }: SyncSummary): void {
   say(
-    `${site}: ${here.documents} documents are here, ${size(here.bytes)}; ${fetched.documents} of them new, ${size(fetched.bytes)}`,
+    `${site}: ${count(here.documents, 'document')} ${here.documents === 1 ? 'is' : 'are'} here, ${size(here.bytes)}; ${fetched.documents} of them new, ${size(fetched.bytes)}`,
   );
   say(`publication ${version} of ${utcMinute(confirmed)}, to be read without a network until ${isoDay(readableUntil)}`);
 }
 
 /** A set that the reader has no right to is no failure; one whose key could not be asked for is, and so is a wish that nothing fits. */
-function hasFailed({ failed, refused, here }: SyncSummary): boolean {
+function hasFailed(summary: SyncSummary): boolean {
+  const { failed, refused } = summary;
   if (failed.length > 0 || refused.some(({ code }) => code !== 'not-entitled')) return true;
-  return here.documents === 0 && refused.length === 0;
+  return fitsNothing(summary);
+}
+
+function fitsNothing({ failed, refused, here }: SyncSummary): boolean {
+  return here.documents + failed.length + refused.length === 0;
+}
+
+function describeMiss({ prefixes = [], sets = [] }: Wish): string {
+  const of = [
+    ...(sets.length > 0
+      ? [`is in ${sets.map((set) => (set === 'public' ? 'public' : `set ${set}`)).join(' or ')}`]
+      : []),
+    ...(prefixes.length > 0 ? [`has a path that begins with ${prefixes.join(' or ')}`] : []),
+  ];
+  return of.length === 0 ? 'the publication has no documents' : `no document of the publication ${of.join(' and ')}`;
 }
 
 /** Also by the address of its first page. */
