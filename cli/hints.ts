@@ -7,6 +7,7 @@ const HINTS: Readonly<Record<string, string>> = {
   'bundle-signature': 'do not import it; ask the publisher for keys.bundle again',
   'bundle-unreadable': 'the publisher runs "wispr protect" again and hands over the new keys.bundle',
   'clock-behind': 'set the clock of this machine, and let it set itself from now on',
+  'content-host-unreachable': 'check the connection, and try again; "wispr sync" keeps a site for when there is none',
   'carrier-malformed': 'name a whole .protected file, or a page that "wispr protect" wrote',
   'head-length': 'name a whole .protected file, or a page that "wispr protect" wrote',
   'key-store-damaged': 'restore publisher.keys from your backup',
