@@ -99,5 +99,5 @@ describe('two editors', () => {
     expect((await workspace.published()).version).toBe(3);
     expect((await workspace.read('/a.html')).toString()).toBe('changed');
     expect(await unlocked('verify')).toMatchObject({ code: 0 });
-  });
+  }, 300_000); // some twenty programs, one after the other
 });
