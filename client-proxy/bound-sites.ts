@@ -75,6 +75,11 @@ export class BoundSites {
     return [...this.#bySite.values()];
   }
 
+  /** Of all connected sites, those included that cannot be read until the Reader is unlocked. */
+  names(): string[] {
+    return this.#store.isLocked ? this.#store.sites().map(({ site }) => site) : [...this.#bySite.keys()];
+  }
+
   /** Whether the keys are locked away. */
   get isLocked(): boolean {
     return this.#store.isLocked;

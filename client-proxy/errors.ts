@@ -14,6 +14,7 @@ export type ReaderErrorCode =
   | 'passphrase-needed'
   | 'passphrase-wrong'
   | 'passphrase-unexpected'
+  | 'unlock-too-often'
   | 'reader-locked'
   | 'words-mistyped'
   | 'roaming-older'

@@ -97,6 +97,10 @@ export const LIMITS = {
   /** One request to a running Reader on its socket, in bytes; and the time for the whole, in which a passphrase is stretched. */
   controlMessage: 16_384,
   controlTimeout: 30_000,
+  /** Passphrases that wait to be tried; wrong ones in a row, and the time between any further. */
+  unlocksWaiting: 4,
+  wrongUnlocks: 5,
+  unlockPause: 10_000,
   /** One question to the system keyring, where only it has the key: a person may have to unlock it. */
   keyringTimeout: 60_000,
   /** The same where there is another way, for a database that is just being made. */

@@ -105,6 +105,7 @@ export interface OpenReader {
   readonly store: ReaderStore;
   readonly settings: SettingsKeeper;
   readonly instance: Instance;
+  readonly lock: ReaderLock;
   /** Lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -143,12 +144,13 @@ export async function openReader(
     await sites.refresh();
     const tunnels = new BoundTunnels(now);
     const instance = new Instance();
+    const lock = new ReaderLock(store, sites);
     const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
-    const common = { store, sites, upstream, access: { upstream, health, cache }, settings, now, tunnels };
+    const common = { store, sites, lock, upstream, access: { upstream, health, cache }, settings, now, tunnels };
     const pages = openControlPages({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
     const stopServing = attachDoors(server, { ...common, ...pages, ownPort, refused });
     const close = () => stopServing().then(closeAll);
-    const own = { settings, instance, store };
+    const own = { settings, instance, store, lock };
     return { server, connect: () => connectTo(server), sites, health, cache, tunnels, ...own, close };
   } catch (error) {
     await closeAll();
@@ -166,16 +168,15 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
   const reader = await openReader(options, server);
   try {
-    const { store, settings, instance } = reader;
+    const { store, settings, instance, lock } = reader;
     const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
     instance.remember(store.preferences);
-    const lock = new ReaderLock(reader.store, reader.sites);
     const control = await openControl(storeOptions(options).directory, lock);
     const close = async () => {
       await control.close();
       await reader.close();
     };
-    return describe({ ...reader, close }, server, { lock, takenPort });
+    return describe({ ...reader, close }, server, takenPort);
   } catch (error) {
     await reader.close();
     throw error;
@@ -215,13 +216,8 @@ function gatewayUrl(label: string, port: number | undefined): string {
   return `http://${label}.localhost:${port}/`;
 }
 
-interface Started {
-  readonly lock: ReaderLock;
-  readonly takenPort: number | undefined;
-}
-
-function describe(reader: OpenReader, server: LoopbackServer, { lock, takenPort }: Started): RunningProxy {
-  const { sites, health, cache, tunnels, store, close } = reader;
+function describe(reader: OpenReader, server: LoopbackServer, takenPort: number | undefined): RunningProxy {
+  const { sites, health, cache, tunnels, store, lock, close } = reader;
   const { port } = server.address() as AddressInfo;
   const list = async () => {
     await sites.refresh();

@@ -21,11 +21,12 @@ body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--
 main{box-sizing:border-box;width:min(38rem,100%);padding:3rem 1.5rem}
 small,.go{font-family:system-ui,sans-serif}
 small{color:var(--soft);font-size:.875rem}
+small a{color:inherit}
 h1{font-size:clamp(1.6rem,5vw,2.3rem);line-height:1.2;margin:.4rem 0 1rem;overflow-wrap:anywhere}
 .about{color:var(--soft);font-style:italic}
 .excerpt{border-top:1px solid var(--line);padding-top:.4rem;-webkit-mask:linear-gradient(#000 60%,#0006);mask:linear-gradient(#000 60%,#0006)}
 .go{display:inline-block;margin:1.2rem 0 .8rem;padding:.7rem 1.8rem;border-radius:.4rem;background:var(--go);color:var(--on);font-weight:600;text-decoration:none}
-.go:focus-visible{outline:3px solid var(--ink);outline-offset:3px}
+.go:focus-visible,small a:focus-visible{outline:3px solid var(--ink);outline-offset:3px}
 </style>
 </head>
 <body>
@@ -38,6 +39,7 @@ h1{font-size:clamp(1.6rem,5vw,2.3rem);line-height:1.2;margin:.4rem 0 1rem;overfl
 <% } %></div>
 <% } %><a class="go" id="read" href="<%= it.reading %>" lang="en">Read</a>
 <p><small lang="en"><% if (it.redirectAfter === 'never') { %>For subscribers, at <%= it.host %>.<% } else { %>For subscribers. Taking you to <%= it.host %> …<% } %></small></p>
+<p><small lang="en"><a id="reader" href="<%= it.reader %>" rel="nofollow noreferrer">Open in Reader</a>, if you have the wispr Reader on this computer.</small></p>
 </main>
 <script><%~ it.script %></script>
 </body>

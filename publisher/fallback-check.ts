@@ -23,14 +23,16 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
 export interface RecognisedPage {
   /** Where its Read link leads. */
   readonly reading: string;
+  /** The site that it offers to open in a Reader; of a publisher's own template nobody knows. */
+  readonly site: string | undefined;
   /** Whether a template of the publisher's made it. Then nothing but its Read link was checked: nobody can make it again without the template. */
   readonly ownTemplate: boolean;
 }
 
 /** Recognises a fallback page; `undefined` if `bytes` are anything else. */
 export function recogniseFallbackPage(bytes: Uint8Array): RecognisedPage | undefined {
-  const reading = parseFallbackPage(bytes)?.reading;
-  if (reading !== undefined) return { reading, ownTemplate: false };
+  const page = parseFallbackPage(bytes);
+  if (page !== undefined) return { reading: page.reading, site: page.site, ownTemplate: false };
   const text = bytes.length <= MAXIMUM_FALLBACK_PAGE ? fromUtf8(bytes) : undefined;
   return text?.endsWith(OWN_TEMPLATE_MARK) ? readOwnPage(text) : undefined;
 }
@@ -41,12 +43,22 @@ function readOwnPage(text: string): RecognisedPage | undefined {
     if (name === 'a' && id === 'read') reading ??= href;
   };
   new Parser({ onopentag }, { decodeEntities: true }).end(text);
-  return reading === undefined ? undefined : { reading, ownTemplate: true };
+  return reading === undefined ? undefined : { reading, site: undefined, ownTemplate: true };
 }
 
-/** Whether a fallback page leads to this document on the reading site, and nowhere else. */
-export function leadsTo(page: Pick<FallbackPage, 'reading'>, reading: string, urlPath: string): boolean {
-  return page.reading === reading + urlPath.replace(/(?<=\/)index\.html$/, '');
+/** Whether a fallback page leads to this document on the reading site, and nowhere else; in a Reader, to the same document of this site. */
+export function leadsTo(
+  page: Pick<RecognisedPage, 'reading' | 'site'>,
+  { site, reading }: { readonly site: string; readonly reading: string },
+  urlPath: string,
+): boolean {
+  const isSite = page.site === undefined || page.site === site;
+  return isSite && page.reading === reading + urlPath.replace(/(?<=\/)index\.html$/, '');
+}
+
+/** Whatever else stands in the link shows when the page is made again. */
+function siteIn(href: string): string {
+  return (URL.canParse(href) && new URL(href).searchParams.get('site')) || '';
 }
 
 function isKnownProperty(property: string): boolean {
@@ -61,6 +73,7 @@ class ValueReader {
     description: '',
     canonical: '',
     publisher: '',
+    site: '',
     reading: '',
   };
   readonly #openGraph = new Map<string, string>();
@@ -77,6 +90,7 @@ class ValueReader {
     else if (name === 'meta' && attributes.name === 'description') this.#values.description = content;
     else if (name === 'meta' && attributes.property) this.#openGraph.set(attributes.property, content);
     else if (name === 'link' && rel === 'canonical') this.#values.canonical = href;
+    else if (name === 'a' && attributes.id === 'reader') this.#values.site = siteIn(href);
     else if (name === 'a') this.#values.reading = href;
     else if (name === 'div') this.#inExcerpt = true;
     else if (name === 'small') this.#inPublisher = className === 'from';

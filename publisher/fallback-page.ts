@@ -16,6 +16,8 @@ export interface FallbackPage {
   readonly excerpt: readonly string[];
   /** What the publisher calls itself. */
   readonly publisher: string;
+  /** Host name, for the link that opens the document in a Reader. */
+  readonly site: string;
   /** The same document on the reading site. */
   readonly reading: string;
   /** Seconds until the page leads there by itself. */
@@ -25,6 +27,8 @@ export interface FallbackPage {
 /** What a fallback page needs to know of its site. */
 export interface FallbackSettings {
   readonly publisher: string;
+  /** Host name. */
+  readonly site: string;
   /** Origin of the content host, for the canonical link. */
   readonly content: string;
   /** Origin of the reading site. */
@@ -39,7 +43,7 @@ const INDEX = /(?<=\/)index\.html$/;
 
 /** The fallback page of the document at `path`. */
 export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackSettings): FallbackPage {
-  const { publisher, content, reading, redirectAfter } = settings;
+  const { publisher, site, content, reading, redirectAfter } = settings;
   const urlPath = urlPathOf(path).replace(INDEX, '');
   return {
     language: teaser.language || 'en',
@@ -50,6 +54,7 @@ export function fallbackPageOf(path: string, teaser: Teaser, settings: FallbackS
     openGraph: new Map(Array.from(teaser.openGraph, ([name, text]) => [name, shorten(text, SHOWN.description)])),
     excerpt: shortenAll(teaser.excerpt, SHOWN.excerpt),
     publisher,
+    site,
     reading: reading + urlPath,
     redirectAfter,
   };

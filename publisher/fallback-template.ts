@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { Eta } from 'eta';
 import { fromUtf8 } from '../core/encoding/bytes.ts';
+import { openInReaderUrl } from '../core/site/open-in-reader.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { BUILT_IN_TEMPLATE } from './fallback-built-in.ts';
@@ -115,7 +116,9 @@ export function compileFallbackTemplate(text: string, file: string): FallbackTem
 
 /** What templates see as `it`; whatever else they ask it for is a slip. */
 function valuesOf(page: FallbackPage): object {
-  const values = { ...page, host: new URL(page.reading).host, jsonLd: jsonLd(page), script: scriptOf(page) };
+  const { host, pathname } = new URL(page.reading);
+  const reader = openInReaderUrl(page.site, pathname);
+  const values = { ...page, host, reader, jsonLd: jsonLd(page), script: scriptOf(page) };
   return new Proxy(values, {
     get: (known, name) => {
       if (typeof name === 'symbol' || Object.hasOwn(known, name)) return Reflect.get(known, name);

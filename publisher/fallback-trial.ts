@@ -56,6 +56,7 @@ function pageOf(words: string): FallbackPage {
     openGraph: new Map(OPEN_GRAPH.map((property) => [property, words])),
     excerpt: [words, words],
     publisher: words || 'publisher',
+    site: 'news.example',
     reading: READING,
     redirectAfter: 1,
   };

@@ -117,6 +117,7 @@ function tell(known: Known): void {
       `running on ${running.url} since ${utcMinute(running.started)}, process ${running.process}, started by ${who}`,
     );
   } else print('not running');
+  if (running?.locked) print('locked: its sites are not shown until it has its keys');
   for (const site of sites) print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
   if (problem !== undefined) print(`sites: ${printable(problem)}`);
   print(`service: ${serviceInWords(known.service)}`);
@@ -124,6 +125,7 @@ function tell(known: Known): void {
   print(`database: ${databaseOf(files)}`);
   if (files.keyFile !== undefined) print(`key: ${files.keyFile}`);
   if (!running) say('hint: "wispr proxy" starts the Reader, "wispr proxy install" does at every login');
+  else if (running.locked) say('hint: unlock it on your page, or with "wispr identity unlock"');
   else if (sites.length === 0) say('hint: no site is connected yet: wispr bind "URL#CODE" connects one');
 }
 

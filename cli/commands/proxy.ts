@@ -70,7 +70,12 @@ async function runProxy(flags: RunFlags): Promise<void> {
 
 function statusOf(proxy: RunningProxy) {
   const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url: proxy.url };
-  return async () => ({ ...known, sites: await proxy.siteStatuses(), cache: proxy.cacheStatus() });
+  return async () => ({
+    ...known,
+    sites: await proxy.siteStatuses(),
+    cache: proxy.cacheStatus(),
+    locked: proxy.lock.isLocked,
+  });
 }
 
 async function greet(proxy: RunningProxy): Promise<void> {
@@ -83,7 +88,7 @@ async function greet(proxy: RunningProxy): Promise<void> {
   say(`your page: ${proxy.page}`);
   if (proxy.lock.isLocked) {
     say('locked: connected sites are not shown until it has its keys');
-    say('hint: wispr identity unlock');
+    say('hint: unlock it on your page, or with "wispr identity unlock"');
     return;
   }
   const { isFresh, place } = proxy.keysIn;

@@ -2,9 +2,9 @@
 import type { AllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
-
 import { DEFAULT_PORT } from '../listening/listen.ts';
 import { SettingsKeeper } from '../settings/settings.ts';
+import { askStatus } from '../status/ask-status.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
@@ -24,7 +24,7 @@ export interface BindOptions extends ProofSettings, StorageOptions {
 }
 
 export interface BoundSites extends BoundResult {
-  /** Where the reader's proxy listens, as far as it is known beforehand. */
+  /** Where the reader's proxy listens; if none runs, where it will, unless it is told otherwise. */
   readonly port: number;
   /** Where the reader's keys are kept, if that was decided just now. */
   readonly keysNowIn: KeyPlace['kind'] | undefined;
@@ -42,7 +42,7 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
       const means = { store, upstream };
       const proposal = await propose(means, link, options);
       const bound = await connect(means, proposal, await chooseSites(proposal.request, options));
-      const { port = DEFAULT_PORT } = new SettingsKeeper(store.preferences).current;
+      const port = await portOf(store, options);
       return { ...bound, port, keysNowIn: store.isFresh ? store.keyPlace : undefined };
     } finally {
       store.close();
@@ -50,6 +50,13 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
   } finally {
     await upstream.close();
   }
+}
+
+/** That of the Reader that runs, which may have been given another by name, or of the settings. */
+async function portOf(store: ReaderStore, options: StorageOptions): Promise<number> {
+  const running = await askStatus(storeOptions(options).directory);
+  const port = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
+  return port || (new SettingsKeeper(store.preferences).current.port ?? DEFAULT_PORT);
 }
 
 async function chooseSites(request: ConnectionRequest, { confirm }: BindOptions): Promise<readonly string[]> {

@@ -12,6 +12,7 @@ import type { ControlAnswer } from './answer.ts';
 import { connectForm } from './connect.ts';
 import type { ControlContext } from './context.ts';
 import type { Asked } from './control-pages.ts';
+import { lockForm } from './lock-page.ts';
 import { describePublishers } from './publisher-views.ts';
 
 const SHOWN_AT_ONCE = 8;
@@ -31,6 +32,7 @@ export async function showHome(context: ControlContext, asked: Asked): Promise<C
     pac: `http://${HOST}:${context.port()}${PROXY_FILE_PATH}`,
     tunnels: tunnelsInWords(context),
     lately: isEmpty ? undefined : describeLately(context),
+    lock: context.lock.needsPassphrase ? lockForm(context) : undefined,
   };
   return { html: renderHome(page) };
 }

@@ -4,6 +4,7 @@ import type { BoundSites } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
 import type { Upstream } from '../content/upstream.ts';
 import type { BoundTunnels } from '../doors/bound-tunnels.ts';
+import type { ReaderLock } from '../identity/lock.ts';
 import type { Instance } from '../listening/listen.ts';
 import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
 import type { ReaderStore } from '../store/store.ts';
@@ -18,6 +19,7 @@ import { controlRoutes } from './routes.ts';
 export interface ControlOptions {
   readonly tunnels: BoundTunnels;
   readonly store: ReaderStore;
+  readonly lock: ReaderLock;
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   readonly cache: ObjectCache;

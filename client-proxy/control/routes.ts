@@ -6,6 +6,7 @@ import type { ControlContext } from './context.ts';
 import type { Asked, Route } from './control-pages.ts';
 import { disconnect, showDisconnect } from './disconnect.ts';
 import { forgetActivity, showHome } from './home.ts';
+import { lock, showLocked, unlock } from './lock-page.ts';
 import { saveSettings, showSettings } from './settings-page.ts';
 
 type Show = (context: ControlContext, asked: Asked) => Promise<ControlAnswer>;
@@ -18,14 +19,25 @@ export function controlRoutes(context: ControlContext): Route[] {
     ...(change && { change: (form: URLSearchParams, asked: Asked) => change(context, form, asked) }),
   });
   return [
-    route('/', showHome),
-    route('/connect', showConnect, lookAtLink),
-    route('/connect/*', showProposal, acceptProposal),
+    route('/', unlocked(showHome)),
+    route('/connect', unlocked(showConnect), lookAtLink),
+    route('/connect/*', unlocked(showProposal), acceptProposal),
     route('/sites/look', undefined, lookAtSite),
     route('/sites/decline', undefined, declineSite),
-    route('/publishers/*/disconnect', showDisconnect, (all, _form, asked) => disconnect(all, asked)),
+    route('/publishers/*/disconnect', unlocked(showDisconnect), (all, _form, asked) => disconnect(all, asked)),
     route('/activity/forget', undefined, forgetActivity),
     route('/settings', showSettings, saveSettings),
+    route('/lock', undefined, lock),
+    route(
+      '/unlock',
+      unlocked(async () => ({ goTo: '/' })),
+      unlock,
+    ),
     route(INSTANCE_PATH, async ({ instance }) => ({ text: await instance.shown() })),
   ];
+}
+
+/** What needs keys: in its place, a locked Reader asks for the way to them. */
+function unlocked(show: Show): Show {
+  return async (context, asked) => (context.lock.isLocked ? showLocked(context, asked) : show(context, asked));
 }

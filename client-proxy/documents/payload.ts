@@ -91,6 +91,7 @@ export class Payload implements BlockSource {
     if (this.#attempt === undefined) cache.drop(site, entry.head);
     else if (!source.failed(this.#attempt, error)) throw error;
     else this.#failed.add(this.#attempt.origin);
+    if ((error as { code?: string }).code === 'object-trailing') throw error; // nothing is missing: nobody can mend that by giving more
     const range = { start: offset, end: this.#end };
     try {
       const found = await source.ask(

@@ -111,7 +111,8 @@ export class Router {
     // After what nobody can be sure to have read right, nothing on this connection is believed.
     if (error instanceof ReaderError && UNSURE.has(error.code)) call.response.shouldKeepAlive = false;
     try {
-      this.#options.refused(refuse(error, call), call.address ?? '');
+      const ownPage = `http://localhost:${this.#options.ownPort()}/`;
+      this.#options.refused(refuse(error, { ...call, ownPage }), call.address ?? '');
     } catch {
       call.response.destroy();
     }
@@ -183,8 +184,7 @@ export class Router {
   }
 
   #proxyFile({ request, response }: Call): void {
-    const sites = this.#options.sites.all().map(({ site }) => site);
-    serveProxyFile(sites, this.#options.ownPort() ?? 0, request, response);
+    serveProxyFile(this.#options.sites.names(), this.#options.ownPort() ?? 0, request, response);
   }
 
   async #serve(call: Call, bound: BoundSite, target: string, door: Door): Promise<void> {

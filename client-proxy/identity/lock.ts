@@ -1,6 +1,7 @@
 /** Locking and unlocking a Reader that runs. */
 import type { BoundSites } from '../bound-sites.ts';
 import type { ReaderStore } from '../store/store.ts';
+import { Attempts } from './attempts.ts';
 import type { Lockable } from './control-socket.ts';
 
 /**
@@ -10,8 +11,7 @@ import type { Lockable } from './control-socket.ts';
 export class ReaderLock implements Lockable {
   readonly #store: ReaderStore;
   readonly #sites: BoundSites;
-  /** One passphrase at a time: each takes memory and time to try. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #attempts = new Attempts();
 
   constructor(store: ReaderStore, sites: BoundSites) {
     this.#store = store;
@@ -32,13 +32,11 @@ export class ReaderLock implements Lockable {
     await this.#sites.refresh();
   }
 
-  /** @throws ReaderError `passphrase-wrong`, and others of the store */
+  /** @throws ReaderError `passphrase-wrong`, `unlock-too-often`, and others of the store */
   unlock(passphrase?: string): Promise<void> {
-    const done = this.#last.then(async () => {
+    return this.#attempts.make(async () => {
       await this.#store.unlock(passphrase);
       await this.#sites.refresh();
     });
-    this.#last = done.catch(() => undefined);
-    return done;
   }
 }

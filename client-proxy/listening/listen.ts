@@ -6,13 +6,14 @@ import { request } from 'node:http';
 import { randomBytes, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { READER_PORT } from '../../core/site/open-in-reader.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { SettingsKeeper } from '../settings/settings.ts';
 import type { Preferences } from '../store/preferences.ts';
 import type { LoopbackServer } from './loopback-server.ts';
 
-export const DEFAULT_PORT = 8001;
+export const DEFAULT_PORT = READER_PORT;
 export const HOST = '127.0.0.1';
 
 /** Where a running Reader says which one it is. */

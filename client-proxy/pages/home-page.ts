@@ -15,6 +15,8 @@ export interface HomePage extends Page {
   readonly tunnels: readonly string[];
   /** Left out where there is nothing that could have been read. */
   readonly lately: LatelyView | undefined;
+  /** Where locking keeps anybody out: where a passphrase is asked for afterwards. */
+  readonly lock: PageForm | undefined;
 }
 
 export interface PublisherView {
@@ -80,7 +82,7 @@ const VERIFIED = `<ul class="log">
 </ul>
 `;
 
-const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, form } = it.page; const text = it.words; %>
+const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, lock, form } = it.page; const text = it.words; %>
 <% if (form) { %><%~ include('@form', { form, text: it.text }) %><% } %>
 <% publishers.forEach((publisher, index) => { %>
 <section aria-labelledby="publisher-<%= index %>">
@@ -141,6 +143,13 @@ const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, form }
 <% } %>
 <div class="inline"><%~ include('@button', { form: lately.forget }) %></div>
 <% } %>
+</section>
+<% } %>
+<% if (lock) { %>
+<section aria-labelledby="lock">
+<h2 id="lock"><%= text.lock %></h2>
+<p class="soft"><%= text.lockHint %></p>
+<div class="inline"><%~ include('@button', { form: lock }) %></div>
 </section>
 <% } %>
 `;

@@ -20,6 +20,8 @@ export interface RefusedRequest {
   readonly publicLink?: (() => string) | undefined;
   /** When its publication was last confirmed, for the header field. */
   readonly confirmed?: string | undefined;
+  /** Address of the Reader's own first page. */
+  readonly ownPage?: string | undefined;
   /** It was for one of the Reader's own pages, and is answered as one of them. */
   readonly own?: boolean | undefined;
 }
@@ -27,14 +29,15 @@ export interface RefusedRequest {
 /** Answers with a page; where bytes are out already, ends the transfer visibly incomplete. */
 export function refuse(
   error: unknown,
-  { request, response, address, readingUrl, publicLink, confirmed, own }: RefusedRequest,
+  { request, response, address, readingUrl, publicLink, confirmed, ownPage, own }: RefusedRequest,
 ): CodedError {
   const known = error instanceof CodedError ? error : unforeseen(error);
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return known;
   }
-  const { status, page } = refusalPage(known, { address, readingUrl: readingUrl?.(), publicLink: publicLink?.() });
+  const addresses = { address, ownPage, readingUrl: readingUrl?.(), publicLink: publicLink?.() };
+  const { status, page } = refusalPage(known, addresses);
   const html = renderPage(own ? { ...page, place: 'other', action: OWN_PAGE_TEXT.back } : page);
   response.writeHead(status, {
     ...(own ? CONTROL_HEADERS : PAGE_HEADERS),
@@ -56,15 +59,17 @@ function isStillComing({ complete, headers }: IncomingMessage): boolean {
 
 export interface RefusedAddresses {
   readonly address?: string | undefined;
+  readonly ownPage?: string | undefined;
   readonly readingUrl?: string | undefined;
   readonly publicLink?: string | undefined;
 }
 
 export function refusalPage(
   error: CodedError,
-  { address, readingUrl, publicLink }: RefusedAddresses = {},
+  { address, ownPage, readingUrl, publicLink }: RefusedAddresses = {},
 ): { status: number; page: Page } {
-  const { status, title, lead, advice, sameOnReadingSite = false } = refusalText(error.code);
+  const { status, title, lead, sameOnReadingSite = false, ...text } = refusalText(error.code);
+  const advice = ownPage !== undefined && text.adviceAt ? [text.adviceAt(ownPage), ...text.advice] : text.advice;
   const page: Page = {
     title,
     lead,

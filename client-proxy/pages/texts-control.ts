@@ -30,6 +30,7 @@ export const DONE_TEXT: Readonly<Record<string, string>> = {
     'Noted. You will not be asked for this site again; under “Details” of its publisher you can still connect it.',
   forgotten: 'The list is forgotten.',
   saved: 'Saved.',
+  unlocked: 'Unlocked.',
 };
 
 export const HOME_TEXT = {
@@ -91,6 +92,9 @@ export const HOME_TEXT = {
   public: 'public',
   set: (id: string) => `set ${id}`,
   forget: 'Forget this list',
+  lock: 'Your keys',
+  lockHint: 'Locked, the Reader has no keys in memory, and opens nothing until your passphrase is typed again.',
+  lockNow: 'Lock now',
 } as const;
 
 export const CONNECT_TEXT = {
@@ -239,6 +243,36 @@ export const DISCONNECT_TEXT = {
   submit: 'Disconnect',
   cancel: 'Keep it',
 } as const;
+
+export const LOCKED_TEXT = {
+  title: 'The Reader is locked',
+  lead: 'Its keys are not in memory, so nothing of your sites can be opened. Other sites are not concerned.',
+  passphrase: 'Passphrase',
+  passphraseHint: 'The one that you chose for your keys on this computer. It stays on this computer.',
+  noPassphrase: 'No passphrase is needed: this computer has the key.',
+  submit: 'Unlock',
+} as const;
+
+/** Why a Reader stays locked, by code. */
+const UNLOCK_PROBLEMS: Readonly<Record<string, ProblemText>> = {
+  'passphrase-wrong': {
+    text: 'This is not the passphrase. The Reader is still locked.',
+    hint: 'Try again; look at Caps Lock and at the keyboard’s language.',
+  },
+  'unlock-too-often': {
+    text: 'Too many wrong passphrases in a row, so this one was not looked at.',
+    hint: 'Wait ten seconds, and try again.',
+  },
+  'keyring-unavailable': {
+    text: 'The keyring of this computer, which has the key, cannot be used.',
+    hint: 'Sign in to the desktop, which opens it, and try again.',
+  },
+};
+
+/** What to say of a failed attempt to unlock. */
+export function unlockProblemText(code: string): ProblemText {
+  return UNLOCK_PROBLEMS[code] ?? { text: 'The Reader is still locked: its keys could not be had.' };
+}
 
 export const SETTINGS_TEXT = {
   title: 'Settings',

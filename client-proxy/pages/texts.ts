@@ -14,6 +14,8 @@ export interface RefusalText {
   readonly title: string;
   readonly lead: string;
   readonly advice: readonly string[];
+  /** Comes first, where the address of the Reader's own page is known: a text, because nothing leads from such pages to that one. */
+  readonly adviceAt?: (page: string) => string;
   /** The reading site has the same to say: the page does not lead there. */
   readonly sameOnReadingSite?: true;
 }
@@ -269,10 +271,8 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     status: 503,
     title: 'The Reader is locked',
     lead: 'Its keys are not in memory, so nothing of this site can be opened. Nothing else is shown in its place.',
-    advice: [
-      'Unlock it: "wispr identity unlock" on the command line asks for the passphrase.',
-      'Then reload this page.',
-    ],
+    advice: ['Reload this page when it is unlocked; "wispr identity unlock" does it on the command line.'],
+    adviceAt: (page) => `Open ${page} in another tab, and unlock it there.`,
     sameOnReadingSite: true,
   },
   'store-damaged': OWN_FAULT,

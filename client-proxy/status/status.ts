@@ -23,6 +23,8 @@ export interface ReaderStatus {
   readonly url: string;
   readonly sites: readonly SiteStatus[];
   readonly cache: CacheStatus;
+  /** Whether its keys are locked away; then it can tell of no site. */
+  readonly locked: boolean;
 }
 
 /** @param port - of the gateway */

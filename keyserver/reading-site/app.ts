@@ -137,7 +137,11 @@ async function sendNotice(
 async function masthead(provider: ProviderReader, origin: string): Promise<Masthead> {
   const known = await provider.read();
   const site = known && siteReadAt(known.descriptor, origin);
-  return { publisher: known?.descriptor.name ?? 'Reading site', site: site?.site ?? new URL(origin).host };
+  return {
+    publisher: known?.descriptor.name ?? 'Reading site',
+    site: site?.site ?? new URL(origin).host,
+    signed: site !== undefined,
+  };
 }
 
 /** What express.urlencoded throws: a form too large, cut short, or in a coding. */

@@ -1,6 +1,8 @@
 /** The reading site's own pages: eta templates, which escape whatever is put into them. */
 import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
+import { openInReaderUrl } from '../../core/site/open-in-reader.ts';
+import { READING_SITE_PAGES } from '../../core/site/path.ts';
 import type { Grant } from '../subscribers.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -23,6 +25,8 @@ export interface Masthead {
   /** What the publisher calls itself. */
   readonly publisher: string;
   readonly site: string;
+  /** Whether a publisher has signed for the site: else a Reader has nothing to connect with. */
+  readonly signed: boolean;
 }
 
 export interface SignInPage {
@@ -47,7 +51,7 @@ export interface AccountPage {
 }
 
 export function signInPage(masthead: Masthead, page: SignInPage): string {
-  return eta.render('@sign-in', { masthead, page });
+  return eta.render('@sign-in', { masthead, page, reader: readerUrl(masthead, page.to) });
 }
 
 export function joinPage(masthead: Masthead, page: JoinPage): string {
@@ -56,7 +60,7 @@ export function joinPage(masthead: Masthead, page: JoinPage): string {
 
 export function accountPage(masthead: Masthead, page: AccountPage): string {
   const grants = page.grants.map((grant) => ({ ...grant, state: stateOf(grant, page.now) }));
-  return eta.render('@account', { masthead, page: { ...page, grants } });
+  return eta.render('@account', { masthead, page: { ...page, grants }, reader: readerUrl(masthead, '/') });
 }
 
 export interface NoticePage {
@@ -74,6 +78,12 @@ export function noticePage(masthead: Masthead, page: NoticePage): string {
 
 export function refusalPage(masthead: Masthead, refusal: Refusal, signedIn: boolean): string {
   return eta.render('@refusal', { masthead, page: { ...refusal, signedIn } });
+}
+
+/** Where a Reader on the same computer offers the document. @param target - path and query on this site */
+function readerUrl({ site, signed }: Masthead, target: string): string | undefined {
+  const [path = '/'] = target.split('?', 1);
+  return signed ? openInReaderUrl(site, path.startsWith(`${READING_SITE_PAGES}/`) ? '/' : path) : undefined;
 }
 
 /** When a grant begins or ends, in words. */

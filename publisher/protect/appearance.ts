@@ -44,7 +44,7 @@ export async function appearanceOf(
   const template = await readFallbackTemplate(file);
   const text = file === undefined ? BUILT_IN_TEMPLATE : await readFile(file, 'utf8');
   const origin = (typeof content === 'string' ? content : content[0]) ?? `https://${site}`;
-  const settings = { publisher: name, content: origin, reading, redirectAfter: fallback.redirectAfter };
+  const settings = { publisher: name, site, content: origin, reading, redirectAfter: fallback.redirectAfter };
   return {
     objectFacts: JSON.stringify([OBJECT_VERSION, site, publisher, padding]),
     pageFacts: hash('sha256', JSON.stringify([PAGE_VERSION, settings, text])).slice(0, 32),

@@ -71,8 +71,10 @@ export class DocumentCheck {
     const bytes = await this.#named(path, () => fallbackPart(stream, inPage));
     const page = recogniseFallbackPage(bytes);
     if (page === undefined) throw new Wrong(path, 'fallback-altered', 'not a fallback page as wispr makes them');
-    if (!leadsTo(page, this.#site.reading, urlPathOf(path)))
-      throw new Wrong(path, 'fallback-altered', `the fallback page leads to ${page.reading}`);
+    if (!leadsTo(page, this.#site, urlPathOf(path))) {
+      const inReader = page.site === undefined ? '' : `, and in a Reader to ${page.site}`;
+      throw new Wrong(path, 'fallback-altered', `the fallback page leads to ${page.reading}${inReader}`);
+    }
     this.#report.fallbackPage(page);
   }
 

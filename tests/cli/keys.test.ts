@@ -143,9 +143,9 @@ describe('wispr keys', () => {
   it('refuses what it does not know or cannot do', async () => {
     await expectError(wispr('keys', 'rotate', 'everything', ...withPassphrase), 2, 'hint: wispr keys rotate --help');
     await expectError(
-      wispr('keys', 'add', 'targets', 'ada.key.pub', '--threshold', '2', ...withPassphrase),
+      wispr('keys', 'add', 'snapshot', 'ada.key.pub', '--threshold', '2', ...withPassphrase),
       2,
-      'only root can have a threshold above one',
+      'only root, targets and sections can have a threshold above one',
     );
     await expectError(
       wispr('keys', 'add', 'root', 'ada.key.pub', '--threshold', 'two', ...withPassphrase),

@@ -4,6 +4,8 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SettingsKeeper } from '../../client-proxy/settings/settings.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { makeCertificate } from '../support/certificates.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
@@ -93,12 +95,35 @@ describe('wispr bind and wispr proxy', () => {
     expect([bound.code, bound.stderr.includes('news.example')]).toEqual([0, true]);
     const { sites } = JSON.parse(bound.stdout) as { sites: { gateway: string }[] };
     expect((await send(running.port, 'http://news.example/a.html')).text).toBe('read at last');
-    const gateway = new URL(sites[0]?.gateway ?? '').hostname;
+    const { hostname: gateway, port } = new URL(sites[0]?.gateway ?? '');
+    expect(Number(port)).toBe(running.port); // of the Reader that runs
     expect((await send(running.port, '/a.html', { headers: { host: `${gateway}:${running.port}` } })).text).toBe(
       'read at last',
     );
     const { code, stderr } = await running.stop('SIGTERM');
     expect([code, stderr]).toEqual([0, expect.stringContaining(`ready on ${running.ready.proxy}`)]);
+  });
+
+  it('say which port the Reader took where another program has the usual one, and name that from then on', async () => {
+    const squatter = createServer((socket) => socket.on('error', () => undefined).destroy());
+    await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
+    cleanUp.add(() => new Promise((resolve) => squatter.close(resolve)));
+    const { port: taken } = squatter.address() as { port: number };
+    const directory = join(home, 'data', 'wispr');
+    const store = await ReaderStore.open({ directory, keyFile: join(home, 'config', 'wispr', 'reader.key') });
+    new SettingsKeeper(store.preferences).save(new Map([['port', String(taken)]]));
+    store.close();
+    const running = await startWispr<{ proxy: string; page: string }>(['proxy'], atHome());
+    cleanUp.add(() => running.stop('SIGKILL'));
+    const { port } = new URL(running.ready.proxy);
+    expect(Number(port)).not.toBe(taken);
+    expect(running.ready.page).toBe(`http://localhost:${port}/`);
+    await expect.poll(running.stderr).toContain(`wispr: your page: http://localhost:${port}/`);
+    expect(running.stderr()).toContain(`wispr: port ${taken} is in use by another program: the Reader took ${port}`);
+    await running.stop('SIGTERM');
+    const bound = await bind('--yes', '--json'); // none runs: the port is remembered
+    const { sites } = JSON.parse(bound.stdout) as { sites: { gateway: string }[] };
+    expect(new URL(sites[0]?.gateway ?? '').port).toBe(port);
   });
 
   it('end at once on SIGINT, also while a request is under way', async () => {

@@ -35,6 +35,8 @@ const forms = (): [string, string][] => [
   ['/sites/decline', 'publisher=1&site=second.example'],
   ['/publishers/1/disconnect', ''],
   ['/activity/forget', ''],
+  ['/lock', ''],
+  ['/unlock', 'passphrase=x'],
 ];
 
 function post(path: string, fields: string, changes: Record<string, string | undefined> = {}, sent: Sent = {}) {
@@ -52,6 +54,7 @@ function post(path: string, fields: string, changes: Record<string, string | und
 }
 
 async function expectUnchanged(): Promise<void> {
+  expect(rig.proxy.lock.isLocked).toBe(false);
   expect((await rig.proxy.sites()).map(({ site }) => site)).toEqual(['news.example']);
   expect((await get('/settings')).text).toMatch(/name="notices" value="on" checked/);
 }

@@ -115,7 +115,14 @@ describe('a whole life', () => {
     const proxy = await startWispr<{ locked: boolean }>(['proxy', '--port', '0'], { env: env() });
     cleanUp.add(() => proxy.stop('SIGKILL'));
     expect(proxy.ready.locked).toBe(true);
+    const status = () => runWispr(['proxy', 'status'], { env: env() });
+    expect(await status()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('\nlocked: '),
+      stderr: expect.stringContaining('wispr identity unlock'),
+    });
     await good('unlock', '--passphrase-file', first);
+    expect((await status()).stdout).not.toContain('locked');
     await good('protect', 'passphrase', '--passphrase-file', first, '--new-passphrase-file', second);
     await good('lock', '--json');
     expect(await run(['unlock', '--passphrase-file', first])).toMatchObject({

@@ -117,7 +117,7 @@ describe('changing roles', () => {
       () => removeSigner(options(), 'targets', '00000000'),
       () => removeSigner(options(), 'root', own),
       () => removeSigner(options(), 'root', own.slice(0, 7)),
-      () => addSigner(options(), 'targets', publicKey, 2),
+      () => addSigner(options(), 'targets', publicKey, 3),
       () => addSigner(options(), 'root', publicKey, 3),
     ];
     for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ code: 'signers-refused' });

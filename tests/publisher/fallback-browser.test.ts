@@ -27,7 +27,13 @@ function publish(redirectAfter: number | 'never'): void {
   const { teaser } = readPage(
     Buffer.from('<title>"A" &amp; &lt;b&gt;</title><p data-wispr-excerpt>Teaser &lt;script>alert(1)&lt;/script>'),
   );
-  const settings = { publisher: 'The News', content: content.origin, reading: reading.origin, redirectAfter };
+  const settings = {
+    publisher: 'The News',
+    site: 'news.example',
+    content: content.origin,
+    reading: reading.origin,
+    redirectAfter,
+  };
   const html = renderFallbackPage(fallbackPageOf(PATH, teaser, settings));
   content.handlers.set(urlPathOf(PATH), (_, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
@@ -65,7 +71,7 @@ describe('a fallback page in a browser', () => {
     await page.goto(url());
     expect(await page.title()).toBe('"A" & <b>');
     expect(await page.textContent('.excerpt')).toContain('Teaser <script>alert(1)</script>');
-    await page.getByRole('link', { name: 'Read' }).click();
+    await page.getByRole('link', { name: 'Read', exact: true }).click();
     await page.waitForURL((at) => at.origin === reading.origin);
     expect(page.url()).toBe(`${reading.origin}${urlPathOf(PATH)}?q=1&r=%C3%A9#part`);
     expect(problems).toEqual([]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { urlPathOf } from '../../core/site/path.ts';
+import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
 import { leadsTo, parseFallbackPage } from '../../publisher/fallback-check.ts';
 import { type FallbackSettings, fallbackPageOf } from '../../publisher/fallback-page.ts';
 import { renderFallbackPage } from '../../publisher/fallback-template.ts';
@@ -8,6 +8,7 @@ import { readPage, type Teaser } from '../../publisher/site/page.ts';
 
 const SETTINGS: FallbackSettings = {
   publisher: 'The News',
+  site: 'news.example',
   content: 'http://news.example',
   reading: 'https://read.news.example',
   redirectAfter: 1,
@@ -43,6 +44,7 @@ describe('a fallback page', () => {
     '"isAccessibleForFree":false',
     '<p>One.</p>',
     'href="https://read.news.example/a/b.html"',
+    '<a id="reader" href="http://localhost:8001/connect?site=news.example&amp;path=/a/b.html" rel="nofollow noreferrer">Open in Reader</a>',
     '<noscript><meta http-equiv="refresh" content="1;url=https://read.news.example/a/b.html"></noscript>',
   ])('has %s', (part) => {
     expect(page).toContain(part);
@@ -92,6 +94,13 @@ describe('a fallback page', () => {
         const url = new URL(href);
         expect([url.origin, decodeURIComponent(url.pathname)]).toEqual(['https://read.news.example', name]);
         expect([url.search, url.hash]).toEqual(['', '']);
+        const { origin, pathname, searchParams } = new URL(readerLinkOf(render({}, {}, name)));
+        expect([origin, pathname, searchParams.get('site')]).toEqual([
+          'http://localhost:8001',
+          '/connect',
+          'news.example',
+        ]);
+        expect(documentPathOf(searchParams.get('path') ?? '')).toBe(name);
       }),
     );
   });
@@ -130,6 +139,10 @@ describe('recognising a fallback page', () => {
     ['another script', (html: string) => html.replace('<script>\nvar', '<script>\nalert(1);var')],
     ['one more element', (html: string) => html.replace('</main>', '<iframe src="//evil.example"></iframe></main>')],
     ['another link', (html: string) => html.replace('id="read" href="https://read', 'id="read" href="https://evil')],
+    ['another link for Readers', (html: string) => html.replace('localhost:8001/connect?', 'localhost:8001/settings?')],
+    ['another port', (html: string) => html.replace('localhost:8001', 'localhost:8002')],
+    ['another path for Readers', (html: string) => html.replace('path=/a/b.html', 'path=/a/c.html')],
+    ['no link for Readers', (html: string) => html.replace(/<a id="reader".*?<\/a>/, '')],
     ['a handler', (html: string) => html.replace('<h1>', '<h1 onclick="alert(1)">')],
     ['another style', (html: string) => html.replace('margin:0', 'margin:1px')],
     ['bytes behind it', (html: string) => `${html}<script>alert(1)</script>`],
@@ -142,11 +155,21 @@ describe('recognising a fallback page', () => {
 
   it('knows where the page leads', () => {
     const parsed = parseFallbackPage(Buffer.from(page));
-    expect(parsed && leadsTo(parsed, 'https://read.news.example', urlPathOf('/a/b.html'))).toBe(true);
-    expect(parsed && leadsTo(parsed, 'https://read.evil.example', urlPathOf('/a/b.html'))).toBe(false);
-    expect(parsed && leadsTo(parsed, 'https://read.news.example', urlPathOf('/a/c.html'))).toBe(false);
+    const site = { site: 'news.example', reading: 'https://read.news.example' };
+    expect(parsed && leadsTo(parsed, site, urlPathOf('/a/b.html'))).toBe(true);
+    expect(parsed && leadsTo(parsed, { ...site, reading: 'https://read.evil.example' }, urlPathOf('/a/b.html'))).toBe(
+      false,
+    );
+    expect(parsed && leadsTo(parsed, site, urlPathOf('/a/c.html'))).toBe(false);
+    const foreign = parseFallbackPage(Buffer.from(page.replace('site=news.example', 'site=evil.example')));
+    expect(foreign && leadsTo(foreign, site, urlPathOf('/a/b.html'))).toBe(false);
   });
 });
+
+function readerLinkOf(html: string): string {
+  const [, href = ''] = /id="reader" href="([^"]*)"/.exec(html) ?? [];
+  return href.replaceAll('&amp;', '&');
+}
 
 function asHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');

@@ -16,12 +16,13 @@ const GOOD = `<!doctype html><html lang="<%= it.language %>"><head><meta charset
 <% for (const [property, content] of it.openGraph) { %><meta property="<%= property %>" content="<%= content %>">
 <% } %><script type="application/ld+json"><%~ it.jsonLd %></script></head>
 <body><% if (it.openGraph.get('og:image')) { %><img src="<%= it.openGraph.get('og:image') %>" alt=""><% } %>
-<% for (const paragraph of it.excerpt) { %><p><%= paragraph %></p><% } %>${LINK}${SCRIPT}</body></html>
+<% for (const paragraph of it.excerpt) { %><p><%= paragraph %></p><% } %>${LINK}<a href="<%= it.reader %>">Open in Reader</a>${SCRIPT}</body></html>
 `;
 
 function pageOf(html: string, path = '/a/b.html'): FallbackPage {
   return fallbackPageOf(path, readPage(Buffer.from(html)).teaser, {
     publisher: 'The <News>',
+    site: 'news.example',
     content: 'http://news.example',
     reading: 'https://read.news.example',
     redirectAfter: 1,
@@ -44,6 +45,7 @@ describe('a template of the publisher’s own', () => {
       '<p>One.</p>',
       'href="https://read.news.example/a/b.html"',
       'a.href+=location.search+location.hash',
+      '<a href="http://localhost:8001/connect?site=news.example&amp;path=/a/b.html">',
     ])
       expect(html).toContain(part);
   });
@@ -157,9 +159,17 @@ describe('a template of the publisher’s own', () => {
   it('makes pages that a mirror recognises, and knows it cannot make again', () => {
     const html = Buffer.from(own.render(pageOf('<title>T</title>')));
     expect(parseFallbackPage(html)).toBeUndefined();
-    expect(recogniseFallbackPage(html)).toEqual({ reading: 'https://read.news.example/a/b.html', ownTemplate: true });
+    expect(recogniseFallbackPage(html)).toEqual({
+      reading: 'https://read.news.example/a/b.html',
+      site: undefined,
+      ownTemplate: true,
+    });
     const built = Buffer.from(builtInTemplate.render(pageOf('<title>T</title>')));
-    expect(recogniseFallbackPage(built)).toEqual({ reading: 'https://read.news.example/a/b.html', ownTemplate: false });
+    expect(recogniseFallbackPage(built)).toEqual({
+      reading: 'https://read.news.example/a/b.html',
+      site: 'news.example',
+      ownTemplate: false,
+    });
     expect(recogniseFallbackPage(Buffer.from('<a id=read href=x>x</a>'))).toBeUndefined();
   });
 });

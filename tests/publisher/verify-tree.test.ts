@@ -206,6 +206,13 @@ describe('a protected tree', () => {
     ]);
   });
 
+  it('does not with a fallback page that offers to open another site in a Reader', async () => {
+    await change('index.html', (b) => b.toString().replace('connect?site=news.example', 'connect?site=evil.example'));
+    const { findings: found } = await verifyTree(workspace.out);
+    expect(found).toMatchObject([{ path: '/index.html', code: 'fallback-altered' }]);
+    expect(found[0]?.message).toContain('in a Reader to evil.example');
+  });
+
   it('does not with anything missing', async () => {
     const gone = [await fileOf('index.html'), 'style.css', await contentFileOf('free.html'), 'a/b c.html'];
     for (const path of gone) await rm(place(path));

@@ -150,7 +150,7 @@ describe('whose connection it is', () => {
 
 describe('attack 79: an address that browsers take for ours', () => {
   it.each(['127.0.0.1', '::1', '::', '0.0.0.0'])('is refused to share, with whoever listens on %s', async (host) => {
-    const squatter = createServer((socket) => socket.destroy()).listen(0, host);
+    const squatter = createServer((socket) => socket.destroy()).listen(0, host); // it may be asked whether it is a Reader
     await once(squatter, 'listening');
     const { port } = squatter.address() as AddressInfo;
     await expect(startProxy({ ...rig.storage, port })).rejects.toMatchObject({ code: 'port-taken' });

@@ -1,0 +1,70 @@
+/** Locking the Reader, and the page that a locked one shows in place of all that needs its keys. */
+import { CodedError } from '../../core/errors.ts';
+import type { FormField, PageForm } from '../pages/form.ts';
+import { type PageAlert, renderPage } from '../pages/template.ts';
+import { HOME_TEXT, LOCKED_TEXT, unlockProblemText } from '../pages/texts-control.ts';
+import type { ControlAnswer } from './answer.ts';
+import type { ControlContext } from './context.ts';
+import type { Asked } from './control-pages.ts';
+
+const TARGET_LENGTH = 4096;
+
+/** The button. */
+export function lockForm({ token }: ControlContext): PageForm {
+  return { action: '/lock', token, fields: [], submit: HOME_TEXT.lockNow };
+}
+
+export async function lock(context: ControlContext): Promise<ControlAnswer> {
+  await context.lock.lock();
+  return { goTo: '/' };
+}
+
+/** A link to a document comes to it once the Reader is unlocked. */
+export async function showLocked(context: ControlContext, { target }: Asked): Promise<ControlAnswer> {
+  return { html: renderLocked(context, wayOn(target)) };
+}
+
+/** The passphrase goes from the form to the key of the database, and nowhere else: not back into the page either. */
+export async function unlock(context: ControlContext, form: URLSearchParams): Promise<ControlAnswer> {
+  const to = wayOn(form.get('to') ?? '');
+  try {
+    await context.lock.unlock(context.lock.needsPassphrase ? (form.get('passphrase') ?? '') : undefined);
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    const alert = { ...unlockProblemText(error.code), code: error.code };
+    return { html: renderLocked(context, to, alert), status: error.code === 'unlock-too-often' ? 429 : 422 };
+  }
+  return { goTo: to ?? '/?done=unlocked' };
+}
+
+function renderLocked({ token, lock: { needsPassphrase } }: ControlContext, to?: string, alert?: PageAlert): string {
+  const fields: FormField[] = [
+    ...(needsPassphrase ? [passphraseField(alert === undefined)] : []),
+    ...(to === undefined ? [] : [{ kind: 'hidden', name: 'to', value: to } as const]),
+  ];
+  return renderPage({
+    title: LOCKED_TEXT.title,
+    lead: LOCKED_TEXT.lead,
+    place: 'home',
+    alert,
+    ...(!needsPassphrase && { note: LOCKED_TEXT.noPassphrase }),
+    form: { action: '/unlock', token, fields, submit: LOCKED_TEXT.submit },
+  });
+}
+
+/** Browsers are not asked to keep it: they would fill it in for whatever program has this port another day. */
+function passphraseField(focus: boolean): FormField {
+  return {
+    kind: 'password',
+    name: 'passphrase',
+    label: LOCKED_TEXT.passphrase,
+    hint: LOCKED_TEXT.passphraseHint,
+    required: true,
+    focus,
+  };
+}
+
+/** Only the page that links from elsewhere lead to is worth coming back to, and nothing else is believed. */
+function wayOn(target: string): string | undefined {
+  return /^\/connect\?[!-~]+$/.test(target) && target.length <= TARGET_LENGTH ? target : undefined;
+}

@@ -1,0 +1,62 @@
+/** Bounds how often passphrases are tried: each try takes memory and time, whoever makes it. */
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+
+export class Attempts {
+  /** Milliseconds, by a clock that nobody sets. */
+  readonly #now: () => number;
+  /** One at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  /** Wrong ones since the last right one. */
+  #wrong = 0;
+  /** Until then nothing is tried. */
+  #pausedUntil = 0;
+
+  constructor(now = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /**
+   * Makes a try when those before it are done.
+   *
+   * @throws ReaderError `unlock-too-often`; nothing was tried then. Else whatever `work` throws: `passphrase-wrong` counts
+   */
+  async make(work: () => Promise<void>): Promise<void> {
+    if (this.#waiting >= LIMITS.unlocksWaiting) throw tooOften();
+    this.#waiting++;
+    const done = this.#last.then(() => this.#try(work));
+    this.#last = done.catch(() => undefined);
+    try {
+      await done;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #try(work: () => Promise<void>): Promise<void> {
+    if (this.#now() < this.#pausedUntil) throw tooOften();
+    try {
+      await work();
+      this.#wrong = 0;
+    } catch (error) {
+      if (error instanceof ReaderError && error.code === 'passphrase-wrong') this.#count();
+      throw error;
+    }
+  }
+
+  #count(): void {
+    this.#wrong++;
+    if (this.#wrong >= LIMITS.wrongUnlocks) this.#pausedUntil = this.#now() + LIMITS.unlockPause;
+  }
+}
+
+function tooOften(): ReaderError {
+  return new ReaderError(
+    'unlock-too-often',
+    'too many passphrases were tried in a row, so this one was not looked at',
+    {
+      hint: 'wait a few seconds, and try again',
+    },
+  );
+}

@@ -1,0 +1,105 @@
+/** Connecting on the Reader's page, where it takes more than one good link and one press of the button. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Proposal } from '../../client-proxy/bind/connection.ts';
+import { Proposals } from '../../client-proxy/control/proposals.ts';
+import { type Received, send } from '../support/http-client.ts';
+import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
+
+let reader: InvitedReader;
+beforeEach(async () => {
+  reader = await startInvitedReader();
+  const { publisher, keyServer, host } = reader;
+  publisher.setDescriptor(keyServer.descriptor);
+  await publisher.sign(host.files);
+});
+afterEach(() => reader.close());
+
+const origin = () => reader.proxy.page.slice(0, -1);
+const get = (path: string) => send(reader.proxy.port, path, { headers: { host: new URL(origin()).host } });
+
+async function post(path: string, fields: Record<string, string>): Promise<Received> {
+  const token = /name="token" value="([^"]+)"/.exec((await get('/connect')).text)?.[1] ?? '';
+  const headers = {
+    host: new URL(origin()).host,
+    origin: origin(),
+    'content-type': 'application/x-www-form-urlencoded',
+  };
+  const body = new URLSearchParams({ token, ...fields }).toString();
+  return send(reader.proxy.port, path, { method: 'POST', headers, body });
+}
+
+const codeOf = (link: string) => link.split('#')[1] ?? '';
+const whereTo = ({ status, headers }: Received) => [status, headers.location];
+const siteNames = async () => (await reader.proxy.sites()).map(({ site }) => site);
+
+describe('a code without its link', () => {
+  it('is enough with the site that it is for: the site names its publisher, who names the key server', async () => {
+    const code = codeOf(reader.keyServer.invite());
+    const alone = await post('/connect', { link: code });
+    expect(alone.status).toBe(422);
+    expect(alone.text).toContain('Site that it is for');
+    const looked = await post('/connect', { link: code, site: 'news.example' });
+    expect(whereTo(looked)).toEqual([303, expect.stringMatching(/^\/connect\/[\w-]{22}$/)]);
+    expect(reader.keyServer.bodies).toEqual([]); // the code was not sent
+    const shown = await get(looked.headers.location ?? '');
+    expect(shown.text).toContain(reader.keyServer.origin);
+    expect(shown.text).not.toContain(code);
+    const accepted = await post(looked.headers.location ?? '', { site: 'news.example' });
+    expect(whereTo(accepted)).toEqual([303, '/?done=connected']);
+    expect(await siteNames()).toEqual(['news.example']);
+  });
+
+  it('does not do with a site that names no publisher, or one that does not speak for it', async () => {
+    const link = codeOf(reader.keyServer.invite());
+    for (const proof of [undefined, `wispr/1 root=${reader.publisher.root.id}`]) {
+      if (proof !== undefined) reader.proofs.set('second.example', proof);
+      const answer = await post('/connect', { link, site: 'second.example' });
+      expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('host-proof')]);
+    }
+    expect(reader.keyServer.bodies).toEqual([]);
+    expect(await siteNames()).toEqual([]);
+  });
+});
+
+describe('the button "Connect"', () => {
+  it('pressed twice connects once', async () => {
+    const looked = await post('/connect', { link: reader.keyServer.invite() });
+    const path = looked.headers.location ?? '';
+    const both = await Promise.all([1, 2].map(() => post(path, { site: 'news.example' })));
+    expect(both.map(whereTo)).toContainEqual([303, '/?done=connected']);
+    expect(reader.keyServer.bodies).toHaveLength(1);
+    expect(reader.keyServer.devices.size).toBe(1);
+    expect(await siteNames()).toEqual(['news.example']);
+    const late = await post(path, { site: 'news.example' });
+    expect([late.status, late.text]).toEqual([422, expect.stringContaining('dealt with already')]);
+  });
+
+  it('says the same both times, while the first is under way', async () => {
+    const proposals = new Proposals();
+    const name = proposals.add({} as Proposal); // what is in it, only the work looks at
+    const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let works = 0;
+    const work = async () => {
+      works++;
+      begun.resolve();
+      await go.promise;
+    };
+    const first = proposals.accept(name, work);
+    await begun.promise;
+    const second = proposals.accept(name, work);
+    go.resolve();
+    expect(await Promise.all([first, second])).toEqual([true, true]);
+    expect(works).toBe(1);
+    expect(await proposals.accept(name, work)).toBe(false);
+  });
+
+  it('can be pressed again where it failed', async () => {
+    const proposals = new Proposals();
+    const name = proposals.add({} as Proposal);
+    const fail = () => Promise.reject(new Error('no answer'));
+    expect(
+      (await Promise.allSettled([1, 2].map(() => proposals.accept(name, fail)))).map(({ status }) => status),
+    ).toEqual(['rejected', 'rejected']);
+    expect(await proposals.accept(name, async () => undefined)).toBe(true);
+  });
+});

@@ -1,0 +1,140 @@
+/** A locked Reader in Chromium: its own pages ask for the passphrase, and nothing of a connected site is shown before. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { protectIdentity } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { accessibilityProblems } from '../support/axe.ts';
+import { launchChromium } from '../support/chromium.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { takePictures } from './browser.ts';
+
+const PASSPHRASE = 'right horse & 100% "battery"';
+
+let rig: ReaderRig;
+let browser: Browser;
+let page: Page;
+let gateway: string;
+beforeAll(async () => {
+  rig = await startReaderRig();
+  await rig.publisher.publish(rig.host.files, '/fog.html', { content: '<title>Fog</title><h1>Fog</h1>' });
+  gateway = (await rig.proxy.gatewayUrl('news.example')) ?? '';
+  browser = await launchChromium();
+  page = await browser.newPage();
+});
+afterAll(async () => {
+  await browser.close();
+  await rig.close();
+});
+
+const open = (path = '/') => page.goto(rig.proxy.page + path.slice(1));
+const heading = () => page.textContent('h1');
+const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+const passphrase = () => page.getByLabel('Passphrase');
+const alert = () => page.textContent('[role=alert]');
+const protect = () => protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => PASSPHRASE });
+
+async function look(name: string): Promise<void> {
+  await takePictures(page, `reader-${name}`);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(await page.locator('script').count()).toBe(0);
+}
+
+describe('the button "Lock now"', () => {
+  it('is there only where unlocking takes a passphrase', async () => {
+    await open();
+    expect(await page.getByRole('button', { name: 'Lock now' }).count()).toBe(0);
+    expect((await protect()).readers).toEqual([{ locked: false }]);
+    await open();
+    await look('lockable');
+    await press('Lock now');
+    expect(await heading()).toBe('The Reader is locked');
+    expect(rig.proxy.lock.isLocked).toBe(true);
+  });
+});
+
+describe('a locked Reader', () => {
+  it('asks for the passphrase in place of every page that needs keys, and tells nothing of what is behind it', async () => {
+    for (const path of ['/', '/connect', '/unlock', '/publishers/1/disconnect']) {
+      await open(path);
+      expect(await heading()).toBe('The Reader is locked');
+      expect(await page.content()).not.toContain('news.example');
+    }
+    await open('/settings');
+    expect(await heading()).toBe('Settings');
+    await open();
+    expect(await passphrase().evaluate((field: HTMLInputElement) => [field.type, field.autocomplete])).toEqual([
+      'password',
+      'off',
+    ]);
+    await look('locked');
+  });
+
+  it('attack 89: says on the page of a document where it is unlocked, without a link', async () => {
+    await page.goto(`${gateway}fog.html`);
+    expect(await heading()).toBe('The Reader is locked');
+    expect(await page.textContent('main')).toContain(`Open ${rig.proxy.page} in another tab`);
+    expect(await page.locator('a').count()).toBe(0);
+    expect(await page.locator('form').count()).toBe(0);
+    await look('locked-document');
+    expect(refusalCode(await send(rig.proxy.port, rig.url('/fog.html')))).toBe('reader-locked');
+  });
+
+  it('keeps the sites in its proxy configuration file, so that no browser goes past it', async () => {
+    const { text } = await send(rig.proxy.port, '/proxy.pac', { headers: { host: `localhost:${rig.proxy.port}` } });
+    expect(text).toContain('news.example');
+  });
+
+  it('says that a passphrase is wrong, forgets it, and after a few looks at none for a while', async () => {
+    await open();
+    for (let turn = 1; turn <= LIMITS.wrongUnlocks; turn++) {
+      await passphrase().fill(`wrong ${turn}`);
+      await press('Unlock');
+      expect(await alert()).toContain('passphrase-wrong');
+      expect(await passphrase().inputValue()).toBe('');
+      expect(await page.content()).not.toContain(`wrong ${turn}`);
+      expect(page.url()).toBe(`${rig.proxy.page}unlock`);
+    }
+    await look('locked-wrong');
+    expect(rig.proxy.lock.isLocked).toBe(true);
+  });
+
+  it('opens with the right one, and leads on to the document that was wanted', async () => {
+    await rig.restart({ mayStartLocked: true }); // the wrong ones above are forgotten
+    await open('/connect?site=news.example&path=/fog.html');
+    expect(await heading()).toBe('The Reader is locked');
+    await passphrase().fill(PASSPHRASE);
+    await press('Unlock');
+    expect(await heading()).toBe('news.example is connected already');
+    await page.getByRole('link', { name: 'Open news.example' }).click();
+    expect(await heading()).toBe('Fog');
+    expect(JSON.stringify(rig.refusals)).not.toContain('right horse');
+  });
+
+  it('leads nowhere else than to its own pages', async () => {
+    await open();
+    await press('Lock now');
+    const token = /name="token" value="([^"]+)"/.exec(await page.content())?.[1] ?? '';
+    for (const to of ['//evil.example/', 'http://evil.example/', '/connect?\r\nx: y', '/settings', '/connect?é']) {
+      const body = new URLSearchParams({ token, passphrase: PASSPHRASE, to }).toString();
+      const origin = rig.proxy.page.slice(0, -1);
+      const headers = { host: new URL(origin).host, origin, 'content-type': 'application/x-www-form-urlencoded' };
+      const answer = await send(rig.proxy.port, '/unlock', { method: 'POST', headers, body });
+      expect([answer.status, answer.headers.location]).toEqual([303, '/?done=unlocked']);
+    }
+    await open('/?done=unlocked');
+    expect(await page.textContent('[role=status]')).toBe('Unlocked.');
+  });
+});
+
+describe('a Reader whose key is on this computer', () => {
+  it('is unlocked with a button alone', async () => {
+    await protectIdentity({ ...rig.storage, passphrase: async () => PASSPHRASE }, { kind: 'key-file' });
+    await rig.proxy.lock.lock();
+    await open();
+    expect(await passphrase().count()).toBe(0);
+    await look('locked-key-file');
+    await press('Unlock');
+    expect(await heading()).toBe('Your sites');
+  });
+});

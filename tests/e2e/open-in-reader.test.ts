@@ -1,0 +1,109 @@
+/** "Open in Reader" in Chromium: from pages for browsers without a Reader to the Reader's own, which asks before anything happens. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fallbackPageOf } from '../../publisher/fallback-page.ts';
+import { renderFallbackPage } from '../../publisher/fallback-template.ts';
+import { readPage } from '../../publisher/site/page.ts';
+import { accessibilityProblems } from '../support/axe.ts';
+import { launchChromium } from '../support/chromium.ts';
+import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
+import { type Rig, startRig } from '../support/keyserver-rig.ts';
+import { publish } from '../support/publisher-with-sets.ts';
+import { takePictures } from './browser.ts';
+
+const PATH = '/2026/café & co/100% fog.html';
+const URL_PATH = '/2026/caf%C3%A9%20%26%20co/100%25%20fog.html';
+
+let reader: InvitedReader;
+let keyServer: Rig;
+let browser: Browser;
+let page: Page;
+beforeAll(async () => {
+  [reader, keyServer, browser] = await Promise.all([startInvitedReader(), startRig(), launchChromium()]);
+  const { publisher, host } = reader;
+  await publisher.publish(host.files, PATH, { content: '<title>Fog</title><h1>Fog at last</h1>' });
+  const document = { path: PATH, content: '<title>Fog</title>', mediaType: 'text/html; charset=utf-8', set: 'day-1' };
+  await publish(keyServer.publisher, keyServer.host, document);
+  const { teaser } = readPage(Buffer.from('<title>Fog</title>'));
+  const settings = { publisher: 'The News', site: publisher.site, content: host.origin, reading: publisher.reading };
+  const html = renderFallbackPage(fallbackPageOf(PATH, teaser, { ...settings, redirectAfter: 'never' }));
+  host.handlers.set(URL_PATH, (_, response) => void response.setHeader('content-type', 'text/html').end(html));
+  page = await browser.newPage();
+  // Links name the usual port, which a test cannot be sure to get: the browser is sent on to the one that this Reader has.
+  await page.route('http://localhost:8001/**', (route) => {
+    const { pathname, search } = new URL(route.request().url());
+    return route.fulfill({ status: 307, headers: { location: reader.proxy.page.slice(0, -1) + pathname + search } });
+  });
+});
+afterAll(async () => {
+  await browser.close();
+  await reader.close();
+  await keyServer.close();
+});
+
+const heading = () => page.textContent('h1');
+const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+const openInReader = () => page.getByRole('link', { name: 'Open in Reader' });
+
+describe('"Open in Reader" on a fallback page', () => {
+  it('asks for the invitation where the site is not connected, and connects nothing by itself', async () => {
+    await page.goto(reader.host.origin + URL_PATH);
+    await takePictures(page, 'fallback-open-in-reader');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await openInReader().click();
+    await page.waitForURL(`${reader.proxy.page}connect?**`);
+    expect(await page.textContent('main')).toContain('To read news.example in the Reader');
+    expect(await reader.proxy.sites()).toEqual([]);
+    expect(reader.keyServer.bodies).toEqual([]);
+  });
+
+  it('opens the very document in the gateway where it is', async () => {
+    await page.getByLabel('Link or code of your invitation').fill(reader.keyServer.invite());
+    await press('Look at it');
+    await press('Connect');
+    await page.goto(reader.host.origin + URL_PATH);
+    await openInReader().click();
+    await page.waitForURL(`${reader.proxy.page}connect?**`);
+    expect(await heading()).toBe('news.example is connected already');
+    await page.getByRole('link', { name: 'Open news.example' }).click();
+    expect(await heading()).toBe('Fog at last');
+    expect(page.url()).toBe(`${await reader.proxy.gatewayUrl('news.example')}${URL_PATH.slice(1)}`);
+  });
+});
+
+describe('"Open in Reader" on the reading site', () => {
+  it('is offered in front of a document, and leads to it', async () => {
+    await page.goto(keyServer.server.readingUrl + URL_PATH);
+    expect(await heading()).toBe('Sign in to read');
+    await takePictures(page, 'reading-open-in-reader');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await openInReader().click();
+    await page.waitForURL(`${reader.proxy.page}connect?**`);
+    await page.getByRole('link', { name: 'Open news.example' }).click();
+    expect(await heading()).toBe('Fog at last');
+  });
+});
+
+describe('a link to /connect', () => {
+  it.each([
+    ['//evil.example/a', ''],
+    ['http://evil.example/a', ''],
+    ['/a//b', ''],
+    ['/a/%2E%2E/b', ''],
+    ['/\\evil.example/', ''],
+    ['', ''],
+    ['/a.html?q=1', 'a.html?q=1'],
+  ])('with the path %j leads to the site that was named, and to no other', async (path, target) => {
+    await page.goto(`${reader.proxy.page}connect?${new URLSearchParams({ site: 'NEWS.example', path })}`);
+    const link = page.getByRole('link', { name: 'Open news.example' });
+    expect(await link.getAttribute('href')).toBe(`${await reader.proxy.gatewayUrl('news.example')}${target}`);
+  });
+
+  it.each(['', 'no site', 'evil.example/..', '<b>x</b>'])(
+    'with %j for a site asks as if none was named',
+    async (site) => {
+      await page.goto(`${reader.proxy.page}connect?${new URLSearchParams({ site })}`);
+      expect(await page.textContent('main')).toContain('An invitation is a link that you have from a publisher');
+    },
+  );
+});
