@@ -10,6 +10,9 @@ export interface AddressRange {
   readonly bits: number;
 }
 
+/** By network interface. */
+type OwnAddresses = ReturnType<typeof networkInterfaces>;
+
 /** Blocks that the Internet's registries have given to somebody: everything else is for special uses, or for nothing yet. */
 const PUBLIC_IPV6 = ipaddr.IPv6.parse('2000::');
 const PUBLIC_IPV6_BITS = 3;
@@ -38,9 +41,11 @@ export function isInRange(address: string, { address: first, bits }: AddressRang
  * Whether an address is for use on this computer or in a network of somebody's own, or leads there: loopback, private, link-local, shared,
  * multicast, reserved and unassigned ones, addresses of IPv4 of these kinds inside IPv6, and whatever is in the same network as this computer.
  * What is no address at all counts as one.
+ *
+ * @param own - this computer's addresses, as the system lists them
  */
-export function isLocalAddress(address: string): boolean {
-  return !isPlainAddress(address) || !isPublic(ipaddr.parse(address)) || isNeighbour(address);
+export function isLocalAddress(address: string, own: OwnAddresses = networkInterfaces()): boolean {
+  return !isPlainAddress(address) || !isPublic(ipaddr.parse(address)) || isNeighbour(address, own);
 }
 
 function isPublic(address: Address): boolean {
@@ -60,9 +65,9 @@ function embeddedIPv4(address: Address): Address | undefined {
 }
 
 /** This computer under any of its addresses, and with IPv6 also the devices around it, which have public addresses. */
-function isNeighbour(address: string): boolean {
-  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return own.some(({ address: mine, cidr }) => {
+function isNeighbour(address: string, own: OwnAddresses): boolean {
+  const all = Object.values(own).flatMap((addresses) => addresses ?? []);
+  return all.some(({ address: mine, cidr }) => {
     const range = cidr === null ? undefined : parseRange(cidr);
     if (range === undefined) return mine === address;
     const { kind, bits } = { kind: range.address.kind(), bits: range.bits };

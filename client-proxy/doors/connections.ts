@@ -2,7 +2,7 @@
  * The connections of clients: so many at a time, one request after another on each, and an end for those that break HTTP's rules. RFC 9112
  * section 9.
  */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { LIMITS } from '../limits.ts';
@@ -32,6 +32,11 @@ export class ClientConnections {
 
   /** Those that are turned away, for as long as they take to end. */
   readonly #leaving = new Set<Duplex>();
+
+  /** Counts all connections of a server from now on, from the moment they arrive. */
+  watch(server: Server): void {
+    server.on('arrival', this.open).on('leaving', this.turnAway).on('connection', this.open);
+  }
 
   /**
    * A new connection, whether it is let in or that is still being found out. Beyond the bound, one that is turned away makes room, else the one that

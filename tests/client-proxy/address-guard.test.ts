@@ -1,6 +1,8 @@
 /** Rows 60 and 63 of the attack list: nothing on this computer or in its own network is reached by way of the proxy, unless the reader permits it. */
+import dns from 'node:dns';
 import { createServer, type Server } from 'node:http';
-import { networkInterfaces } from 'node:os';
+import { syncBuiltinESMExports } from 'node:module';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isAllowed, parseAllowLocal } from '../../client-proxy/content/allow-local.ts';
 import { isLocalAddress } from '../../client-proxy/content/local-addresses.ts';
@@ -33,6 +35,40 @@ afterAll(async () => {
 afterEach(() => {
   asked = 0;
 });
+
+/** An address as the system lists those of this computer; without its network, one of a tunnel. */
+function ownAddress(cidr: string | null): NetworkInterfaceInfo {
+  const [address = ''] = (cidr ?? '1.2.4.8').split('/');
+  const rest = { address, netmask: '', mac: '00:00:00:00:00:00', internal: false, cidr };
+  return address.includes(':') ? { ...rest, family: 'IPv6', scopeid: 0 } : { ...rest, family: 'IPv4' };
+}
+
+/**
+ * The system's resolver, with a name server behind it that gives another address at each question: for the look-up of this program, and for the
+ * one that Node.js makes by itself for a socket that is given a name only.
+ */
+function rebinding(addresses: readonly string[]) {
+  const [lookup, promised] = [dns.lookup, dns.promises.lookup];
+  let count = 0;
+  const next = () => ({ address: addresses[Math.min(count++, addresses.length - 1)] ?? '', family: 4 });
+  const byCallback = (_host: string, { all }: dns.LookupOptions, callback: (...found: unknown[]) => void) => {
+    const found = next();
+    process.nextTick(() => (all ? callback(null, [found]) : callback(null, found.address, found.family)));
+  };
+  const replace = (changes: object, promises: object) => {
+    Object.assign(dns, changes);
+    Object.assign(dns.promises, promises);
+    syncBuiltinESMExports();
+  };
+  replace({ lookup: byCallback }, { lookup: async () => [next()] });
+  return {
+    asked: () => count,
+    forget: () => {
+      count = 0;
+    },
+    restore: () => replace({ lookup }, { lookup: promised }),
+  };
+}
 
 describe('attack 63: addresses that', () => {
   it.each([
@@ -101,6 +137,15 @@ describe('attack 63: addresses that', () => {
     expect(own.length).toBeGreaterThan(0);
     for (const { address } of own) expect(isLocalAddress(address)).toBe(true);
   });
+
+  it('are in the same network as this computer are among them, also public ones; not in networks that are no neighbourhood', () => {
+    const own = { one: ['8.8.8.5/29', '2606:4700:1:2::5/64', null].map(ownAddress), two: [ownAddress('9.9.9.9/8')] };
+    const outcome = (address: string) => [address, isLocalAddress(address, own)];
+    for (const address of ['8.8.8.5', '8.8.8.1', '::ffff:8.8.8.6', '2606:4700:1:2::99', '9.9.9.9', '1.2.4.8'])
+      expect(outcome(address)).toEqual([address, true]);
+    for (const address of ['8.8.8.8', '2606:4700:1:3::5', '9.9.9.8', '1.2.4.9'])
+      expect(outcome(address)).toEqual([address, false]);
+  });
 });
 
 describe('attack 63: a page that points at the reader’s own services', () => {
@@ -146,6 +191,29 @@ describe('attack 63: a page that points at the reader’s own services', () => {
     await expect(resolvePermitted({ host: 'no-such-host.invalid', port: 80 }, rules)).rejects.toMatchObject({
       code: expect.stringMatching(/^E/),
     });
+  });
+
+  it('by a name that leads elsewhere at a second look-up (DNS rebinding) is not connected to', async () => {
+    const permitted = createServer((_, response) => response.end('permitted'));
+    await new Promise<void>((resolve) => permitted.listen(port, '127.0.0.2', resolve));
+    const resolver = rebinding(['127.0.0.2', '127.0.0.1']);
+    try {
+      await rig.restart({ allowLocal: [parseAllowLocal('127.0.0.2')], connectTo: [] });
+      for (const path of ['/', '/again']) {
+        resolver.forget();
+        expect((await send(rig.proxy.port, `http://rebinding.example:${port}${path}`)).text).toBe('permitted');
+        resolver.forget();
+        const tunnel = `CONNECT rebinding.example:${port} HTTP/1.1\r\nHost: x\r\n\r\n`;
+        const inside = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+        expect(await sendRaw(rig.proxy.port, tunnel + inside)).toMatch(/permitted$/);
+        expect(resolver.asked()).toBe(1);
+      }
+      expect(asked).toBe(0);
+    } finally {
+      resolver.restore();
+      await closeServer(permitted);
+      await rig.restart({ allowLocal: [] });
+    }
   });
 
   it('by way of a redirection of the port only is refused; a host that the reader names is permitted', async () => {

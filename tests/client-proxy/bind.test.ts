@@ -168,6 +168,52 @@ describe('two processes that connect the same host at once', () => {
   });
 });
 
+describe('while the reader looks at what is shown', () => {
+  it('attack 70: another publisher takes the host: that is seen before the code is sent', async () => {
+    const rival = await HostileKeyServer.start(await TestPublisher.create(), { tls: certificate });
+    cleanUp.add(() => rival.close());
+    const trustSites = ['news.example'];
+    const confirm = async ({ sites }: ConnectionRequest) => {
+      await bind({ link: rival.invite(), trustSites });
+      return sites.map(({ site }) => site);
+    };
+    await expect(bind({ trustSites, confirm })).rejects.toMatchObject({ code: 'site-taken' });
+    expect(keyServer.bodies).toHaveLength(0);
+    expect((await storedBindings()).map(({ descriptor }) => descriptor.keyServer)).toEqual([rival.origin]);
+  });
+
+  it('attack 71: a newer descriptor is accepted elsewhere: the older one does not take its place', async () => {
+    await bind({ trustSites: ['news.example'] });
+    const [now, sites, link] = [Math.floor(Date.now() / 1000), twoSites(), keyServer.origin];
+    const trustSites = ['news.example', 'second.example'];
+    const show = (issued: number) => {
+      keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites, issued });
+    };
+    show(now - 20);
+    const confirm = async () => {
+      show(now - 10);
+      await bind({ link, trustSites, confirm: async () => ['second.example'] });
+      return ['second.example'];
+    };
+    const asked = keyServer.bodies.length;
+    await expect(bind({ link: keyServer.invite(), trustSites, confirm })).rejects.toMatchObject({
+      code: 'descriptor-older',
+    });
+    expect(keyServer.bodies).toHaveLength(asked);
+    expect((await storedBindings()).map(({ descriptor }) => descriptor.issued)).toEqual([now - 10]);
+  });
+
+  it('attack 71: the key server changes what it says: what was shown is what is connected', async () => {
+    const confirm = async () => {
+      keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
+      return ['news.example', 'second.example'];
+    };
+    await bind({ trustSites: ['news.example', 'second.example'], confirm });
+    const shown = (await storedBindings()).map(({ descriptor }) => descriptor.sites.map(({ site }) => site));
+    expect([shown, await connectedSites()]).toEqual([[['news.example']], ['news.example']]);
+  });
+});
+
 describe('confirmation', () => {
   it('is asked for each site, and only confirmed ones are connected', async () => {
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
@@ -414,6 +460,15 @@ describe('the exchange', () => {
 });
 
 /** What a proxy that starts now is connected with. */
+async function storedBindings() {
+  const store = await ReaderStore.open({ directory: storage.dataDirectory, keyFile: storage.keyFile });
+  try {
+    return await store.bindings();
+  } finally {
+    store.close();
+  }
+}
+
 async function connectedSites(): Promise<string[]> {
   const proxy = await startProxy({ ...storage, port: 0 });
   try {

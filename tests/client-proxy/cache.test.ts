@@ -1,10 +1,12 @@
 /** What was read stays as ciphertext: through the running proxy, with the content host gone, damaged entries, full folders. */
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ObjectCache } from '../../client-proxy/cache/object-cache.ts';
 import { openCache } from '../../client-proxy/cache/open-cache.ts';
+import { StoredObject } from '../../client-proxy/cache/stored-object.ts';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
@@ -201,6 +203,32 @@ describe('the folder', () => {
     await readAndKeep('/small.bin');
     expect((await get('/film.mp4')).complete).toBe(true);
     expect(await files()).toHaveLength(1);
+    const cache = new ObjectCache({ directory: folder(), bytes: 8 * MiB });
+    const begins = (name: string, length: number, synced = false) =>
+      cache.begin('news.example', name.repeat(64), length, { synced }) !== undefined;
+    expect([begins('a', MiB), begins('b', MiB + 1), begins('c', MiB + 1, true)]).toEqual([true, false, true]);
+    await cache.close();
+  });
+
+  it('that was there, and open to others, is closed to them', async () => {
+    const given = join(rig.directory, 'given');
+    await mkdir(given);
+    await chmod(given, 0o755);
+    await rig.restart({ cacheDirectory: given });
+    expect((await stat(given)).mode & 0o777).toBe(0o700);
+  });
+
+  it('is not left by way of a link in an object’s place', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'x' });
+    await readAndKeep('/a.html');
+    const [file = ''] = await files();
+    const found = StoredObject.find(file);
+    expect(found?.length).toBe((await stat(file)).size);
+    found?.close();
+    const aside = join(rig.directory, 'aside');
+    await rename(file, aside);
+    await symlink(aside, file);
+    expect(StoredObject.find(file)).toBeUndefined();
   });
 
   it('counts no half object, whoever died, and drops what it left', async () => {

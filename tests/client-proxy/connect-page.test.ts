@@ -1,7 +1,8 @@
 /** Connecting on the Reader's page, where it takes more than one good link and one press of the button. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Proposal } from '../../client-proxy/bind/connection.ts';
 import { Proposals } from '../../client-proxy/control/proposals.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
 import { type Received, send } from '../support/http-client.ts';
 import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
 
@@ -101,5 +102,34 @@ describe('the button "Connect"', () => {
       (await Promise.allSettled([1, 2].map(() => proposals.accept(name, fail)))).map(({ status }) => status),
     ).toEqual(['rejected', 'rejected']);
     expect(await proposals.accept(name, async () => undefined)).toBe(true);
+  });
+});
+
+describe('what was shown', () => {
+  const proposal = {} as Proposal; // only whether it is there matters
+  const accepts = (proposals: Proposals, name: string) => proposals.accept(name, async () => undefined);
+
+  it('can be accepted for half an hour, and not any more', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const proposals = new Proposals();
+      const names = [proposals.add(proposal), proposals.add(proposal), proposals.add(proposal)] as const;
+      vi.advanceTimersByTime(LIMITS.proposalTime - 1);
+      expect([proposals.get(names[0]), await accepts(proposals, names[1])]).toEqual([proposal, true]);
+      vi.advanceTimersByTime(1);
+      expect([proposals.get(names[0]), await accepts(proposals, names[2])]).toEqual([undefined, false]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('makes room for newer ones, the oldest first, however many are asked for', async () => {
+    const proposals = new Proposals();
+    const names = Array.from({ length: LIMITS.proposals + 3 }, () => proposals.add(proposal));
+    expect(names.map((name) => proposals.get(name) === proposal)).toEqual([
+      ...Array<boolean>(3).fill(false),
+      ...Array<boolean>(LIMITS.proposals).fill(true),
+    ]);
+    expect(await accepts(proposals, names[0] ?? '')).toBe(false);
   });
 });

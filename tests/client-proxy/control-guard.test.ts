@@ -3,7 +3,8 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Guard } from '../../client-proxy/control/guard.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
@@ -187,9 +188,12 @@ describe('attack 62: a web page posts to the control pages', () => {
       'form-malformed',
     ]);
     const head = `POST /settings HTTP/1.1\r\nHost: ${own()}\r\nOrigin: http://${own()}\r\nContent-Type: application/x-www-form-urlencoded\r\n`;
-    const chunks = `${'4000\r\n'}${'a'.repeat(0x4000)}\r\n`.repeat(3);
-    const answer = await sendRaw(rig.proxy.port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`);
-    expect(answer).not.toMatch(/^HTTP\/1.1 [23]/);
+    const chunked = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n`;
+    // Whole, and with its token: it is nothing but too long.
+    const chunks = `${chunked(`token=${token}&notices=off&a=`)}${chunked('a'.repeat(0x1000)).repeat(4)}0\r\n\r\n`;
+    const fields = 'Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const answer = await sendRaw(rig.proxy.port, head + fields + chunks);
+    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*^wispr-refusal: form-malformed\r$/m);
     await expectUnchanged();
   });
 });
@@ -298,5 +302,29 @@ describe('a client that begins a form and does not go on', () => {
     expect((await get('/')).status).toBe(200);
     expect((await post('/activity/forget', '')).status).toBe(303);
     slow.destroy();
+  });
+
+  it('is given up in time, by a clock of the test’s own', async () => {
+    const [begun, outcome] = [Promise.withResolvers<void>(), Promise.withResolvers<unknown>()];
+    const guard = new Guard(() => port);
+    const server = createServer((request) => {
+      guard.readForm(request, { host: 'localhost', port }).then(outcome.resolve, outcome.resolve);
+      begun.resolve();
+    });
+    const port = await listenOnLoopback(server);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const slow = connect(port, '127.0.0.1').on('error', () => undefined);
+    try {
+      slow.write(
+        `POST /settings HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:${port}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ntok`,
+      );
+      await begun.promise;
+      vi.advanceTimersByTime(LIMITS.formTimeout);
+      expect(await outcome.promise).toMatchObject({ code: 'form-malformed' });
+    } finally {
+      vi.useRealTimers();
+      slow.destroy();
+      await closeServer(server);
+    }
   });
 });

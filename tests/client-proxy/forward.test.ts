@@ -311,6 +311,24 @@ describe('a parent proxy', () => {
     }
   });
 
+  it('that is this very proxy is not asked: nothing goes round in a circle', async () => {
+    const looping = await startProxy({ ...rig.storage, port: 0 });
+    await looping.close();
+    const parentProxy = `http://127.0.0.1:${looping.port}`;
+    const refused: string[] = [];
+    const onRefusal = ({ code }: { code: string }) => refused.push(code);
+    const proxy = await startProxy({ ...rig.storage, port: looping.port, parentProxy, onRefusal });
+    try {
+      const passing = await send(proxy.port, 'http://elsewhere.example/');
+      expect([passing.status, refusalCode(passing)]).toEqual([508, 'loop']);
+      expect(passing.headers.via ?? '').not.toContain(','); // it was refused here, not by a later passage
+      expect(refusalCode(await send(proxy.port, rig.url('/a.html')))).toBe('loop');
+      expect(new Set(refused)).toEqual(new Set(['loop']));
+    } finally {
+      await proxy.close();
+    }
+  });
+
   it('that is not an HTTP proxy is refused at the start', async () => {
     for (const parentProxy of ['nonsense', 'https://127.0.0.1:3128', 'http://127.0.0.1/path', 'socks5://127.0.0.1'])
       await expect(startProxy({ ...rig.storage, port: 0, parentProxy })).rejects.toMatchObject({

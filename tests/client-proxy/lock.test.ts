@@ -3,7 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BoundSites } from '../../client-proxy/bound-sites.ts';
+import { HostHealth } from '../../client-proxy/content/host-health.ts';
+import { Upstream } from '../../client-proxy/content/upstream.ts';
+import { ReaderLock } from '../../client-proxy/identity/lock.ts';
 import { findPublisher } from '../../client-proxy/identity/manage.ts';
 import {
   forgetEverything,
@@ -15,6 +21,9 @@ import {
 } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { statusSocket } from '../../client-proxy/status/socket-place.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
@@ -36,6 +45,18 @@ const sockets = () => {
 };
 const setPassphrase = (passphrase: string) =>
   protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => passphrase });
+
+/** With its own passphrase function, which nobody holds but the store. */
+async function openByPassphrase(text: string) {
+  const passphrase = async () => text;
+  const store = await ReaderStore.open({ ...storeOptions(rig.storage), passphrase });
+  return { store, passphrase: new WeakRef(passphrase) };
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
 
 describe('a locked Reader', () => {
   it('opens nothing of a connected site, passes nothing of it through, and lets everything else be', async () => {
@@ -66,6 +87,47 @@ describe('a locked Reader', () => {
     expect((await read()).status).toBe(503);
     expect((await unlockReaders(rig.storage, async () => 'right')).readers).toEqual([{ locked: false }]);
     expect((await read()).text).toBe('for subscribers');
+  });
+
+  it('holds nothing that reading takes from that moment on, before anybody asks', async () => {
+    const store = await ReaderStore.open(storeOptions(rig.storage));
+    const upstream = new Upstream();
+    try {
+      const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
+      await sites.refresh();
+      expect([sites.all().map(({ site }) => site), sites.find('news.example')?.site]).toEqual([
+        ['news.example'],
+        'news.example',
+      ]);
+      const lock = new ReaderLock(store, sites);
+      await lock.lock();
+      expect(sites.all()).toEqual([]);
+      expect(() => sites.find('news.example')).toThrow(expect.objectContaining({ code: 'reader-locked' }));
+      await expect(store.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
+      await lock.unlock();
+      expect(sites.all()).toHaveLength(1);
+    } finally {
+      await upstream.close();
+      store.close();
+    }
+  });
+
+  it('keeps no way to its passphrase: nothing of it is left in memory', async () => {
+    await setPassphrase('right');
+    const { store, passphrase } = await openByPassphrase('right');
+    try {
+      await store.deviceSeed();
+      const isThere = async () => {
+        await new Promise(setImmediate); // what was looked at is held to the end of the turn
+        collectGarbage();
+        return passphrase.deref() !== undefined;
+      };
+      expect(await isThere()).toBe(true); // for when another process changes what the database is sealed with
+      store.lock();
+      await expect.poll(isThere).toBe(false);
+    } finally {
+      store.close();
+    }
   });
 
   it('is what starts where nobody can be asked for the passphrase', async () => {

@@ -8,7 +8,10 @@ import { findPublisher } from '../../client-proxy/identity/manage.ts';
 import { exportIdentity, forgetPublisher, importIdentity, parseConnectTo } from '../../client-proxy/index.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { ROAMING_COST } from '../../core/keys/roaming.ts';
+import { ROAMING_COST, ROAMING_SALT_LENGTH, readRoamingSalt } from '../../core/keys/roaming.ts';
+import { PREFIX_LENGTH } from '../../core/object/geometry.ts';
+import { padmeLength } from '../../core/object/padding.ts';
+import { plainChunkLengths, TAG_LENGTH } from '../../core/primitives/contract.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
@@ -111,6 +114,20 @@ describe('a roaming file', () => {
       await expect(arrive({ words: never })).rejects.toMatchObject({ code: 'roaming-malformed' });
     }
     expect(existsSync(away.dataDirectory)).toBe(false);
+  });
+
+  it('is bounded before Argon2id takes memory for it, also where it has the form of one', async () => {
+    await leave();
+    const good = readFileSync(file);
+    const head = 16 + ROAMING_SALT_LENGTH;
+    expect(Buffer.from(readRoamingSalt(good)).equals(good.subarray(16, head))).toBe(true);
+    const ofMessage = (length: number) => {
+      const chunks = plainChunkLengths(length, true).length;
+      return Buffer.concat([good], head + PREFIX_LENGTH + length + chunks * TAG_LENGTH);
+    };
+    expect(readRoamingSalt(ofMessage(padmeLength(MESSAGE_LIMITS.roaming / 2)))).toHaveLength(ROAMING_SALT_LENGTH);
+    const long = ofMessage(padmeLength(MESSAGE_LIMITS.roaming));
+    expect(() => readRoamingSalt(long)).toThrow(expect.objectContaining({ code: 'roaming-malformed' }));
   });
 
   it('does not take the place of another file', async () => {

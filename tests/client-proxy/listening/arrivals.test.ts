@@ -17,7 +17,7 @@ const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
 async function withServer(admit: Admit, test: (open: () => Promise<Socket>) => Promise<void>): Promise<void> {
   const server = new LoopbackServer(SERVER_OPTIONS, admit);
   const connections = new ClientConnections();
-  server.on('arrival', connections.open).on('leaving', connections.turnAway).on('connection', connections.open);
+  connections.watch(server);
   const sockets: Socket[] = [];
   server.on('arrival', (socket: Socket) => sockets.push(socket));
   try {
