@@ -289,7 +289,7 @@ export const SETTINGS_TEXT = {
     label: 'Another proxy to go through',
     hint: 'For example http://proxy.example:3128; empty: none. Counts from the next start on.',
     wrong:
-      'Not the address of a proxy: http://, a name, and perhaps a port. One with a password is given on the command line.',
+      'Not the address of a proxy: http://, a name, and perhaps a port. One with a password is given on the command line, in a file: --parent-proxy-file.',
   },
   allowLocal: {
     label: 'Addresses on this computer and in your own network that pages may reach through the Reader',
