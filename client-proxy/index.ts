@@ -10,6 +10,7 @@ export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/f
 export type { ControlOutcome } from './identity/control-socket.ts';
 export {
   describeIdentity,
+  type Forgotten,
   findPublisher,
   forgetEverything,
   forgetPublisher,
