@@ -168,5 +168,8 @@ describe('a Reader that runs', () => {
     expect(rig.proxy.lock.isLocked).toBe(true);
     expect(existsSync(rig.storage.keyFile)).toBe(true);
     expect(await rig.proxy.sites()).toEqual([]);
+    const home = await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } });
+    expect(home.text).toContain('No site is connected yet');
+    expect(home.text).not.toContain('The Reader is locked');
   });
 });
