@@ -17,7 +17,13 @@ import {
 } from '../store/locations.ts';
 import { type KeyPlace, readProtection } from '../store/protection.ts';
 import type { SeenRoaming } from '../store/roaming-store.ts';
-import { discardKey, newKeyFileKey, newKeyringKey, newPassphraseKey } from '../store/storage-key.ts';
+import {
+  discardKey,
+  newKeyFileKey,
+  newKeyringKey,
+  newPassphraseKey,
+  unexpectedPassphrase,
+} from '../store/storage-key.ts';
 import { type ConnectedPublisher, ReaderStore } from '../store/store.ts';
 import { type ControlOutcome, tellReaders } from './control-socket.ts';
 
@@ -91,11 +97,13 @@ export async function lockReaders(options: StorageOptions): Promise<LockReport> 
  * Lets every Reader that runs on the database have its keys again.
  *
  * @param passphrase - asked for where the database is protected by one
+ * @throws ReaderError `passphrase-unexpected` where one was given and none protects it: it was checked by nobody
  */
 export async function unlockReaders(options: StorageOptions, passphrase: () => Promise<string>): Promise<LockReport> {
   const { directory } = storeOptions(options);
   requireDatabase(directory);
   const place = keysIn(directory);
+  if (options.passphrase !== undefined && place !== undefined && place !== 'passphrase') throw unexpectedPassphrase();
   const request = { do: 'unlock', ...(place === 'passphrase' && { passphrase: await passphrase() }) } as const;
   return { keysIn: place, readers: await tellReaders(directory, request) };
 }
