@@ -38,7 +38,7 @@ export function attachDoors(
   };
   const answer = (request: IncomingMessage, response: ServerResponse) =>
     connections.take(request, response, () => router.handle(request, response));
-  server.on('connection', connections.open);
+  server.on('arrival', connections.open).on('leaving', connections.turnAway).on('connection', connections.open);
   server.on('request', answer).on('checkContinue', answer).on('checkExpectation', answer);
   server.on('clientError', (error, socket) => connections.fail(error, socket));
   server.on('connect', (request, socket, head) => {
