@@ -20,8 +20,8 @@ const WORDS: Readonly<Record<CheckKind, Words>> = {
     many: 'things that "wispr protect" would refuse',
   },
   'own-host': {
-    one: "address with the site's own host in it, which leads out of the Reader",
-    many: "addresses with the site's own host in them, which lead out of the Reader",
+    one: "address with the site's own host in it, which leads out of the reading site",
+    many: "addresses with the site's own host in them, which lead out of the reading site",
     advice: 'leave the host out, /a.html or ../a.html; most site generators have a setting for it',
   },
   missing: {
@@ -50,8 +50,8 @@ const WORDS: Readonly<Record<CheckKind, Words>> = {
     advice: 'name them under "public" if previews shall show them',
   },
   'own-host-data': {
-    one: "data file with the site's own host in it: if scripts make links of that, they lead out of the Reader",
-    many: "data files with the site's own host in them: if scripts make links of that, they lead out of the Reader",
+    one: "data file with the site's own host in it: if scripts make links of that, they lead out of the reading site",
+    many: "data files with the site's own host in them: if scripts make links of that, they lead out of the reading site",
   },
   'service-worker': {
     one: 'script with a service worker, which Readers refuse',

@@ -22,7 +22,6 @@ export interface Delivered {
 
 /** What a terminal would act on; text has none of it. */
 const BINARY = /(?![\t\n\v\f\r])\p{Cc}/u;
-const LOOKED_AT = 2000;
 
 /** @throws UsageError for a file that cannot be written, and for binary content on a terminal; what the content throws */
 export async function deliver(document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
@@ -73,9 +72,10 @@ async function toStream(
   guarded: boolean,
 ): Promise<Delivered> {
   if (include || headOnly) await write(stream, Buffer.from(headOf(head), 'latin1'));
+  const keepFromTerminal = guarded && process.stdout.isTTY ? terminalGuard() : undefined;
   let bytes = 0;
   for await (const piece of content) {
-    if (guarded && bytes === 0) keepFromTerminal(piece);
+    keepFromTerminal?.(piece);
     bytes += piece.length;
     if (!(await write(stream, piece))) break;
   }
@@ -102,12 +102,26 @@ function headOf({ status, statusMessage, rawHeaders }: Omit<FetchedDocument, 'co
   return `HTTP/1.1 ${status} ${statusMessage}\r\n${lines.join('')}\r\n`;
 }
 
-/** As curl does. */
-function keepFromTerminal(piece: Uint8Array): void {
-  if (!process.stdout.isTTY || !BINARY.test(Buffer.from(piece.subarray(0, LOOKED_AT)).toString('utf8'))) return;
-  throw new UsageError('the document is not text, and would upset the terminal', {
-    hint: 'write it to a file with --output FILE; --output - shows it anyway',
-  });
+/**
+ * Looks at all that a terminal would be given, before it is: somebody may write text first, and what a terminal acts on later. Characters may
+ * be cut in two between pieces, so the end of one is kept for the next.
+ *
+ * @returns throws for a piece that is not text
+ */
+function terminalGuard(): (piece: Uint8Array) => void {
+  const decoder = new TextDecoder();
+  let shown = false;
+  return (piece) => {
+    if (BINARY.test(decoder.decode(piece, { stream: true }))) throw notText(shown);
+    shown = true;
+  };
+}
+
+function notText(shown: boolean): UsageError {
+  const message = shown
+    ? 'stopped: what comes next in the document is not text, and would upset the terminal; only its beginning is shown'
+    : 'the document is not text, and would upset the terminal';
+  return new UsageError(message, { hint: 'write it to a file with --output FILE; --output - shows it anyway' });
 }
 
 /** A device or a pipe is written as it is; a directory cannot be. */

@@ -41,27 +41,38 @@ async function confirmed(first: string, option: string): Promise<string> {
   throw new UsageError('the two passphrases differ', { hint: 'nothing was made; try again' });
 }
 
-/** One line; an editor's line end behind it does not count. */
-async function readPassphraseFile(file: string): Promise<string> {
-  const text = await readStart(file).catch((error: unknown) => {
-    throw new UsageError(describeUnreadable(file, error), {
-      cause: error,
-      hint: 'name a file that holds the passphrase on one line',
-    });
-  });
-  const passphrase = text.replace(/\r?\n$/, '');
-  if (passphrase === '') throw new UsageError(`the passphrase file ${file} is empty`);
-  if (text.length > MAXIMUM_LENGTH || passphrase.includes('\n')) {
-    throw new UsageError(`the passphrase file ${file} holds more than one line`);
-  }
-  return passphrase;
+function readPassphraseFile(file: string): Promise<string> {
+  return readSecretLine(file, 'passphrase');
 }
 
-async function readStart(file: string): Promise<string> {
+/**
+ * A secret out of a file with one line; an editor's line end behind it does not count. Warns where others can read it.
+ *
+ * @param what - the secret, in words that may stand before "file"
+ */
+export async function readSecretLine(file: string, what: string): Promise<string> {
+  const text = await readStart(file, what).catch((error: unknown) => {
+    throw new UsageError(describeUnreadable(file, error), {
+      cause: error,
+      hint: `name a file that holds the ${what} on one line`,
+    });
+  });
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '') throw new UsageError(`the ${what} file ${file} is empty`);
+  if (text.length > MAXIMUM_LENGTH || secret.includes('\n'))
+    throw new UsageError(`the ${what} file ${file} holds more than one line`);
+  return secret;
+}
+
+/** Files are read when a command begins and again when it needs them; what is said of them is said once. */
+const warnedOf = new Set<string>();
+
+async function readStart(file: string, what: string): Promise<string> {
   await using handle = await open(file);
   const { mode } = await handle.stat();
-  if ((mode & 0o077) !== 0 && (mode & 0o170000) === 0o100000) {
-    say(`the passphrase file ${file} can be read by other users of this machine (chmod 600 changes that)`);
+  if ((mode & 0o077) !== 0 && (mode & 0o170000) === 0o100000 && !warnedOf.has(file)) {
+    warnedOf.add(file);
+    say(`the ${what} file ${file} can be read by other users of this machine (chmod 600 changes that)`);
   }
   return handle.readFile({ encoding: 'utf8' });
 }

@@ -2,12 +2,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { DEFAULT_PORT } from '../client-proxy/index.ts';
 import { addCacheOption, type CacheFlags } from './cache-options.ts';
+import { addParentProxyOptions, type ParentProxyFlags } from './parent-proxy.ts';
 import { addReaderOptions, type ReaderFlags } from './reader-options.ts';
 
 /** How the proxy runs, whether by hand or as a service. */
-export interface ProxyFlags extends ReaderFlags, CacheFlags {
+export interface ProxyFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {
   readonly port?: number;
-  readonly parentProxy?: string;
   readonly otherUsers?: boolean;
 }
 
@@ -19,9 +19,8 @@ export function addProxyOptions(command: Command): Command {
       `the port to listen on; 0 takes a free one (default: that of the settings, or ${DEFAULT_PORT}; where another program has it, a free one from now on)`,
       parsePort,
     )
-    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
     .option('--other-users', 'serve every user of this machine, not only the one who runs it');
-  return addReaderOptions(addCacheOption(command));
+  return addReaderOptions(addCacheOption(addParentProxyOptions(command)));
 }
 
 function parsePort(text: string): number {

@@ -7,7 +7,7 @@ import type { ProxyFlags } from './proxy-options.ts';
 
 /** Program and arguments of `wispr proxy` with these flags. */
 export function serviceCommand(flags: ProxyFlags): string[] {
-  const { port, parentProxy, data, keyFile, passphraseFile, cacheSize, otherUsers } = flags;
+  const { port, parentProxy, parentProxyFile, data, keyFile, passphraseFile, cacheSize, otherUsers } = flags;
   const { connectTo = [], allowLocal = [] } = flags;
   const script = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
   return [
@@ -17,6 +17,7 @@ export function serviceCommand(flags: ProxyFlags): string[] {
     '--quiet',
     ...option('--port', port),
     ...option('--parent-proxy', parentProxy),
+    ...option('--parent-proxy-file', parentProxyFile && resolve(parentProxyFile)),
     ...(otherUsers ? ['--other-users'] : []),
     ...option('--cache-size', cacheSize),
     ...option('--data', data && resolve(data)),

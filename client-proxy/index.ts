@@ -4,11 +4,13 @@ export type { ConnectionRequest } from './bind/connection.ts';
 export { type AllowLocal, parseAllowLocal } from './content/allow-local.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './content/connect-to.ts';
 export type { HostReport } from './content/host-health.ts';
+export { parseParentProxy } from './content/parent-proxy.ts';
 export { ReaderError } from './errors.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
 export type { ControlOutcome } from './identity/control-socket.ts';
 export {
   describeIdentity,
+  type Forgotten,
   findPublisher,
   forgetEverything,
   forgetPublisher,

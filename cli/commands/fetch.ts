@@ -4,18 +4,18 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { type Delivered, deliver } from '../deliver.ts';
+import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { untilSignal } from '../signals.ts';
 import { size } from '../size.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 
-interface FetchFlags extends ReaderFlags, CacheFlags {
+interface FetchFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {
   readonly range?: WantedRange;
   readonly header?: readonly string[];
   readonly include?: boolean;
   readonly head?: boolean;
   readonly output?: string;
-  readonly parentProxy?: string;
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -41,22 +41,21 @@ export function addFetchCommand(program: Command): void {
     .option('-i, --include', 'print the head of the answer too')
     .option('-I, --head', 'print the head only, and fetch no more than that takes')
     .option('-o, --output <file>', 'write FILE, whole or not at all')
-    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'with --output: print what was fetched as one line of JSON');
-  addReaderOptions(addCacheOption(command)).action(runFetch);
+  addReaderOptions(addCacheOption(addParentProxyOptions(command))).action(runFetch);
 }
 
 async function runFetch(address: string, flags: FetchFlags): Promise<void> {
-  const { range, header = [], head, parentProxy, json, output } = flags;
+  const { range, header = [], head, json, output } = flags;
   if (json && (output === undefined || output === '-'))
     throw new UsageError('--json needs --output, because the document itself goes to standard output');
   if (range && head) throw new UsageError('--head has no bytes to take a --range of');
-  const options = { ...(await readerOptions(flags)), ...cacheOptions(flags) };
+  const options = { ...(await readerOptions(flags)), ...cacheOptions(flags), ...(await parentProxyOptions(flags)) };
   await untilSignal(async (signal) => {
     const wanted = { ...options, address, headers: header, range, signal, method: head ? 'HEAD' : 'GET' } as const;
     try {
-      await fetchDocument({ ...wanted, ...(parentProxy !== undefined && { parentProxy }) }, async (document) => {
+      await fetchDocument(wanted, async (document) => {
         tell(document, await deliver(document, flags), flags);
       });
     } catch (error) {

@@ -1,9 +1,9 @@
 /** `wispr identity forget`: a publisher, or everything. */
 import type { Command } from 'commander';
-import { findPublisher, forgetEverything, forgetPublisher } from '../../client-proxy/index.ts';
+import { type Forgotten, findPublisher, forgetEverything, forgetPublisher } from '../../client-proxy/index.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk, printable } from '../terminal.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { EXIT, print, say, UsageError } from '../voice.ts';
 
 interface Flags extends StorageFlags {
   readonly everything?: boolean;
@@ -37,35 +37,55 @@ async function runPublisher(named: string, flags: Flags): Promise<void> {
   const publisher = await findPublisher(options, named);
   const { name, sites, setKeys, keyServer } = publisher;
   await confirm(`forget ${printable(name)} with ${sites.join(', ')}?`, flags);
-  const { overwritten } = await forgetPublisher(options, publisher);
-  if (flags.json) return print(JSON.stringify({ forgotten: [{ name, sites, keyServer }], overwritten }));
+  const { overwritten, cacheDirectory, cacheForgotten } = await forgetPublisher(options, publisher);
+  const read = { cacheDirectory, cacheForgotten };
+  if (!read.cacheForgotten) process.exitCode = EXIT.failed;
+  if (flags.json) return print(JSON.stringify({ forgotten: [{ name, sites, keyServer }], overwritten, ...read }));
   if (flags.quiet) return;
   say(`forgotten: ${printable(name)}, with ${sites.join(', ')}`);
   say(
     `removed: the key of this device with ${keyServer}, ${setKeys} keys of sets, and what was kept of the publications`,
   );
-  say('left: what was read, as ciphertext in the cache, which nothing opens any more; it goes when room is needed');
+  sayWhatWasRead(read);
   sayWhatStays(overwritten);
 }
 
 async function runEverything(flags: Flags): Promise<void> {
   const options = await storageOptions(flags);
   await confirm('forget every publisher, and the seed of this device?', flags);
-  const { publishers, overwritten, filesRemoved, keyDiscarded, keyFileLeft, directory } =
-    await forgetEverything(options);
+  const {
+    publishers,
+    overwritten,
+    filesRemoved,
+    keyDiscarded,
+    keyFileLeft,
+    directory,
+    cacheDirectory,
+    cacheForgotten,
+  } = await forgetEverything(options);
+  if (!cacheForgotten) process.exitCode = EXIT.failed;
   const forgotten = publishers.map(({ name, sites, keyServer }) => ({ name, sites, keyServer }));
   if (flags.json)
     return print(
-      JSON.stringify({ forgotten, overwritten, filesRemoved, keyDiscarded, keyFileLeft: keyFileLeft ?? null }),
+      JSON.stringify({
+        forgotten,
+        overwritten,
+        cacheDirectory,
+        cacheForgotten,
+        filesRemoved,
+        keyDiscarded,
+        keyFileLeft: keyFileLeft ?? null,
+      }),
     );
   if (flags.quiet) return;
   for (const { name, sites } of publishers) say(`forgotten: ${printable(name)}, with ${sites.join(', ')}`);
   say('removed: the seed of this device, all keys, and what was kept of the publications');
   say(
     filesRemoved
-      ? `removed: the database in ${directory}, and what was read`
+      ? `removed: the database in ${directory}`
       : `left: the empty database in ${directory}, which a Reader that runs has open`,
   );
+  sayWhatWasRead({ cacheDirectory, cacheForgotten });
   if (!keyDiscarded)
     say('left: the entry of wispr in the keyring, which could not be reached; it opens nothing any more');
   if (keyFileLeft !== undefined)
@@ -73,13 +93,28 @@ async function runEverything(flags: Flags): Promise<void> {
   sayWhatStays(overwritten);
 }
 
+/** Encrypted documents cannot be opened without their keys; public ones lie there as they are. */
+function sayWhatWasRead({
+  cacheDirectory,
+  cacheForgotten,
+}: Pick<Forgotten, 'cacheDirectory' | 'cacheForgotten'>): void {
+  if (cacheForgotten) {
+    say(`removed: what was read, from ${cacheDirectory}`);
+    return;
+  }
+  say(`left: what was read, in ${cacheDirectory}, which could not be removed: public documents can be read there`);
+  say('hint: remove that folder yourself');
+}
+
 /** What no program can promise. */
 function sayWhatStays(overwritten: boolean): void {
   if (overwritten)
-    say('what was removed is overwritten in the files; disks, SSDs above all, may keep old blocks, and backups do');
+    say(
+      'what was removed from the database is overwritten in its files; disks, SSDs above all, may keep old blocks, and backups do',
+    );
   else
     say(
-      'what was removed could not be overwritten everywhere: another program reads the database, or the disk is full',
+      'what was removed from the database could not be overwritten everywhere: another program reads it, or the disk is full',
     );
   say(
     'hint: roaming files elsewhere still have it; ask the publisher to disconnect this device if it should end there too',

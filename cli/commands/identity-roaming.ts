@@ -124,7 +124,7 @@ async function runImport(from: string, flags: ImportFlags): Promise<void> {
 
 type Report = Awaited<ReturnType<typeof importIdentity>>;
 
-function tell({ number, written, age, added, taken, removed, sameDevice, keysNowIn }: Report): void {
+function tell({ number, written, age, added, taken, removed, cacheForgotten, sameDevice, keysNowIn }: Report): void {
   say(`taken over: roaming file number ${number}, of ${utcMinute(written)}`);
   if (age === 'unknown')
     say('this device has seen no other: compare the number with "wispr identity" on the device that wrote it');
@@ -133,6 +133,7 @@ function tell({ number, written, age, added, taken, removed, sameDevice, keysNow
   if (added.length > 0) say(`can be read now: ${added.join(', ')}`);
   else say('nothing in it is new here');
   if (removed.length > 0) say(`forgotten: ${removed.join(', ')}`);
+  if (!cacheForgotten) say('left: what was read of them, in the cache, from which it could not be removed');
   for (const site of taken) say(`left as it is: ${site}, which is connected to another publisher or key server here`);
   if (!sameDevice) say('this device keeps its own seed for publishers to come; "--replace" takes the one in the file');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);

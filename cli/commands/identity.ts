@@ -68,8 +68,9 @@ async function runShow(flags: Flags): Promise<void> {
 
 async function runLock(flags: Flags): Promise<void> {
   const { keysIn, readers } = await lockReaders(await storageOptions(flags));
-  tell(readers, flags, 'locked: its keys are not in memory any more; what is being read is read to its end');
+  tell(readers, flags, 'locked: it has let go of its keys; what is being read is read to its end');
   if (flags.json || flags.quiet) return;
+  say('memory that it has given back may hold copies until it is used again; ending the Reader ends that');
   if (keysIn !== 'passphrase') {
     const place = keysIn === 'keyring' ? 'the keyring' : 'a file';
     say(`whoever sits at this account can unlock it, because its key is in ${place}`);

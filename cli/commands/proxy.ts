@@ -5,6 +5,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { cacheOptions } from '../cache-options.ts';
 import { describeDecision } from '../keys-place.ts';
+import { parentProxyOptions } from '../parent-proxy.ts';
 import { addProofOptions, type ProofFlags } from '../proof-options.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
@@ -33,7 +34,7 @@ export function addProxyCommand(program: Command): void {
 }
 
 async function runProxy(flags: RunFlags): Promise<void> {
-  const { port, parentProxy, otherUsers = false, trustSite = [], dnsServer = [], quiet, json } = flags;
+  const { port, otherUsers = false, trustSite = [], dnsServer = [], quiet, json } = flags;
   const stopped = nextSignal();
   const options = await readerOptions(flags);
   const proxy = await startProxy({
@@ -44,7 +45,7 @@ async function runProxy(flags: RunFlags): Promise<void> {
     ...(port !== undefined && { port }),
     otherUsers,
     mayStartLocked: !canAsk() && flags.passphraseFile === undefined,
-    ...(parentProxy !== undefined && { parentProxy }),
+    ...(await parentProxyOptions(flags)),
     // Worth a word even with --quiet: somebody changes what readers get.
     onHostFault: ({ origin, fault, code }) => {
       if (fault === 'wrong')

@@ -5,6 +5,7 @@ import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
 import { count } from '../../publisher/text.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
+import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { showProgress } from '../progress.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { untilSignal } from '../signals.ts';
@@ -17,9 +18,8 @@ type WantedSets = NonNullable<SyncOptions['sets']>;
 
 type Wish = Pick<SyncOptions, 'prefixes' | 'sets'>;
 
-interface SyncFlags extends ReaderFlags, CacheFlags {
+interface SyncFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {
   readonly set?: WantedSets;
-  readonly parentProxy?: string;
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -41,19 +41,18 @@ export function addSyncCommand(program: Command): void {
     .argument('<site>', 'a connected site, like news.example')
     .argument('[prefixes...]', 'only documents whose paths begin so, like /2026/')
     .option('--set <id>', "only this set, by its key id, or 'public'; may be repeated", collectSet)
-    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print the summary as one JSON object');
-  addReaderOptions(addCacheOption(command)).action(sync);
+  addReaderOptions(addCacheOption(addParentProxyOptions(command))).action(sync);
 }
 
 async function sync(named: string, prefixes: readonly string[], flags: SyncFlags): Promise<void> {
-  const { set: sets, parentProxy, quiet, json } = flags;
+  const { set: sets, quiet, json } = flags;
   const wanted = {
     site: siteOf(named),
     ...(prefixes.length > 0 && { prefixes: prefixes.map(prefixOf) }),
     ...(sets && { sets }),
-    ...(parentProxy !== undefined && { parentProxy }),
+    ...(await parentProxyOptions(flags)),
   };
   const options = { ...(await readerOptions(flags)), ...cacheOptions(flags) };
   await untilSignal(async (signal) => {

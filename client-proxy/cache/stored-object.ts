@@ -2,7 +2,8 @@
 import { closeSync, constants, fstatSync, futimes, openSync, read, readSync } from 'node:fs';
 import { LIMITS } from '../limits.ts';
 
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW;
+/** Without waiting: a pipe that somebody put there would hold up everything until somebody else wrote into it. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export class StoredObject {
   /** Bytes of the file. */
@@ -32,7 +33,9 @@ export class StoredObject {
       return undefined; // there is none, or none that can be read
     }
     try {
-      const { size, mtimeMs } = fstatSync(descriptor);
+      const state = fstatSync(descriptor);
+      const { size, mtimeMs } = state;
+      if (!state.isFile()) throw new Error('not a file');
       markUsed(descriptor, mtimeMs);
       if (size > LIMITS.cacheReadAtOnce) return new StoredObject(descriptor, size, undefined);
       const bytes = Buffer.allocUnsafe(size);

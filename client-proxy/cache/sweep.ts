@@ -91,7 +91,7 @@ async function listObjects(layout: Layout): Promise<Found[]> {
 }
 
 /** What programs have left behind that do not run any more. */
-async function dropAbandoned(folder: string): Promise<void> {
+export async function dropAbandoned(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
     const file = join(folder, name);
     const process = Number(basename(name).split('.', 1)[0]);

@@ -1,12 +1,12 @@
 /** The way out: connections for content, for key servers, for what passes through, for tunnels, and to a parent proxy where there is one. */
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { Agent, type Dispatcher, Pool } from 'undici';
-import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { AllowLocal } from './allow-local.ts';
 import type { ConnectTo, Endpoint } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import { HostAgent } from './host-agent.ts';
+import { parseParentProxy } from './parent-proxy.ts';
 
 export interface UpstreamOptions {
   readonly connectTo?: readonly ConnectTo[] | undefined;
@@ -115,18 +115,11 @@ function settings(connector: Connector): Agent.Options {
 }
 
 function openParent(parentProxy: string, connector: Connector): ParentProxy {
-  const url = URL.canParse(parentProxy) ? new URL(parentProxy) : undefined;
-  if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash) {
-    throw new ReaderError('parent-proxy-malformed', `not the URL of an HTTP proxy: ${parentProxy}`, {
-      typed: true,
-      hint: 'for example http://127.0.0.1:3128',
-    });
-  }
-  const credentials = url.username && `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const { host, port, origin, credentials } = parseParentProxy(parentProxy);
   return {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: Number(url.port) || 80,
-    pool: new Pool(url.origin, settings(connector)),
+    host,
+    port,
+    pool: new Pool(origin, settings(connector)),
     agent: new HostAgent(connector),
     headers: credentials ? ['Proxy-Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`] : [],
   };

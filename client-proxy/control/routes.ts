@@ -37,7 +37,14 @@ export function controlRoutes(context: ControlContext): Route[] {
   ];
 }
 
-/** What needs keys: in its place, a locked Reader asks for the way to them. */
+/**
+ * What needs keys: in its place, a locked Reader asks for the way to them. One from which everything was taken has none to ask for: it begins
+ * anew, with a new key, as it would if it were started now.
+ */
 function unlocked(show: Show): Show {
-  return async (context, asked) => (context.lock.isLocked ? showLocked(context, asked) : show(context, asked));
+  return async (context, asked) => {
+    const { lock } = context;
+    if (lock.isLocked && lock.isEmpty) await lock.unlock();
+    return lock.isLocked ? showLocked(context, asked) : show(context, asked);
+  };
 }

@@ -104,8 +104,9 @@ function wordsOf(
   }
   if (name === 'cacheBytes') {
     const { label, hint, wrong } = SETTINGS_TEXT.cacheBytes;
-    const { bytes } = cache.status();
-    return { label, hint: hint(bytes === undefined ? undefined : Math.ceil(bytes / MEGABYTE)), complaint: wrong };
+    const { bytes, limit } = cache.status();
+    const now = bytes === undefined ? undefined : Math.ceil(bytes / MEGABYTE);
+    return { label, hint: hint(now, Math.floor(limit / MEGABYTE)), complaint: wrong };
   }
   const { wrong: complaint, ...words } = { wrong: '', ...SETTINGS_TEXT[name] };
   return { ...words, complaint };

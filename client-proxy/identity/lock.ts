@@ -22,6 +22,11 @@ export class ReaderLock implements Lockable {
     return this.#store.isLocked;
   }
 
+  /** Whether there is nothing to lock: everything was forgotten while this Reader ran. */
+  get isEmpty(): boolean {
+    return this.#store.keyPlace === undefined;
+  }
+
   /** Whether unlocking takes a passphrase: else the key is fetched from where it is. */
   get needsPassphrase(): boolean {
     return this.#store.keyPlace === 'passphrase';

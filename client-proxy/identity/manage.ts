@@ -1,6 +1,7 @@
 /** What there is of the identity on this machine, and what its reader may do with it: protect, lock, forget. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { forgetCached, forgetCachedSites } from '../cache/forget-cache.ts';
 import { CACHE_FOLDERS } from '../cache/layout.ts';
 import { ReaderError } from '../errors.ts';
 import { changeProtection, type ProtectionChange } from '../store/change-protection.ts';
@@ -16,7 +17,13 @@ import {
 } from '../store/locations.ts';
 import { type KeyPlace, readProtection } from '../store/protection.ts';
 import type { SeenRoaming } from '../store/roaming-store.ts';
-import { discardKey, newKeyFileKey, newKeyringKey, newPassphraseKey } from '../store/storage-key.ts';
+import {
+  discardKey,
+  newKeyFileKey,
+  newKeyringKey,
+  newPassphraseKey,
+  unexpectedPassphrase,
+} from '../store/storage-key.ts';
 import { type ConnectedPublisher, ReaderStore } from '../store/store.ts';
 import { type ControlOutcome, tellReaders } from './control-socket.ts';
 
@@ -90,11 +97,13 @@ export async function lockReaders(options: StorageOptions): Promise<LockReport> 
  * Lets every Reader that runs on the database have its keys again.
  *
  * @param passphrase - asked for where the database is protected by one
+ * @throws ReaderError `passphrase-unexpected` where one was given and none protects it: it was checked by nobody
  */
 export async function unlockReaders(options: StorageOptions, passphrase: () => Promise<string>): Promise<LockReport> {
   const { directory } = storeOptions(options);
   requireDatabase(directory);
   const place = keysIn(directory);
+  if (options.passphrase !== undefined && place !== undefined && place !== 'passphrase') throw unexpectedPassphrase();
   const request = { do: 'unlock', ...(place === 'passphrase' && { passphrase: await passphrase() }) } as const;
   return { keysIn: place, readers: await tellReaders(directory, request) };
 }
@@ -103,6 +112,10 @@ export interface Forgotten {
   readonly publishers: readonly ConnectedPublisher[];
   /** Whether what was removed is overwritten on the disk, as far as this program reaches. */
   readonly overwritten: boolean;
+  /** Where what was read lies. */
+  readonly cacheDirectory: string;
+  /** Whether what was read of these publishers is gone from there. */
+  readonly cacheForgotten: boolean;
 }
 
 /**
@@ -123,17 +136,19 @@ export async function findPublisher(options: StorageOptions, named: string): Pro
   });
 }
 
-/** Forgets one publisher: its sites, the keys of this device with it and of its sets, and what is kept of its publications. */
+/** Forgets one publisher: its sites, the keys of this device with it and of its sets, what is kept of its publications, and what was read. */
 export function forgetPublisher(options: StorageOptions, publisher: ConnectedPublisher): Promise<Forgotten> {
   return withLockedStore(options, async (store) => {
     const overwritten = store.identity().forgetBinding(publisher.id);
-    return { publishers: [publisher], overwritten };
+    const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
+    const cacheForgotten = await forgetCachedSites(cacheDirectory, publisher.sites);
+    return { publishers: [publisher], overwritten, cacheDirectory, cacheForgotten };
   });
 }
 
 export interface ForgottenAll extends Forgotten {
   readonly directory: string;
-  /** Whether the files of the database and of the cache are gone; a Reader that runs keeps them, the database empty. */
+  /** Whether the files of the database are gone; a Reader that runs keeps them, empty. */
   readonly filesRemoved: boolean;
   /** `false` where the system's keyring did not let go of its entry. */
   readonly keyDiscarded: boolean;
@@ -153,21 +168,24 @@ export async function forgetEverything(options: StorageOptions): Promise<Forgott
     return { publishers, overwritten: store.identity().forgetAll() };
   });
   const readers = await tellReaders(directory, { do: 'lock' });
-  if (readers.length === 0) removeFiles(directory, cacheDirectoryFor(options.dataDirectory));
+  const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
+  const cacheForgotten = await forgetCached(cacheDirectory);
+  if (readers.length === 0) removeFiles(directory, cacheDirectory);
   return {
     ...forgotten,
     directory,
+    cacheDirectory,
+    cacheForgotten,
     filesRemoved: readers.length === 0,
     keyDiscarded: place === undefined || (await discardKey(place)),
     keyFileLeft: place?.kind === 'key-file' ? keyFile : undefined,
   };
 }
 
-/** Removes the database and what was read, with their folders, where nothing else is in them. */
+/** Removes the database, and the folders of what was read, where nothing else is in them. */
 function removeFiles(directory: string, cacheDirectory: string): void {
   for (const name of DATABASE_FILES) rmSync(join(directory, name), { force: true });
-  for (const name of CACHE_FOLDERS) rmSync(join(cacheDirectory, name), { recursive: true, force: true });
-  for (const folder of [cacheDirectory, directory]) {
+  for (const folder of [...CACHE_FOLDERS.map((name) => join(cacheDirectory, name)), cacheDirectory, directory]) {
     try {
       rmdirSync(folder);
     } catch {

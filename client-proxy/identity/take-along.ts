@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readRoamingSalt } from '../../core/keys/roaming.ts';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
+import { forgetCachedSites } from '../cache/forget-cache.ts';
 import { ReaderError } from '../errors.ts';
-import { requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
+import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type FetchRoamingOptions, fetchRoaming } from './fetch-roaming.ts';
@@ -93,6 +94,8 @@ export interface ImportOptions extends StorageOptions, FetchRoamingOptions, Omit
 export interface ImportReport extends ArrivalReport {
   /** Where the reader's keys are kept, if that was decided just now. */
   readonly keysNowIn: KeyPlace['kind'] | undefined;
+  /** Whether what was read of the sites that were forgotten is gone. */
+  readonly cacheForgotten: boolean;
 }
 
 /**
@@ -107,7 +110,8 @@ export async function importIdentity({ from, words, ...options }: ImportOptions)
   const store = await ReaderStore.open(storeOptions(options));
   try {
     const report = await unpackIdentity(store, file, { ...options, words: given });
-    return { ...report, keysNowIn: store.isFresh ? store.keyPlace : undefined };
+    const cacheForgotten = await forgetCachedSites(cacheDirectoryFor(options.dataDirectory), report.removed);
+    return { ...report, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace : undefined };
   } finally {
     store.close();
   }

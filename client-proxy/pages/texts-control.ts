@@ -246,7 +246,7 @@ export const DISCONNECT_TEXT = {
 
 export const LOCKED_TEXT = {
   title: 'The Reader is locked',
-  lead: 'Its keys are not in memory, so nothing of your sites can be opened. Other sites are not concerned.',
+  lead: 'It has let go of its keys, so nothing of your sites can be opened. Other sites are not concerned.',
   passphrase: 'Passphrase',
   passphraseHint: 'The one that you chose for your keys on this computer. It stays on this computer.',
   noPassphrase: 'No passphrase is needed: this computer has the key.',
@@ -289,7 +289,7 @@ export const SETTINGS_TEXT = {
     label: 'Another proxy to go through',
     hint: 'For example http://proxy.example:3128; empty: none. Counts from the next start on.',
     wrong:
-      'Not the address of a proxy: http://, a name, and perhaps a port. One with a password is given on the command line.',
+      'Not the address of a proxy: http://, a name, and perhaps a port. One with a password is given on the command line, in a file: --parent-proxy-file.',
   },
   allowLocal: {
     label: 'Addresses on this computer and in your own network that pages may reach through the Reader',
@@ -298,8 +298,8 @@ export const SETTINGS_TEXT = {
   },
   cacheBytes: {
     label: 'How much of what you read is kept on this computer, in megabytes',
-    hint: (now: number | undefined) =>
-      `It is kept encrypted, and can be read again without a network; 0 keeps nothing. ${now === undefined ? '' : `Now ${now} megabytes. `}Another number counts from the next start on.`,
+    hint: (now: number | undefined, limit: number) =>
+      `It can be read again without a network, and is kept as it came: encrypted, public pages as they are. 0 keeps nothing. ${now === undefined ? '' : `${now} of ${limit} megabytes ${now === 1 ? 'is' : 'are'} in use. `}Another number counts from the next start on.`,
     wrong: 'Not a number of megabytes.',
   },
   notices: {

@@ -270,7 +270,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'reader-locked': {
     status: 503,
     title: 'The Reader is locked',
-    lead: 'Its keys are not in memory, so nothing of this site can be opened. Nothing else is shown in its place.',
+    lead: 'It has let go of its keys, so nothing of this site can be opened. Nothing else is shown in its place.',
     advice: ['Reload this page when it is unlocked; "wispr identity unlock" does it on the command line.'],
     adviceAt: (page) => `Open ${page} in another tab, and unlock it there.`,
     sameOnReadingSite: true,

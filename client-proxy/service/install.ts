@@ -1,6 +1,6 @@
 /** Lets the Reader run whenever its user is logged in: by a unit of systemd, and by nothing else. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemReason } from '../../node-support/system-error.ts';
@@ -11,6 +11,9 @@ import type { ReaderStatus } from '../status/status.ts';
 import { droppedOptions } from './dropped-options.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
 import { commandOf, readUnit, UNIT_NAME, unitFile, unitText } from './unit.ts';
+
+/** It names the reader's files, and what may be reached locally: nobody else's concern. */
+const UNIT_MODE = 0o600;
 
 export interface InstallOptions {
   /** The Reader and its arguments, with absolute paths. */
@@ -74,6 +77,7 @@ export async function installService(options: InstallOptions): Promise<Installed
   const changed = before?.text !== text;
   const dropped = before ? droppedOptions(commandOf(before.text), options.command) : [];
   if (changed) writeUnit(file, text);
+  else chmodSync(file, UNIT_MODE); // an older version let everybody read it
   if (state.manager !== 'answers') return { file, changed, dropped, running: undefined };
   await systemctl('daemon-reload');
   await systemctl('enable', UNIT_NAME);
@@ -85,7 +89,7 @@ function writeUnit(file: string, text: string): void {
   const beside = `${file}.new-${randomBytes(4).toString('hex')}`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(beside, text, { mode: 0o644, flag: 'wx' });
+    writeFileSync(beside, text, { mode: UNIT_MODE, flag: 'wx' });
     renameSync(beside, file);
   } catch (cause) {
     rmSync(beside, { force: true });

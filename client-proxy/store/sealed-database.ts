@@ -18,7 +18,7 @@ const CAN_WAIT: readonly string[] = ['passphrase-needed', 'keyring-unavailable']
 
 export class SealedDatabase {
   readonly #database: DatabaseSync;
-  readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile'>;
+  readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile' | 'keyring'>;
   readonly #selectCheck: StatementSync;
   #passphrase: Passphrase | undefined;
   #opened: Opened | undefined;
@@ -27,7 +27,7 @@ export class SealedDatabase {
 
   private constructor(database: DatabaseSync, options: StorageKeyOptions) {
     this.#database = database;
-    this.#keyOptions = { keyFile: options.keyFile };
+    this.#keyOptions = { keyFile: options.keyFile, keyring: options.keyring };
     this.#passphrase = options.passphrase;
     this.#selectCheck = database.prepare("SELECT value FROM storage WHERE name = 'check'");
   }
@@ -143,7 +143,7 @@ export class SealedDatabase {
 }
 
 export function readerLocked(cause?: unknown): ReaderError {
-  return new ReaderError('reader-locked', 'the Reader is locked: its keys are not in memory', {
+  return new ReaderError('reader-locked', 'the Reader is locked: it has let go of its keys', {
     cause,
     hint: 'wispr identity unlock',
   });

@@ -176,8 +176,8 @@ function wrongKey(place: KeyPlace, keyFile: string): ReaderError {
   });
 }
 
-function unexpectedPassphrase(): ReaderError {
+export function unexpectedPassphrase(): ReaderError {
   return new ReaderError('passphrase-unexpected', "the reader's database is not protected by a passphrase", {
-    hint: 'leave the passphrase out; "wispr identity protect passphrase" sets one',
+    hint: 'leave the passphrase out; "wispr identity protect passphrase" sets one, in scripts with --new-passphrase-file FILE',
   });
 }

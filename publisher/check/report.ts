@@ -5,7 +5,7 @@ import { printable } from '../text.ts';
 export const BREAKS = [
   /** `wispr protect` would refuse it. */
   'refused',
-  /** The site's own host is written out, so that it leads out of the Reader. */
+  /** The site's own host is written out, so that it leads out of the reading site; the Reader's gateway puts it right in HTML and CSS. */
   'own-host',
   /** Linked, and not there. */
   'missing',

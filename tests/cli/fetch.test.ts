@@ -205,6 +205,13 @@ describe('what takes the output', () => {
       cwd: reader.home,
     });
     expect([text.code, text.shown]).toEqual([0, 'read at last']);
+    const content = `${'a line of text\n'.repeat(20_000)}\u001b]0;upset\u0007`;
+    await reader.publisher.publish(reader.host.files, '/late.txt', { content });
+    const late = await runOnTerminal(['fetch', 'http://news.example/late.txt', ...reader.connectTo], [], {
+      cwd: reader.home,
+    });
+    expect([late.code, late.shown]).toEqual([2, expect.stringContaining('only its beginning is shown')]);
+    expect(late.shown).not.toContain('\u001b]0;upset');
   });
 });
 

@@ -1,5 +1,14 @@
 /** `wispr proxy install`, `status` and `remove`, with systemd's own user manager where there is one, and without. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { send } from '../support/http-client.ts';
@@ -128,6 +137,28 @@ describe('without a session', () => {
       '"dropped":["--allow-local 127.0.0.1"]',
     );
     expect((await proxy('install', '--yes', '--port', '8003')).stderr).not.toContain('not given again');
+  });
+
+  it('a password of the parent proxy is in a file of its own, and in no argument', async () => {
+    const parent = join(reader.home, 'parent');
+    writeFileSync(parent, 'http://me:topsecret@127.0.0.1:9\n', { mode: 0o600 });
+    const refused = await proxy('install', '--yes', '--parent-proxy', 'http://me:topsecret@127.0.0.1:9');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--parent-proxy-file')]);
+    expect(refused.stderr).not.toContain('topsecret');
+    expect(existsSync(unit)).toBe(false);
+    expect((await proxy('install', '--yes', '--parent-proxy-file', parent)).code).toBe(0);
+    const text = readFileSync(unit, 'utf8');
+    expect(text).toContain(`"--parent-proxy-file" "${parent}"`);
+    expect(text).not.toContain('topsecret');
+  });
+
+  it('only its user can read the unit, also one of an older version', async () => {
+    const install = () => proxy('install', '--yes', '--port', '0');
+    expect((await install()).code).toBe(0);
+    expect(statSync(unit).mode & 0o777).toBe(0o600);
+    chmodSync(unit, 0o644);
+    expect((await install()).stderr).toContain('already there');
+    expect(statSync(unit).mode & 0o777).toBe(0o600);
   });
 
   it('a unit that somebody else wrote is neither replaced nor removed', async () => {

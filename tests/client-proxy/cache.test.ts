@@ -1,5 +1,7 @@
 /** What was read stays as ciphertext: through the running proxy, with the content host gone, damaged entries, full folders. */
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -283,6 +285,15 @@ describe('the folder', () => {
     await rig.restart({ cacheDirectory: join(rig.directory, 'gone') });
     await chmod(join(rig.directory, 'gone', 'partial'), 0o000);
     expect((await get('/a.bin')).body).toHaveLength(400_000);
+  });
+
+  it('passes over a pipe that lies where an object was, without waiting for who writes into it', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x'.repeat(1000) });
+    await readAndKeep('/a.bin');
+    const [file = ''] = await files();
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    expect((await get('/a.bin')).text).toBe('x'.repeat(1000));
   });
 
   it('forgets a site when it is told to, and nothing else', async () => {

@@ -1,6 +1,8 @@
 /** Everything that is not a connected site passes through untouched: the forward proxy, its tunnels, and a parent proxy. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSquid } from '../../cache-config/servers.ts';
 import { redirect } from '../../client-proxy/content/connect-to.ts';
@@ -334,6 +336,20 @@ describe('a parent proxy', () => {
       await expect(startProxy({ ...rig.storage, port: 0, parentProxy })).rejects.toMatchObject({
         code: 'parent-proxy-malformed',
       });
+  });
+
+  it.each([
+    'https://me:topsecret@h/',
+    'http://me:topsecret@h/path',
+    'http://me:top/topsecret@h/',
+    'http://me:topsecret',
+    'http://me%zz:topsecret@h',
+  ])('nor is its password shown by the error: %s', async (parentProxy) => {
+    const error: unknown = await startProxy({ ...rig.storage, port: 0, parentProxy }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'parent-proxy-malformed' });
+    expect(inspect(error, { depth: null, showHidden: true })).not.toContain('topsecret');
   });
 });
 

@@ -1,5 +1,5 @@
 /** `wispr identity` as a person types it. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toBase64url } from '../../core/encoding/base64url.ts';
@@ -93,6 +93,24 @@ describe('wispr identity', () => {
     expect(stderr).toMatch(/^wispr: hint: /m);
     expect(await secretsIn(storage)).toEqual(before);
     expect(existsSync('/tmp/wispr-never-made.roaming')).toBe(false);
+  });
+
+  it.each([
+    ['unlock', '--passphrase-file'],
+    ['protect', 'passphrase', '--passphrase-file'],
+  ])('a passphrase that protects nothing is no passphrase: %s', async (...args) => {
+    const { code, stdout, stderr } = await run([...args, secretFile('any', 'whatever')]);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[passphrase-unexpected]')]);
+    expect(stderr).toContain('--new-passphrase-file FILE');
+    expect(stderr).not.toContain('unlocked');
+  });
+
+  it('a passphrase file that others can read is pointed out once', async () => {
+    const open = secretFile('open', 'whatever');
+    chmodSync(open, 0o644);
+    await good('protect', 'passphrase', '--new-passphrase-file', open);
+    const { stderr } = await good('unlock', '--passphrase-file', open);
+    expect(stderr.split('can be read by other users')).toHaveLength(2);
   });
 
   it('has help that fits a terminal', { timeout: 120_000 }, async () => {

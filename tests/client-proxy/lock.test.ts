@@ -1,6 +1,6 @@
 /** A Reader that runs, locked and unlocked: from the command line, and while its protection changes. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -204,6 +204,22 @@ describe('a Reader that runs', () => {
     await expect(findPublisher(rig.storage, 'news.example')).rejects.toMatchObject({ code: 'not-connected' });
   });
 
+  it.each([
+    ['a publisher', async () => forgetPublisher(rig.storage, await findPublisher(rig.storage, 'news.example'))],
+    ['everything', () => forgetEverything(rig.storage)],
+  ])('forgets what was read with %s: public documents would lie there as they are', async (_, forget) => {
+    await rig.restart({ cacheBytes: 64 * 1024 * 1024 });
+    await rig.publisher.publishSigned(rig.host.files, '/public.html', { content: 'plain on the disk' });
+    expect((await send(rig.proxy.port, rig.url('/public.html'))).text).toBe('plain on the disk');
+    expect((await read()).text).toBe('for subscribers');
+    const cache = join(rig.storage.dataDirectory, 'cache', 'objects');
+    const kept = () => readdirSync(cache, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    await expect.poll(() => kept().length, { timeout: 30_000 }).toBe(2);
+    expect(kept().some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes('plain on'))).toBe(true);
+    expect(await forget()).toMatchObject({ cacheForgotten: true });
+    expect(kept()).toEqual([]);
+  });
+
   it('holds no key any more when everything is forgotten', async () => {
     await read();
     expect(await forgetEverything(rig.storage)).toMatchObject({
@@ -214,5 +230,8 @@ describe('a Reader that runs', () => {
     expect(rig.proxy.lock.isLocked).toBe(true);
     expect(existsSync(rig.storage.keyFile)).toBe(true);
     expect(await rig.proxy.sites()).toEqual([]);
+    const home = await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } });
+    expect(home.text).toContain('No site is connected yet');
+    expect(home.text).not.toContain('The Reader is locked');
   });
 });

@@ -1,0 +1,28 @@
+/** `--parent-proxy`, and the way to name one with a password, which must not stand where every user sees the arguments of programs. */
+import type { Command } from 'commander';
+import { readSecretLine } from './passphrase.ts';
+import { UsageError } from './voice.ts';
+
+export interface ParentProxyFlags {
+  readonly parentProxy?: string;
+  readonly parentProxyFile?: string;
+}
+
+export function addParentProxyOptions(command: Command): Command {
+  return command
+    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy, for example http://127.0.0.1:3128')
+    .option('--parent-proxy-file <file>', 'the same, with the URL on the one line of a file: for one with a password');
+}
+
+/** @returns what the functions of the reader take, with nothing where no proxy was named */
+export async function parentProxyOptions({
+  parentProxy,
+  parentProxyFile,
+}: ParentProxyFlags): Promise<{ readonly parentProxy?: string }> {
+  if (parentProxyFile === undefined) return parentProxy === undefined ? {} : { parentProxy };
+  if (parentProxy !== undefined)
+    throw new UsageError('--parent-proxy and --parent-proxy-file name the same thing', {
+      hint: 'leave one of them out',
+    });
+  return { parentProxy: await readSecretLine(parentProxyFile, 'parent proxy') };
+}

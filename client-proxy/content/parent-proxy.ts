@@ -1,0 +1,45 @@
+/** The proxy that all plain HTTP goes through, where the reader named one. Its URL may hold a password: no message shows it. */
+import { ReaderError } from '../errors.ts';
+
+export interface ParentAddress {
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number;
+  /** Without credentials. */
+  readonly origin: string;
+  /** `name:password`; `undefined` where the URL has none. */
+  readonly credentials: string | undefined;
+}
+
+/** @throws ReaderError `parent-proxy-malformed`, which does not repeat what was given */
+export function parseParentProxy(text: string): ParentAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash)
+    throw malformed('what was given for the parent proxy is not the URL of an HTTP proxy', 'for example ');
+  const { username, password, origin, hostname } = url;
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(url.port) || 80,
+    origin,
+    credentials: username || password ? `${decode(username)}:${decode(password)}` : undefined,
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw malformed(
+      'the name or the password in the URL of the parent proxy has a % that begins no character',
+      'write %25 for %; for example ',
+    );
+  }
+}
+
+/** The error of the decoding is left out: it would be kept as the cause, with the text. */
+function malformed(message: string, advice: string): ReaderError {
+  return new ReaderError('parent-proxy-malformed', message, {
+    typed: true,
+    hint: `${advice}http://127.0.0.1:3128; it is not shown here because it may hold a password`,
+  });
+}
