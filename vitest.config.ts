@@ -5,8 +5,9 @@ export default defineConfig({
     include: ['tests/**/*.test.ts'],
     // Two cores: two files at a time. Servers, browsers and caches in tests choose free ports, so files do not meet.
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // Only what hangs shall end by these: programs that stretch passphrases take a minute each on a machine that is busy with other things.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     // What is waited for takes its time on a busy machine.
     expect: { poll: { timeout: 15_000 } },
     // Nothing is skipped or focused where it counts.

@@ -20,6 +20,9 @@ const server = createServer((incoming, outgoing) => {
     },
   );
   upstream.on('error', () => outgoing.destroy());
+  outgoing.on('close', () => {
+    if (!outgoing.writableFinished) upstream.destroy(); // the client left
+  });
   incoming.pipe(upstream);
 });
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
 import { protect1gib, protect10k } from './rows/protect.ts';
 import { protectMemory, republish100k } from './rows/protect-scale.ts';
-import { proxyRows } from './rows/proxy.ts';
+import { passRows, proxyRows } from './rows/proxy.ts';
+import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
 import { video10g } from './rows/video.ts';
 
@@ -13,9 +14,12 @@ const ROWS: Record<string, () => Promise<Row[]>> = {
   'republish-100k': republish100k,
   'protect-memory': protectMemory,
   'publication-check': publicationCheck,
-  'proxy-1k': () => proxyRows('proxy-1k', 1024),
-  'proxy-64k': () => proxyRows('proxy-64k', 65_536),
-  'proxy-10m': () => proxyRows('proxy-10m', 10 * 1024 * 1024),
+  'proxy-1k': () => proxyRows('proxy-1k'),
+  'proxy-64k': () => proxyRows('proxy-64k'),
+  'proxy-10m': () => proxyRows('proxy-10m'),
+  'proxy-pass': () => passRows('proxy-pass'),
+  'proxy-ttfb': () => ttfbRows('proxy-ttfb'),
+  'proxy-memory': () => memoryRows('proxy-memory'),
   'video-10g': video10g,
 };
 
@@ -51,7 +55,7 @@ async function run(names: readonly string[], json: boolean): Promise<void> {
 }
 
 function printTableLine(cells: readonly (string | number)[]): void {
-  const widths = [14, 9, 11, 30, 11, 7, 5, 0];
+  const widths = [32, 9, 11, 33, 11, 7, 5, 0];
   process.stdout.write(
     `${cells
       .map((cell, index) => String(cell).padEnd(widths[index] ?? 0))

@@ -19,7 +19,8 @@ export {
 export { exportIdentity, importIdentity } from './identity/take-along.ts';
 export { readWords, requireWords } from './identity/words.ts';
 export { DEFAULT_PORT } from './listening/listen.ts';
-export { type ProxyOptions, type RunningProxy, startProxy } from './proxy.ts';
+export type { ProxyOptions } from './open-reader.ts';
+export { type RunningProxy, startProxy } from './proxy.ts';
 
 export { checkInstallable, type Installed, installService } from './service/install.ts';
 export { readerFiles } from './service/places.ts';

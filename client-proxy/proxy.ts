@@ -1,61 +1,19 @@
 /** The personal proxy: one port on loopback, for programs that use a proxy and for browsers that do not. */
-import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Duplex, duplexPair } from 'node:stream';
-import type { CodedError } from '../core/errors.ts';
-import { nowInSeconds } from '../node-support/clock.ts';
-import { BoundSites } from './bound-sites.ts';
-import type { CacheStatus, ObjectCache } from './cache/object-cache.ts';
-import { openCache } from './cache/open-cache.ts';
-import type { AllowLocal } from './content/allow-local.ts';
-import type { ConnectTo } from './content/connect-to.ts';
-import { HostHealth, type HostReport } from './content/host-health.ts';
-import { Upstream } from './content/upstream.ts';
-import { openControlPages } from './control/open-control.ts';
-import { BoundTunnels } from './doors/bound-tunnels.ts';
-import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
+import type { CacheStatus } from './cache/object-cache.ts';
+import type { HostReport } from './content/host-health.ts';
+import { SERVER_OPTIONS } from './doors/server.ts';
 import { openControl } from './identity/control-socket.ts';
-import { ReaderLock } from './identity/lock.ts';
-import { HOST, Instance, listen } from './listening/listen.ts';
+import type { ReaderLock } from './identity/lock.ts';
+import { HOST, listen } from './listening/listen.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
-import { type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
+import { gatewayUrl, type OpenReader, openReader, type ProxyOptions } from './open-reader.ts';
 import { type SiteStatus, siteStatuses } from './status/status.ts';
-import { type StorageOptions, storeOptions } from './store/locations.ts';
+import { storeOptions } from './store/locations.ts';
 import type { KeyPlace } from './store/protection.ts';
-import { ReaderStore } from './store/store.ts';
 
 const ignore = () => undefined;
-
-export interface ProxyOptions extends StorageOptions {
-  /** 0: any free one. If left out: that of the reader's settings or 8001, and, where another program has it, a free one from now on. */
-  readonly port?: number;
-  /** Starts locked where a person has to bring the key of the database and nobody can be asked, instead of failing. */
-  readonly mayStartLocked?: boolean;
-  readonly connectTo?: readonly ConnectTo[];
-  /** What may be reached on this computer and in its own network, which nothing may without. */
-  readonly allowLocal?: readonly AllowLocal[];
-  /** URL of an HTTP proxy through which all plain HTTP goes; that of the reader's settings if left out. */
-  readonly parentProxy?: string;
-  /** Hosts that need not show to whom they belong when they are connected on the Reader's page: for development. */
-  readonly trustSites?: readonly string[];
-  /** DNS servers that are asked for proofs; the system's if left out. */
-  readonly dnsServers?: readonly string[];
-  /** PEM of a certificate authority to trust besides the usual ones. */
-  readonly ca?: string;
-  /** Serves every user of this machine, not only the one who runs it. */
-  readonly otherUsers?: boolean;
-  /** Seconds since 1970; what publications are judged by. The machine's clock if left out. */
-  readonly now?: () => number;
-  /** The folder of what was read, as ciphertext. `cache` in the data directory, where one is given; else the system's place for caches. */
-  readonly cacheDirectory?: string;
-  /** The most that it may hold; 0: nothing is kept. That of the reader's settings if left out. */
-  readonly cacheBytes?: number;
-  /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
-  readonly onHostFault?: (report: HostReport) => void;
-  /** Told of every refusal: for a log. `address` is host and path, never the query. */
-  readonly onRefusal?: (error: CodedError, address: string) => void;
-}
 
 export interface RunningProxy {
   /** For programs: `http://127.0.0.1:PORT`. */
@@ -93,71 +51,6 @@ export interface RunningProxy {
   close(): Promise<void>;
 }
 
-/** The proxy without its port: answers whatever connection it is given. */
-export interface OpenReader {
-  readonly server: Server;
-  /** A connection of this very process, which the doors answer like one that came to the port. */
-  connect(): Duplex;
-  readonly sites: BoundSites;
-  readonly health: HostHealth;
-  readonly cache: ObjectCache;
-  readonly tunnels: BoundTunnels;
-  readonly store: ReaderStore;
-  readonly settings: SettingsKeeper;
-  readonly instance: Instance;
-  readonly lock: ReaderLock;
-  /** Lets what is under way end for a moment, and closes everything. */
-  close(): Promise<void>;
-}
-
-/**
- * Opens everything that answering requests needs, and listens nowhere.
- *
- * @param server - what requests come to
- *
- * @throws ReaderError `parent-proxy-malformed`, and those of the store
- */
-export async function openReader(
-  options: ProxyOptions = {},
-  server: Server = createServer(SERVER_OPTIONS),
-): Promise<OpenReader> {
-  let port: number | undefined; // asked for at every request, so not of the socket
-  server.once('listening', () => {
-    port = (server.address() as AddressInfo).port;
-  });
-  const ownPort = () => port;
-  const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
-  const settings = new SettingsKeeper(store.preferences);
-  let upstream: Upstream | undefined;
-  let cache: ObjectCache | undefined;
-  const closeAll = async () => {
-    await cache?.close();
-    await upstream?.close();
-    store.close();
-  };
-  try {
-    const { now = nowInSeconds, onRefusal: refused = ignore } = options;
-    upstream = new Upstream({ ...options, ...upstreamSettings(options, settings), ownPort });
-    const health = new HostHealth(options.onHostFault);
-    cache = openCache({ ...options, cacheBytes: options.cacheBytes ?? settings.current.cacheBytes });
-    const sites = new BoundSites(store, upstream, health, now);
-    await sites.refresh();
-    const tunnels = new BoundTunnels(now);
-    const instance = new Instance();
-    const lock = new ReaderLock(store, sites);
-    const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
-    const common = { store, sites, lock, upstream, access: { upstream, health, cache }, settings, now, tunnels };
-    const pages = openControlPages({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
-    const stopServing = attachDoors(server, { ...common, ...pages, ownPort, refused });
-    const close = () => stopServing().then(closeAll);
-    const own = { settings, instance, store, lock };
-    return { server, connect: () => connectTo(server), sites, health, cache, tunnels, ...own, close };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
-}
-
 /**
  * Starts the proxy. A binding that another process makes counts from the next request on.
  *
@@ -181,39 +74,6 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     await reader.close();
     throw error;
   }
-}
-
-function connectTo(server: Server): Duplex {
-  const [client, door] = duplexPair();
-  door.on('error', () => undefined); // told by what the client gets
-  server.emit('connection', door);
-  return client;
-}
-
-/** What the command line says counts more than what is stored. */
-function upstreamSettings({ parentProxy, allowLocal = [] }: ProxyOptions, { current }: SettingsKeeper) {
-  return {
-    parentProxy: parentProxy ?? current.parentProxy,
-    allowLocal: allowLocal.length > 0 ? allowLocal : current.allowLocal,
-  };
-}
-
-function fixedSettings({ port, parentProxy, allowLocal = [], cacheBytes }: ProxyOptions): Map<SettingName, string> {
-  const fixed = new Map<SettingName, string>();
-  if (port !== undefined) fixed.set('port', settingText('port', port));
-  if (allowLocal.length > 0) fixed.set('allowLocal', settingText('allowLocal', allowLocal));
-  if (cacheBytes !== undefined) fixed.set('cacheBytes', settingText('cacheBytes', cacheBytes));
-  if (parentProxy !== undefined) fixed.set('parentProxy', withoutPassword(parentProxy));
-  return fixed;
-}
-
-function withoutPassword(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : '';
-}
-
-/** Where a browser without any settings opens a site. */
-function gatewayUrl(label: string, port: number | undefined): string {
-  return `http://${label}.localhost:${port}/`;
 }
 
 function describe(reader: OpenReader, server: LoopbackServer, takenPort: number | undefined): RunningProxy {

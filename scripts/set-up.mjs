@@ -109,11 +109,14 @@ function apt(packages) {
     say('services that came along do not run now, but will when the machine starts');
 }
 
-/** What of the tests is Python, each in an environment of its own with its own libraries. */
-const PYTHON = [
-  ['the second implementation', 'tests/second-implementation/requirements.txt', '.cache/python'],
-  ['the S3 server of the tests', 'tests/support/s3-server/requirements.txt', '.cache/s3-server'],
-];
+/** What is Python, each in an environment of its own with its own libraries. */
+const PYTHON = {
+  '--bench': [['mitmproxy', 'bench/mitmproxy/requirements.txt', '.cache/mitmproxy']],
+  '--tests': [
+    ['the second implementation', 'tests/second-implementation/requirements.txt', '.cache/python'],
+    ['the S3 server of the tests', 'tests/support/s3-server/requirements.txt', '.cache/s3-server'],
+  ],
+};
 
 function installPythonPackages([what, requirements, folder]) {
   if (!existsSync(join(ROOT, requirements))) return;
@@ -157,7 +160,8 @@ function unpackCacheTests() {
 if (Number(process.versions.node.split('.')[0]) < 20) fail(`needs Node.js 20 or newer, this is ${process.version}`);
 installNpmPackages();
 for (const [flag, packages] of Object.entries(DEBIAN)) if (wants.has(flag)) installDebianPackages(packages);
+for (const [flag, environments] of Object.entries(PYTHON))
+  if (wants.has(flag)) for (const environment of environments) installPythonPackages(environment);
 if (wants.has('--tests')) {
-  for (const environment of PYTHON) installPythonPackages(environment);
   unpackCacheTests();
 }

@@ -2,12 +2,13 @@
  * A film of 10 GiB through the personal proxy, beside the floor: how long a jump to anywhere takes, how fast it streams, and how much memory
  * that costs. The film is a sparse file; its protected object is not, and takes 10 GiB on the disk of the temporary directory.
  */
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
+import { memoryOf } from '../load.ts';
 import { compare, type Row } from '../measure.ts';
+import { SITE, Stage } from '../proxies.ts';
 import { createWorkspace, type Workspace } from '../workspace.ts';
-import { SITE, startProxies } from './proxy.ts';
 
 const GIB = 2 ** 30;
 const LENGTH = Number(process.env.WISPR_BENCH_VIDEO_GIB ?? 10) * GIB;
@@ -23,14 +24,16 @@ export async function video10g(): Promise<Row[]> {
   const endings: (() => Promise<void>)[] = [workspace.remove];
   try {
     await makeFilm(workspace);
-    const { reader, pid, floor } = await startProxies(workspace, endings);
+    const stage = await Stage.open(workspace, endings);
+    const { url: reader, pid } = await stage.startReader();
+    const { url: floor } = await stage.startFloor();
     const contestants = [
       { name: 'wispr proxy', run: async () => Number.NaN },
       { name: 'floor: forward proxy on node:http', run: async () => Number.NaN },
     ];
     const jumps = [await jump(reader), await jump(floor)];
     const speeds = [await stream(reader), await stream(floor)];
-    const memory = await peakMemory(pid);
+    const { peak: memory } = await memoryOf(pid);
     const about = {
       runs: JUMPS,
       bound: 'blocks of 1 MiB: one is fetched, verified and decrypted before its first byte leaves',
@@ -97,10 +100,4 @@ function fetchAll(proxy: string, range: string | undefined, expected: number, st
       });
     }).on('error', reject);
   });
-}
-
-/** The most that a process has had in memory, MiB. */
-async function peakMemory(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }

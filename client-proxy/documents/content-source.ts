@@ -75,9 +75,10 @@ export class ContentSource {
   readonly #origins: readonly string[];
   readonly #health: HostHealth;
   readonly #inPage: boolean;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #attempts: HostAttempt[] = [];
   #held: StoredObject | undefined;
+  #opened = false;
   #ended: Error | undefined;
   #isPastCaches = false;
 
@@ -86,11 +87,11 @@ export class ContentSource {
     this.#health = health;
     this.#origins = origins;
     this.#inPage = inPage;
-    this.#timer = setTimeout(() => this.end(tooSlow()), LIMITS.openTimeout);
   }
 
   /** The document is open: from now on only silence ends it. */
   opened(): void {
+    this.#opened = true;
     clearTimeout(this.#timer);
   }
 
@@ -202,6 +203,7 @@ export class ContentSource {
 
   #begin(origin: string, how: Pick<Wanted, 'bodyTimeout' | 'fields'>): HostAttempt {
     if (this.#ended) throw this.#ended;
+    if (!this.#opened) this.#timer ??= setTimeout(() => this.end(tooSlow()), LIMITS.openTimeout);
     const attempt = new HostAttempt(this.#upstream, origin, how);
     this.#attempts.push(attempt);
     return attempt;

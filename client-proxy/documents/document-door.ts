@@ -54,6 +54,10 @@ interface Exchange extends DocumentRequest, Supply {
   readonly range: string | undefined;
 }
 
+/** Why a request to a content host ends: said at every request, so made once. */
+const CLIENT_LEFT = new Error('the client left');
+const NOTHING_MORE = new Error('nothing more is wanted');
+
 /**
  * @returns where the document came from
  * @throws whatever kept the document from being shown; if `response.headersSent`, the caller must end it visibly incomplete
@@ -64,14 +68,14 @@ export async function serveDocument(access: ContentAccess, wanted: DocumentReque
   const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
   const range = isSingleRange(header) ? header : undefined;
   const exchange = { ...wanted, site: bound.site, cache: access.cache, source, range };
-  const stop = () => source.end(new Error('the client left'));
+  const stop = () => source.end(CLIENT_LEFT);
   response.once('close', stop);
   try {
     if (!(await serveRemembered(exchange))) await serveFresh(exchange);
     return source.wasAsked ? 'host' : 'cache';
   } finally {
     response.off('close', stop);
-    source.end(new Error('nothing more is wanted'));
+    source.end(NOTHING_MORE);
   }
 }
 
@@ -232,7 +236,20 @@ interface Decorated extends Omit<Representation, 'headers'> {
   readonly rewriting: Rewriting | undefined;
 }
 
-async function represent(reader: DocumentReader, { door, links, request, confirmed }: Exchange): Promise<Decorated> {
+/** What was said last of a document that everybody who asks gets in the same form. */
+const lastSaid = new WeakMap<DocumentReader, { door: Door; confirmed: string; decorated: Decorated }>();
+
+async function represent(reader: DocumentReader, exchange: Exchange): Promise<Decorated> {
+  const { door, links, confirmed } = exchange;
+  if (links !== undefined || reader.metadata.contentCoding !== undefined) return choose(reader, exchange);
+  const last = lastSaid.get(reader);
+  if (last?.door === door && last.confirmed === confirmed) return last.decorated;
+  const decorated = await choose(reader, exchange);
+  lastSaid.set(reader, { door, confirmed, decorated });
+  return decorated;
+}
+
+async function choose(reader: DocumentReader, { door, links, request, confirmed }: Exchange): Promise<Decorated> {
   const carried = await chooseRepresentation(reader, request.headers);
   const rewriting = rewritingOf(reader.metadata.mediaType, links);
   const chosen = rewriting ? rewrittenRepresentation(carried, rewriting) : carried;

@@ -5,6 +5,7 @@
 import type { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
+import { ObjectError } from '../../core/object/errors.ts';
 import { headBytes } from '../../core/object/head.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import type { KeepWish, ObjectCache } from '../cache/object-cache.ts';
@@ -89,9 +90,8 @@ export class Payload implements BlockSource {
   async recover(offset: number, error: unknown): Promise<void> {
     const { cache, site, entry, source } = this.#supply;
     if (this.#attempt === undefined) cache.drop(site, entry.head);
-    else if (!source.failed(this.#attempt, error)) throw error;
+    else if (!source.failed(this.#attempt, error) || isTooMuch(error)) throw error;
     else this.#failed.add(this.#attempt.origin);
-    if ((error as { code?: string }).code === 'object-trailing') throw error; // nothing is missing: nobody can mend that by giving more
     const range = { start: offset, end: this.#end };
     try {
       const found = await source.ask(
@@ -104,4 +104,9 @@ export class Payload implements BlockSource {
       throw error; // what went wrong first says more
     }
   }
+}
+
+/** Nothing is missing: nobody can mend that by giving more. */
+function isTooMuch(error: unknown): boolean {
+  return error instanceof ObjectError && error.code === 'object-trailing';
 }

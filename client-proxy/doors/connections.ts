@@ -30,10 +30,17 @@ export class ClientConnections {
   /** Those without a request, the one that has waited longest first. */
   readonly #waiting = new Set<Duplex>();
 
-  /** A new connection. Beyond the bound, the one that has waited longest for a request makes room; where none waits, there is none. */
+  /** Those that are turned away, for as long as they take to end. */
+  readonly #leaving = new Set<Duplex>();
+
+  /**
+   * A new connection, whether it is let in or that is still being found out. Beyond the bound, one that is turned away makes room, else the one that
+   * has waited longest for a request; where none waits, there is none.
+   */
   readonly open = (socket: Socket): void => {
+    if (this.#connections.has(socket)) return;
     if (this.#connections.size >= LIMITS.clientConnections) {
-      const [oldest] = this.#waiting;
+      const [oldest] = this.#leaving.size > 0 ? this.#leaving : this.#waiting;
       (oldest ?? socket).destroy();
       if (oldest === undefined) return;
       this.#forget(oldest);
@@ -41,6 +48,11 @@ export class ClientConnections {
     this.#connections.set(socket, { queue: [] });
     this.#waiting.add(socket);
     socket.once('close', () => this.#forget(socket));
+  };
+
+  /** Nothing of the connection is taken any more. */
+  readonly turnAway = (socket: Socket): void => {
+    if (this.#waiting.delete(socket)) this.#leaving.add(socket);
   };
 
   /** Has a request answered as soon as those before it on its connection are. */
@@ -98,6 +110,7 @@ export class ClientConnections {
   #forget(socket: Duplex): void {
     this.#connections.delete(socket);
     this.#waiting.delete(socket);
+    this.#leaving.delete(socket);
   }
 }
 

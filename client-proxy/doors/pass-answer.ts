@@ -5,6 +5,7 @@ import {
   type InformationEvent,
   type ServerResponse,
   STATUS_CODES,
+  validateHeaderValue,
 } from 'node:http';
 import { Socket } from 'node:net';
 import { ReaderError } from '../errors.ts';
@@ -84,21 +85,36 @@ function reset({ socket }: ServerResponse): void {
 
 function sendHead(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {
   const { statusCode = 0, statusMessage = '', httpVersion, headers, rawHeaders } = answer;
-  const isChunked = headers['transfer-encoding'] !== undefined && request.httpVersion !== '1.0';
-  const dropped = isChunked ? [] : ['trailer'];
-  // No body comes with it, whatever it says of one: what a client believes of its length could differ from what the next one does.
-  if (statusCode === 204) dropped.push('content-length');
-  const fields = forwardedFields(rawHeaders, httpVersion, ...dropped);
+  const fields = forwardedFields(rawHeaders, httpVersion, ...droppedFields(answer, request));
   if (statusCode === 426 && headers.upgrade !== undefined)
     fields.push('Upgrade', headers.upgrade, 'Connection', 'Upgrade');
+  checkReason(statusMessage);
   response.sendDate = false;
   try {
     response.writeHead(statusCode, statusMessage, fields);
   } catch (error) {
-    // A status or a character that HTTP has no place for: the error page shall bear nothing of it.
-    response.sendDate = true;
-    response.statusMessage = '';
+    // The response keeps what it thought of the body by then: a page in place of the answer could have a length and no content.
+    response.destroy();
     throw error;
   }
   response.write(NOTHING);
+}
+
+function droppedFields({ statusCode, headers }: IncomingMessage, { method, httpVersion }: IncomingMessage): string[] {
+  const isBodiless = method === 'HEAD' || statusCode === 204 || statusCode === 304;
+  const isChunked = headers['transfer-encoding'] !== undefined && httpVersion !== '1.0' && !isBodiless;
+  // Node.js refuses to announce trailers where no chunks come that they could follow.
+  const dropped = isChunked ? [] : ['trailer'];
+  // No body comes with it, whatever it says of one: what a client believes of its length could differ from what the next one does.
+  if (statusCode === 204) dropped.push('content-length');
+  return dropped;
+}
+
+/** Looked at before any of it is sent, so that a page can come in its place: llhttp lets more through than Node.js writes. */
+function checkReason(reason: string): void {
+  try {
+    validateHeaderValue('reason', reason);
+  } catch (cause) {
+    throw new ReaderError('host-answer', 'the status text has characters that HTTP has no place for', { cause });
+  }
 }

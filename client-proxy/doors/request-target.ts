@@ -2,6 +2,7 @@
  * What a request asks for. One host has one spelling here: lower case, no final dot, no default port, whatever the client wrote, so that
  * a connected site cannot be reached around its checks.
  */
+import { remembering } from '../../core/encoding/remembering.ts';
 
 /** A request in absolute form, as clients send it to a proxy. */
 export interface AbsoluteTarget {
@@ -37,15 +38,20 @@ export function parseAuthority(
   authority: string,
   defaultPort: number | undefined,
 ): { host: string; port: number } | undefined {
+  const { host, port = defaultPort } = readAuthority(authority) ?? {};
+  return host === undefined || port === undefined ? undefined : { host, port };
+}
+
+const readAuthority = remembering((authority): { host: string; port: number | undefined } | undefined => {
   const url = `http://${authority}/`;
   if (authority === '' || /[@/?#\\\s]/.test(authority) || !URL.canParse(url)) return undefined;
   const { hostname } = new URL(url);
   const [, digits] = /:(\d*)$/.exec(authority) ?? [];
-  const port = digits ? Number(digits) : defaultPort;
+  const port = digits ? Number(digits) : undefined;
   const host = hostname.replace(/\.$/, '');
   const emptyLabel = host === '' || host.startsWith('.') || host.endsWith('.') || host.includes('..');
-  return emptyLabel || port === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
-}
+  return emptyLabel || (port !== undefined && (port < 1 || port > 65_535)) ? undefined : { host, port };
+});
 
 /** `Host` for an endpoint, without a default port. */
 export function authorityOf({ host, port }: { readonly host: string; readonly port: number }): string {

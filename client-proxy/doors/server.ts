@@ -45,7 +45,7 @@ export function attachDoors(
     contain(request.socket, () =>
       connections.take(request, response, () => void contain(request.socket, () => router.handle(request, response))),
     );
-  server.on('connection', connections.open);
+  server.on('arrival', connections.open).on('leaving', connections.turnAway).on('connection', connections.open);
   server.on('request', answer).on('checkContinue', answer).on('checkExpectation', answer);
   server.on('clientError', (error, socket) => contain(socket, () => connections.fail(error, socket)));
   server.on('connect', (request, socket, head) =>

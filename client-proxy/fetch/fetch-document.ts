@@ -7,7 +7,7 @@ import type { CodedError } from '../../core/errors.ts';
 import { sliceOf } from '../../core/reading/byte-range.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { ReaderError } from '../errors.ts';
-import { type OpenReader, openReader, type ProxyOptions } from '../proxy.ts';
+import { type OpenReader, openReader, type ProxyOptions } from '../open-reader.ts';
 import { hasDatabase } from '../store/locations.ts';
 import { ask } from './ask.ts';
 import { locate } from './locate.ts';

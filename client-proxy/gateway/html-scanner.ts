@@ -62,6 +62,7 @@ export class HtmlScanner {
     const location: TagLocation | null | undefined = sourceCodeLocation;
     this.#gaveUp ||= this.#parser.isOverloaded(attrs.length);
     if (!location || this.#isTooLong(location)) return;
+    this.#leaveStyle(location.startOffset);
     const attributes = attrs.flatMap(({ name, prefix }): WrittenAttribute[] => {
       const place = location.attrs?.[prefix ? `${prefix}:${name}` : name] ?? location.attrs?.[name.toLowerCase()];
       return place ? [{ written: this.#written(place), start: place.startOffset }] : [];
@@ -69,6 +70,13 @@ export class HtmlScanner {
     this.#leave(location.endOffset, editsOfTag({ name: tagName.toLowerCase(), attributes }, this.#page));
     const { links, decode, keepsStyles } = this.#page;
     if (tagName === 'style' && !keepsStyles) this.#style = new CssScanner(links, decode);
+  }
+
+  /** Only in SVG and MathML can a tag stand in a `<style>`, or a `<style/>` be without end: what begins there is no CSS any more. */
+  #leaveStyle(end: number): void {
+    if (!this.#style) return;
+    this.#leave(end);
+    this.#endStyle();
   }
 
   #endTag({ tagName, sourceCodeLocation: location }: EndTag): void {

@@ -26,11 +26,12 @@ export interface Rewriting {
 
 /** @param mediaType - the signed one, with its charset: without, only a browser could find out what the bytes mean */
 export function rewritingOf(mediaType: string, links: GatewayLinks | undefined): Rewriting | undefined {
+  if (links === undefined) return undefined;
   const [, type = '', charset = ''] = /^([^; ]+)(?:.*;\s*charset\s*=\s*"?([^\s";]+))?/i.exec(mediaType) ?? [];
   const kind = Object.hasOwn(KINDS, type.toLowerCase()) ? KINDS[type.toLowerCase()] : undefined;
   // SVG is UTF-8 unless it says otherwise, which matters for host names in other scripts only.
   const known = encodingOf(charset || (kind === 'markup' && type.toLowerCase() !== 'text/html' ? 'utf-8' : ''));
-  return links && kind && known ? { kind, charset: known, links } : undefined;
+  return kind && known ? { kind, charset: known, links } : undefined;
 }
 
 function encodingOf(label: string): string | undefined {

@@ -2,7 +2,7 @@
  * Whose connection it is. Anybody on a machine can connect to its loopback addresses; but the kernel's table of sockets tells which user has the other
  * end. https://www.kernel.org/doc/html/latest/networking/proc_net_tcp.html
  */
-import { access, readFile } from 'node:fs/promises';
+import { access, open } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
@@ -10,6 +10,8 @@ import { ReaderError } from '../errors.ts';
 
 /** Where the kernel lists the sockets of this machine; there also for a service that sees of `/proc` itself only. */
 const TABLES = '/proc/self/net';
+/** The kernel gives no more than a page of a table at a time. */
+const PAGE = 4_096;
 /** How often the table is read for one connection: while it is read sockets come and go, and one may be passed over. */
 const ATTEMPTS = 3;
 
@@ -22,10 +24,10 @@ export interface Connection {
 }
 
 export class ConnectionOwners {
-  readonly #tables: { readonly tcp: SharedFile; readonly tcp6: SharedFile };
+  readonly #tables: { readonly tcp: SocketTable; readonly tcp6: SocketTable };
 
   private constructor(directory: string) {
-    this.#tables = { tcp: new SharedFile(join(directory, 'tcp')), tcp6: new SharedFile(join(directory, 'tcp6')) };
+    this.#tables = { tcp: new SocketTable(join(directory, 'tcp')), tcp6: new SocketTable(join(directory, 'tcp6')) };
   }
 
   /** @throws ReaderError `owner-unknown` where the system has no such table */
@@ -47,8 +49,8 @@ export class ConnectionOwners {
    */
   async find(connection: Connection): Promise<number | undefined> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      for (const { file, ends } of this.#placesOf(connection)) {
-        const owner = ownerIn(await file.read(), ends);
+      for (const { table, ends } of this.#placesOf(connection)) {
+        const owner = await table.ownerOf(ends);
         if (owner !== undefined) return owner;
       }
     }
@@ -56,24 +58,19 @@ export class ConnectionOwners {
   }
 
   /** A program may use a socket of IPv6 for an address of IPv4. */
-  #placesOf({ remoteAddress, remotePort, localAddress, localPort }: Connection): { file: SharedFile; ends: string }[] {
+  #placesOf({
+    remoteAddress,
+    remotePort,
+    localAddress,
+    localPort,
+  }: Connection): { table: SocketTable; ends: string }[] {
     if (!remoteAddress || !localAddress || !remotePort || !localPort) return [];
     const { tcp, tcp6 } = this.#tables;
     const ends = (inIPv6: boolean) =>
       `${listed(remoteAddress, remotePort, inIPv6)} ${listed(localAddress, localPort, inIPv6)}`;
-    const mapped = { file: tcp6, ends: ends(true) };
-    return isInIPv4(remoteAddress) ? [{ file: tcp, ends: ends(false) }, mapped] : [mapped];
+    const mapped = { table: tcp6, ends: ends(true) };
+    return isInIPv4(remoteAddress) ? [{ table: tcp, ends: ends(false) }, mapped] : [mapped];
   }
-}
-
-/** Of the line with these ends: `local remote state queues timer retransmits uid timeout inode`. */
-function ownerIn(table: string, ends: string): number | undefined {
-  for (let at = table.indexOf(` ${ends} `); at >= 0; at = table.indexOf(` ${ends} `, at + 1)) {
-    const fields = table.slice(at, table.indexOf('\n', at)).trim().split(/ +/);
-    const [uid, inode] = [Number(fields[6]), Number(fields[8])];
-    if (Number.isInteger(uid) && inode > 0) return uid;
-  }
-  return undefined;
 }
 
 function isInIPv4(address: string): boolean {
@@ -88,24 +85,74 @@ function listed(address: string, port: number, inIPv6: boolean): string {
   return `${bytes.toString('hex')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();
 }
 
-/** A file that many want to know at the same time: nobody gets what was read before they asked, and it is read once for all who wait. */
-class SharedFile {
+type Answer = PromiseWithResolvers<number | undefined>;
+
+/**
+ * A table that many want to know at the same time: nobody gets what was read before they asked, and it is read once for all who wait. With ten thousand
+ * sockets it is some megabytes long, so it is looked at page by page and never held.
+ */
+class SocketTable {
   readonly #path: string;
-  #current: Promise<unknown> = Promise.resolve();
-  #next: Promise<string> | undefined;
+  readonly #page = Buffer.allocUnsafeSlow(PAGE);
+  /** By the two ends, as the table has them. */
+  #wanted = new Map<string, Answer>();
+  #isReading = false;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** The empty text where there is no such file: a machine may be without IPv6. */
-  read(): Promise<string> {
-    this.#next ??= this.#current.then(() => {
-      const reading = readFile(this.#path, 'latin1').catch(() => '');
-      this.#next = undefined;
-      this.#current = reading;
-      return reading;
-    });
-    return this.#next;
+  /** `undefined` also where there is no such file: a machine may be without IPv6. */
+  ownerOf(ends: string): Promise<number | undefined> {
+    const answer = this.#wanted.get(ends) ?? Promise.withResolvers();
+    this.#wanted.set(ends, answer);
+    if (!this.#isReading) void this.#answerAll();
+    return answer.promise;
   }
+
+  async #answerAll(): Promise<void> {
+    this.#isReading = true;
+    while (this.#wanted.size > 0) {
+      const wanted = this.#wanted;
+      this.#wanted = new Map();
+      await this.#readFor(wanted).catch(() => undefined);
+      for (const { resolve } of wanted.values()) resolve(undefined);
+    }
+    this.#isReading = false;
+  }
+
+  /** Answers, and takes out of `wanted`, whoever is in the table. */
+  async #readFor(wanted: Map<string, Answer>): Promise<void> {
+    const file = await open(this.#path);
+    try {
+      let text = '';
+      while (wanted.size > 0) {
+        const { bytesRead } = await file.read(this.#page, 0, PAGE, null);
+        if (bytesRead === 0) return;
+        text = answerFrom(text + this.#page.toString('latin1', 0, bytesRead), wanted);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/** Looks at whole lines: `number: local remote state queues timer retransmits uid timeout inode`. @returns the line that has begun */
+function answerFrom(text: string, wanted: Map<string, Answer>): string {
+  let start = 0;
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+    const from = text.indexOf(': ', start) + 2;
+    const ends = text.slice(from, text.indexOf(' ', text.indexOf(' ', from) + 1));
+    const answer = wanted.get(ends);
+    if (answer) {
+      const fields = text.slice(from, end).split(/ +/);
+      const [uid, inode] = [Number(fields[6]), Number(fields[8])];
+      if (Number.isInteger(uid) && inode > 0) {
+        answer.resolve(uid);
+        wanted.delete(ends);
+      }
+    }
+    start = end + 1;
+  }
+  return text.slice(start);
 }

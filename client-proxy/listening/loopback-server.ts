@@ -58,7 +58,7 @@ export class LoopbackServer extends Server {
     return super.close((error) => second.then(() => done?.(error)));
   }
 
-  /** Whoever listens for connections hears of those that are let in. */
+  /** Whoever listens for connections hears of those that are let in; `arrival` and `leaving` tell of all, so that they can be counted. */
   override emit(event: string | symbol, ...details: unknown[]): boolean {
     if (event !== 'connection') return super.emit(event, ...details);
     void this.#receive(details[0] as Socket);
@@ -68,10 +68,15 @@ export class LoopbackServer extends Server {
   async #receive(socket: Socket): Promise<void> {
     const failed = () => socket.destroy();
     socket.on('error', failed);
+    super.emit('arrival', socket);
+    if (socket.destroyed) return;
     const admitted = await this.#admit(socket).catch(() => false);
     socket.off('error', failed);
     if (admitted && this.listening && !socket.destroyed) super.emit('connection', socket);
-    else endSoon(socket);
+    else {
+      super.emit('leaving', socket);
+      endSoon(socket);
+    }
   }
 }
 

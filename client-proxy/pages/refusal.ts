@@ -39,7 +39,6 @@ export function refuse(
   const addresses = { address, ownPage, readingUrl: readingUrl?.(), publicLink: publicLink?.() };
   const { status, page } = refusalPage(known, addresses);
   const html = renderPage(own ? { ...page, place: 'other', action: OWN_PAGE_TEXT.back } : page);
-  response.statusMessage = ''; // a host's, with characters that HTTP has no place for, may have been tried before
   response.writeHead(status, {
     ...(own ? CONTROL_HEADERS : PAGE_HEADERS),
     'content-length': String(Buffer.byteLength(html)),

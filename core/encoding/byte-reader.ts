@@ -14,8 +14,8 @@ export class ByteReader {
 
   /** The next `length` bytes; `undefined` if the stream ends before. May share memory with the stream's chunk. */
   async read(length: number): Promise<Uint8Array | undefined> {
-    if (length > 0 && (await this.atEnd())) return undefined;
-    if (this.#rest.length >= length) return this.#take(length);
+    if (this.#rest.length >= length || (!(await this.atEnd()) && this.#rest.length >= length))
+      return this.#take(length);
     // Filled as the bytes come, however small the chunks that they come in.
     const piece = new Uint8Array(length);
     for (let filled = 0; filled < length; ) {
@@ -41,6 +41,12 @@ export class ByteReader {
 
   /** Whether the next bytes are `expected`; they are taken only if they are. */
   async takeIfEqual(expected: Uint8Array): Promise<boolean> {
+    await this.atEnd(); // whatever comes first is there now
+    if (this.#rest.length >= expected.length) {
+      if (!equalBytes(this.#rest.subarray(0, expected.length), expected)) return false;
+      this.#take(expected.length);
+      return true;
+    }
     const start = await this.readUpTo(expected.length);
     this.#rest = this.#rest.length === 0 ? start : concat(start, this.#rest);
     if (!equalBytes(start, expected)) return false;

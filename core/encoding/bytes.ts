@@ -57,5 +57,7 @@ export function lengthPrefixed(...parts: Uint8Array[]): Uint8Array {
 
 /** Compares public values. Secrets are compared with `equalSecrets` of the primitives. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
 }

@@ -72,7 +72,7 @@ export const SEALED_CHUNK_LENGTH = CHUNK_LENGTH + TAG_LENGTH;
 
 /** The nonce of chunk `number`: the base nonce XOR the number, big-endian (C2SP chunked-encryption, "AEAD usage"). */
 export function chunkNonce(baseNonce: Uint8Array, number: number): Uint8Array {
-  const nonce = Uint8Array.from(baseNonce);
+  const nonce = new Uint8Array(baseNonce);
   let rest = number;
   for (let index = nonce.length - 1; rest > 0; index--) {
     nonce[index] = (nonce[index] ?? 0) ^ (rest % 256);

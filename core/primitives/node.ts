@@ -68,7 +68,7 @@ export const aes256GcmOpen: Primitives['aes256GcmOpen'] = async (key, nonce, cip
 export const sealChunks: Primitives['sealChunks'] = async (keys, firstChunk, plaintext, last, target) => {
   const lengths = plainChunkLengths(plaintext.length, last);
   const sealed = target ?? Buffer.allocUnsafe(plaintext.length + lengths.length * TAG_LENGTH);
-  const key = createSecretKey(keys.key);
+  const key = secretKeyOf(keys.key);
   let from = 0;
   let to = 0;
   for (const [index, length] of lengths.entries()) {
@@ -85,9 +85,22 @@ export const openChunks: Primitives['openChunks'] = async (keys, firstChunk, cip
   return lengths === undefined ? undefined : openRun(keys, firstChunk, ciphertext, lengths);
 };
 
+/** Keys as OpenSSL wants them, by the bytes that they are made of: they are used for one block after the other. */
+const secretKeys = new WeakMap<Uint8Array, KeyObject>();
+
+function secretKeyOf(bytes: Uint8Array): KeyObject {
+  let key = secretKeys.get(bytes);
+  if (key === undefined) {
+    key = createSecretKey(bytes);
+    secretKeys.set(bytes, key);
+  }
+  return key;
+}
+
 function openRun(keys: ChunkKeys, firstChunk: number, ciphertext: Uint8Array, lengths: number[]): Buffer | undefined {
+  const key = secretKeyOf(keys.key);
+  if (lengths.length === 1) return open(key, chunkNonce(keys.baseNonce, firstChunk), ciphertext, NO_DATA);
   const plaintext = Buffer.allocUnsafe(ciphertext.length - lengths.length * TAG_LENGTH);
-  const key = createSecretKey(keys.key);
   let from = 0;
   let to = 0;
   for (const [index, length] of lengths.entries()) {

@@ -8,6 +8,8 @@ import { fetchNamed, type MetadataSource, type MetadataStore } from './sources.t
 import { readKept, type TrustedState } from './trusted-state.ts';
 import { checkExpiry, type VerifyOptions, verifyTargets } from './verify-roles.ts';
 
+const FOUND_KEPT = 1000;
+
 /** A role that is to be asked. */
 interface Step {
   readonly name: string;
@@ -36,6 +38,9 @@ export class DelegatedRoles {
   /** By name, the least recently used first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
+  /** What was found in the state that is in use, until a role that it depends on expires: pages are asked for again and again. */
+  readonly #found = new Map<string, { readonly target: TargetInfo; readonly until: number }>();
+  #foundIn: TrustedState | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -45,6 +50,23 @@ export class DelegatedRoles {
   async find(path: string, state: TrustedState, now: number): Promise<TargetInfo | undefined> {
     const direct = state.targets.target(path);
     if (direct) return direct;
+    if (this.#foundIn !== state || this.#found.size >= FOUND_KEPT) this.#found.clear();
+    this.#foundIn = state;
+    const known = this.#found.get(path);
+    if (known && now < known.until) return known.target;
+    const until = { expires: Number.POSITIVE_INFINITY };
+    const target = await this.#search(path, state, now, until);
+    if (target && this.#foundIn === state) this.#found.set(path, { target, until: until.expires });
+    return target;
+  }
+
+  /** @param until - gets to know when the first of the roles expires that were asked */
+  async #search(
+    path: string,
+    state: TrustedState,
+    now: number,
+    until: { expires: number },
+  ): Promise<TargetInfo | undefined> {
     const pathHash = await pathHashOf(path);
     const asked = new Set(['targets']);
     let steps = stepsFrom(state.targets, path, pathHash);
@@ -54,6 +76,7 @@ export class DelegatedRoles {
       asked.add(step.name);
       const role = await this.#role(step, state);
       checkExpiry(step.name, role, now); // 5.6.5
+      until.expires = Math.min(until.expires, role.expires);
       const found = role.target(path);
       if (found) return found;
       const below = stepsFrom(role, path, pathHash);

@@ -34,7 +34,19 @@ export function encodeDocumentTarget({ head, headLength, set, content, inPage }:
  * @param path - the document's, for the message
  * @throws PublicationError `metadata-malformed`
  */
-export function documentEntryOf({ custom, length, sha256 }: TargetInfo, path: string): DocumentEntry {
+export function documentEntryOf(target: TargetInfo, path: string): DocumentEntry {
+  let entry = entries.get(target);
+  if (entry === undefined) {
+    entry = readEntry(target, path);
+    entries.set(target, entry);
+  }
+  return entry;
+}
+
+/** Targets that are found again and again are read once. */
+const entries = new WeakMap<TargetInfo, DocumentEntry>();
+
+function readEntry({ custom, length, sha256 }: TargetInfo, path: string): DocumentEntry {
   const { set, content, carrier } = isTufObject(custom?.wispr) ? custom.wispr : {};
   const one = (set === undefined) !== (content === undefined);
   const good = (set === undefined || isKeyId(set)) && (content === undefined || fromHex(content, 32) !== undefined);

@@ -14,7 +14,7 @@ export function preconditionFails(headers: RequestHeaders, { etag, lastModified 
   const tags = headerOf(headers, 'if-match');
   if (tags !== undefined) return tags.trim() !== '*' && !strongTags(tags).includes(etag);
   const since = parseHttpDate(headerOf(headers, 'if-unmodified-since'));
-  const modified = parseHttpDate(lastModified);
+  const modified = since === undefined ? undefined : parseHttpDate(lastModified);
   return since !== undefined && modified !== undefined && modified > since;
 }
 
@@ -23,7 +23,7 @@ export function isNotModified(headers: RequestHeaders, { etag, lastModified }: V
   const tags = headerOf(headers, 'if-none-match');
   if (tags !== undefined) return tags.trim() === '*' || entityTags(tags).includes(etag);
   const since = parseHttpDate(headerOf(headers, 'if-modified-since'));
-  const modified = parseHttpDate(lastModified);
+  const modified = since === undefined ? undefined : parseHttpDate(lastModified);
   return since !== undefined && modified !== undefined && modified <= since;
 }
 

@@ -3,6 +3,7 @@
  * path, for publisher and readers alike, so that both mean the same document or none.
  */
 import { utf8 } from '../encoding/bytes.ts';
+import { remembering } from '../encoding/remembering.ts';
 
 /** Appended to the URL of a document to get the URL of its protected object. */
 export const OBJECT_SUFFIX = '.protected';
@@ -30,7 +31,7 @@ export function isDocumentPath(text: unknown): text is string {
  * @param urlPath - the path as it stands in the request: percent-encoded; a query or fragment is cut off
  * @returns `undefined` for a spelling that is refused
  */
-export function documentPathOf(urlPath: string): string | undefined {
+export const documentPathOf: (urlPath: string) => string | undefined = remembering((urlPath) => {
   const [encoded = ''] = urlPath.split(/[?#]/, 1);
   if (!encoded.startsWith('/') || encoded.length > 3 * MAXIMUM_PATH_BYTES) return undefined;
   const segments = encoded.slice(1).split('/').map(percentDecode);
@@ -39,7 +40,7 @@ export function documentPathOf(urlPath: string): string | undefined {
   return segments.every((segment) => segment !== undefined && isSegment(segment)) && isDocumentPath(path)
     ? path
     : undefined;
-}
+});
 
 /** The URL path of a document, in the one spelling used for fetching: all but RFC 3986's unreserved characters are percent-encoded. */
 export function urlPathOf(documentPath: string): string {

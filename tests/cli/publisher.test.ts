@@ -23,13 +23,16 @@ const inSite = (...args: string[]) => runWispr(args, { cwd: site });
 
 beforeAll(async () => {
   await writeFile(passphraseFile, `${PASSPHRASE}\n`, { mode: 0o600 });
-  await mkdir(join(site, 'site'), { recursive: true });
-  for (const [name, content] of Object.entries({ 'index.html': PAGE, 'robots.txt': 'x', 'a b.bin': 'y' })) {
-    await writeFile(join(site, 'site', name), content);
-  }
+  await writeSite(site);
   expect(await inSite('init', 'http://news.example', ...withPassphrase)).toMatchObject({ code: 0 });
 });
 afterAll(() => rmSync(root, { recursive: true }));
+
+async function writeSite(directory: string): Promise<void> {
+  await mkdir(join(directory, 'site'), { recursive: true });
+  for (const [name, content] of Object.entries({ 'index.html': PAGE, 'robots.txt': 'x', 'a b.bin': 'y' }))
+    await writeFile(join(directory, 'site', name), content);
+}
 
 /** Every line for people has the prefix and no full stop; nothing looks like a crash. */
 function expectOneVoice({ stderr }: Ended): void {
@@ -270,6 +273,12 @@ describe('wispr protect', () => {
   });
 
   it('prints one JSON object, or nothing, where asked', async () => {
+    const site = join(root, 'for-json');
+    await writeSite(site);
+    expect(await runWispr(['init', 'http://news.example', ...withPassphrase], { cwd: site })).toMatchObject({
+      code: 0,
+    });
+    expect(await runWispr(['protect', site, ...withPassphrase])).toMatchObject({ code: 0 });
     const { stdout, stderr } = await runWispr([
       'protect',
       site,

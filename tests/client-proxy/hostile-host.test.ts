@@ -1,5 +1,6 @@
 /** Row 56 of the attack list: malformed answers of a content host, for documents and for what passes through. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -95,10 +96,51 @@ describe('attack 56: a malformed answer', () => {
     async (_, bytes) => {
       answer = (_head, socket) => socket.end(bytes, 'latin1');
       const got = await send(rig.proxy.port, 'http://elsewhere.example/a.html');
-      expect(got.status).toBe(502);
+      expect([got.status, got.complete]).toEqual([502, true]);
       expect(['host-answer', 'host-unreachable']).toContain(refusalCode(got));
     },
   );
+
+  it.each([
+    ['304 Not Modified', 'X: a\x7f'],
+    ['304 Not \x7f', 'X: a'],
+    ['204 \x01', 'Trailer: x'],
+  ])(
+    'with %s and %j, which cannot be passed on, leaves nothing behind in the page that comes instead',
+    async (status, field) => {
+      answer = (_head, socket) => socket.end(`HTTP/1.1 ${status}\r\n${field}\r\n\r\n`, 'latin1');
+      const got = await send(rig.proxy.port, 'http://elsewhere.example/a.html');
+      expect([refusalCode(got), got.status, got.complete]).toEqual(['host-answer', 502, true]);
+      expect(got.text).toContain('</html>');
+      expect(got.headers.date).toBeDefined();
+    },
+  );
+
+  it.each([
+    ['GET', '204 No Content'],
+    ['GET', '304 Not Modified'],
+    ['HEAD', '200 OK'],
+  ])('that announces trailers for a body that never comes passes without them: %s, %s', async (method, status) => {
+    answer = (_head, socket) => socket.write(`HTTP/1.1 ${status}\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n`);
+    const got = await send(rig.proxy.port, 'http://elsewhere.example/a.html', { method });
+    expect([refusalCode(got), got.status, got.complete]).toEqual([undefined, Number(status.slice(0, 3)), true]);
+    expect(got.headers.trailer).toBeUndefined();
+  });
+
+  it('of a host that switches protocols unasked ends its connection, and a reset on top of it harms nobody', async () => {
+    const unasked = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
+    const closed: Promise<unknown>[] = [];
+    answer = (head, socket) => {
+      closed.push(once(socket, 'close'));
+      socket.write(unasked, () => head.includes('reset') && socket.resetAndDestroy());
+    };
+    for (const path of ['left', ...Array(50).fill('reset')]) {
+      const got = await send(rig.proxy.port, `http://elsewhere.example/${path}`);
+      expect([got.status, got.complete]).toEqual([502, true]);
+      expect(['host-answer', 'host-unreachable']).toContain(refusalCode(got));
+    }
+    await Promise.all(closed);
+  });
 
   it.each([
     ['too large', 'FFFFFFFFFFFFFFFFF'],

@@ -106,7 +106,24 @@ const MARKUP = [
     '\u00a0',
   ],
 ];
-const document = fc.array(fc.constantFrom(...MARKUP), { maxLength: 60 }).map((parts) => parts.join(''));
+/** What makes a style of text, or does not, according to what it stands in. */
+const STYLES = [
+  '<svg>',
+  '</svg>',
+  '<math>',
+  '<style>',
+  '<style/>',
+  '</style>',
+  '<a href="',
+  '">',
+  '\\\n',
+  '/*',
+  'url(',
+  SITE,
+];
+const document = fc
+  .oneof(...[MARKUP, STYLES].map((parts) => fc.array(fc.constantFrom(...parts), { maxLength: 60 })))
+  .map((parts) => parts.join(''));
 const pieces = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 });
 
 interface Scanner {

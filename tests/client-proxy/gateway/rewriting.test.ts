@@ -72,6 +72,10 @@ describe('a link in HTML', () => {
       `<svg><a xlink:href="${ORIGIN}/1"/><image href="${ORIGIN}/2"/><style>@import "${ORIGIN}/3";</style></svg>`,
     ],
     [
+      '<svg><style/><a href="http://news.example/1"></svg><math><style>a{}\\<style>b{b:url(//news.example/2)}</style>',
+      `<svg><style/><a href="${ORIGIN}/1"></svg><math><style>a{}\\<style>b{b:url(${ORIGIN}/2)}</style>`,
+    ],
+    [
       '<link rel=stylesheet href="/a.css" integrity="sha256-x"><script src="/a.js" integrity="sha256-x"></script>',
       '<link rel=stylesheet href="/a.css" integrity=""><script src="/a.js" integrity="sha256-x"></script>',
     ],

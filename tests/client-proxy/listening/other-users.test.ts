@@ -1,6 +1,6 @@
 /** Other users of the machine: they can connect to loopback as well, and listen there. */
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -122,6 +122,25 @@ describe('whose connection it is', () => {
     const found = await Promise.all(pairs.map(([, accepted]) => owners.find(accepted)));
     expect(new Set(found)).toEqual(new Set([process.getuid?.()]));
     for (const socket of pairs.flat()) socket.destroy();
+  });
+
+  it('is found wherever its line stands in a long table, and never in a line that is nobody’s', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'wispr-table-'));
+    const connection = (remotePort: number) => ({
+      ...{ remoteAddress: '127.0.0.1', remotePort },
+      ...{ localAddress: '127.0.0.1', localPort: 8001 },
+    });
+    const line = (port: number) =>
+      `${port}: 0100007F:${port.toString(16).padStart(4, '0').toUpperCase()} 0100007F:1F41 01 00000000:00000000 00:00000000 00000000  ${port}        0 ${port % 10} 1\n`;
+    const ports = Array.from({ length: 2_000 }, (_, index) => 1_000 + index);
+    try {
+      await writeFile(join(folder, 'tcp'), `  sl  local_address rem_address   st\n${ports.map(line).join('')}`);
+      const owners = await ConnectionOwners.open(folder);
+      const found = await Promise.all([...ports, 9_999].map((port) => owners.find(connection(port))));
+      expect(found).toEqual([...ports.map((port) => (port % 10 === 0 ? undefined : port)), undefined]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('cannot be known on every system; then nobody is served who was not let in on purpose', async () => {

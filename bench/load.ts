@@ -1,0 +1,70 @@
+/** Load from `wrk`, and what it cost whoever was asked: requests a second, and processor time for each. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { ask } from './ask.ts';
+import { runCommand } from './measure.ts';
+import type { StartedProxy } from './proxies.ts';
+import type { Workspace } from './workspace.ts';
+
+const TICKS_A_SECOND = 100;
+const CONNECTIONS = 10;
+
+export interface Load {
+  /** Asked for over and over, in absolute form. */
+  readonly url: string;
+  readonly seconds: number;
+}
+
+export interface Figures {
+  readonly requestsPerSecond: number;
+  /** Of the proxy's process, user and system, in microseconds for each request. */
+  readonly processorTime: number;
+}
+
+/** All requests answered whole: wrk counts every other status as an error. */
+export async function measureLoad(proxy: StartedProxy, load: Load, { directory }: Workspace): Promise<Figures> {
+  const script = join(directory, 'absolute-form.lua');
+  await writeFile(script, `wrk.path = "${load.url}"\nwrk.headers["Host"] = "${new URL(load.url).host}"\n`);
+  const before = await processorTime(proxy.pid);
+  const settings = ['-t1', `-c${CONNECTIONS}`, '--timeout', '30s', `-d${load.seconds}s`];
+  const output = await runCommand('wrk', [...settings, '-s', script, proxy.url]);
+  const spent = (await processorTime(proxy.pid)) - before;
+  const count = Number(/(\d+) requests in/.exec(output)?.[1]);
+  const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]);
+  if (/Non-2xx|Socket errors/.test(output) || !(count > 0) || !Number.isFinite(requestsPerSecond))
+    throw new Error(`${proxy.url} did not answer ${load.url} as it should: ${output}`);
+  return { requestsPerSecond, processorTime: (spent * 1e6) / count };
+}
+
+/** The same with each of many documents asked for once, by a client of Node.js's. @param url - what stands before the number of each */
+export async function measureEachOnce(proxy: StartedProxy, url: string, count: number): Promise<Figures> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  let next = 1;
+  const askOn = async () => {
+    while (next <= count) {
+      const { status } = await ask({ proxy: proxy.url, url: `${url}${next++}.bin`, agent });
+      if (status !== 200) throw new Error(`${proxy.url} answered ${status}`);
+    }
+  };
+  const before = { cpu: await processorTime(proxy.pid), clock: performance.now() };
+  await Promise.all(Array.from({ length: CONNECTIONS }, askOn));
+  const seconds = (performance.now() - before.clock) / 1000;
+  const spent = (await processorTime(proxy.pid)) - before.cpu;
+  agent.destroy();
+  return { requestsPerSecond: count / seconds, processorTime: (spent * 1e6) / count };
+}
+
+/** Seconds that a process has used of processors. */
+async function processorTime(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/stat`, 'latin1');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+}
+
+/** MiB: what a process has in memory, and the most that it has had. */
+export async function memoryOf(pid: number): Promise<{ now: number; peak: number }> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const of = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
+  return { now: of('VmRSS'), peak: of('VmHWM') };
+}

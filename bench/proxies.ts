@@ -1,0 +1,145 @@
+/** One protected site on nginx, the same in clear on another, and the proxies that are measured in front of them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { accepts, freePort, until } from '../cache-config/child.ts';
+import { type CacheServer, startNginx } from '../cache-config/servers.ts';
+import { NODE, WISPR, type Workspace } from './workspace.ts';
+
+export const SITE = 'bench.example';
+const READING_SITE = 'https://read.bench.example';
+const FLOOR = fileURLToPath(new URL('floor-proxy.ts', import.meta.url));
+const MITMPROXY = fileURLToPath(new URL('../.cache/mitmproxy/bin/mitmdump', import.meta.url));
+
+const ANYWHERE = { host: '127.0.0.1', port: 0 };
+const KEY_SERVER_ON_FREE_PORTS = JSON.stringify({
+  listen: ANYWHERE,
+  reading: { listen: ANYWHERE },
+  data: 'keyserver.db',
+  masterKey: 'master.key',
+  publicKey: 'keyserver.pub',
+});
+
+/** A proxy that runs in a process of its own. */
+export interface StartedProxy {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** What is measured against each other fetches from here. Ends with the list of endings that it was started with. */
+export class Stage {
+  readonly #workspace: Workspace;
+  readonly #endings: (() => Promise<void>)[];
+  readonly #nginx: CacheServer;
+  readonly #plain: CacheServer;
+
+  private constructor(workspace: Workspace, endings: (() => Promise<void>)[], nginx: CacheServer, plain: CacheServer) {
+    this.#workspace = workspace;
+    this.#endings = endings;
+    this.#nginx = nginx;
+    this.#plain = plain;
+  }
+
+  /** Protects the workspace's site and connects a reader with it. */
+  static async open(workspace: Workspace, endings: (() => Promise<void>)[]): Promise<Stage> {
+    const { directory, passphraseFile, source, wispr } = workspace;
+    await writeFile(join(directory, 'keyserver.json'), KEY_SERVER_ON_FREE_PORTS);
+    const { line, stop } = await startAndReadLine([NODE, WISPR, 'keyserver', '--dev', '--json'], directory);
+    endings.push(stop);
+    const { keyserver, reading } = JSON.parse(line) as Record<string, unknown>;
+    await adaptConfiguration(directory, keyserver, reading);
+    await wispr('protect', '--quiet', '--passphrase-file', passphraseFile);
+    await wispr('admin', 'import', 'keys.bundle');
+    const nginx = await startNginx({ root: join(directory, 'protected'), readingOrigin: READING_SITE });
+    const plain = await startNginx({ root: source, readingOrigin: READING_SITE });
+    endings.push(nginx.stop, plain.stop);
+    const stage = new Stage(workspace, endings, nginx, plain);
+    const invitation = JSON.parse(await wispr('invite', 'ada', '--json')) as { reader: { link: string } };
+    await wispr('bind', invitation.reader.link, '--trust-site', SITE, '--yes', ...stage.#readerOptions);
+    return stage;
+  }
+
+  /** Where the site lies in clear. */
+  get plainUrl(): string {
+    return this.#plain.url;
+  }
+
+  get #readerOptions(): string[] {
+    const data = ['--data', join(this.#workspace.directory, 'reader')];
+    // The key server, and what passes through.
+    return [...data, '--connect-to', `${SITE}:80:127.0.0.1:${this.#nginx.port}`, '--allow-local', '127.0.0.1'];
+  }
+
+  /** The Reader as it is without any options, which keeps what it reads. @param options - further ones of `wispr proxy` */
+  async startReader(...options: string[]): Promise<StartedProxy> {
+    const command = [...PROFILING, WISPR, 'proxy', '--port', '0', '--json', '--quiet', ...this.#readerOptions];
+    const { line, pid, stop } = await startAndReadLine([NODE, ...command, ...options], this.#workspace.directory);
+    this.#endings.push(stop);
+    return { url: String((JSON.parse(line) as { proxy: string }).proxy), pid, stop };
+  }
+
+  /** The least forward proxy that node:http allows. */
+  async startFloor(): Promise<StartedProxy> {
+    const { line, pid, stop } = await startAndReadLine([NODE, FLOOR, this.plainUrl]);
+    this.#endings.push(stop);
+    return { url: `http://127.0.0.1:${line.trim()}`, pid, stop };
+  }
+
+  async startMitmproxy(): Promise<StartedProxy> {
+    const port = await freePort();
+    const settings = ['connection_strategy=lazy', 'stream_large_bodies=1', `confdir=${this.#workspace.directory}/mitm`];
+    const options = [...settings.flatMap((setting) => ['--set', setting]), '-q', '--listen-port', String(port)];
+    const child = spawn(MITMPROXY, ['--listen-host', '127.0.0.1', ...options], { stdio: 'ignore' });
+    const ended = once(child, 'close');
+    const stop = async () => {
+      child.kill('SIGKILL');
+      await ended;
+    };
+    this.#endings.push(stop);
+    await until(() => accepts(port), 60_000);
+    return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? -1, stop };
+  }
+}
+
+/** `WISPR_BENCH_PROFILE=FOLDER`: what the Reader does with its time is written there, for Chromium's developer tools. */
+const PROFILING =
+  process.env.WISPR_BENCH_PROFILE === undefined
+    ? []
+    : ['--cpu-prof', `--cpu-prof-dir=${process.env.WISPR_BENCH_PROFILE}`];
+
+/** `wispr init` wrote the addresses that a public site would have. */
+async function adaptConfiguration(directory: string, keyServer: unknown, reading: unknown): Promise<void> {
+  const file = join(directory, 'wispr.json');
+  const text = await readFile(file, 'utf8');
+  const adapted = text
+    .replace(/"keyServer": "[^"]*"/, `"keyServer": "${keyServer}"`)
+    .replace(/"reading": "[^"]*"/, `"reading": "${reading}"`);
+  await writeFile(file, adapted);
+}
+
+/** Starts a program that prints a line when it is ready. */
+async function startAndReadLine(
+  [command = '', ...args]: readonly string[],
+  directory?: string,
+): Promise<{ line: string; pid: number; stop: () => Promise<void> }> {
+  const child = spawn(command, args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const ended = once(child, 'close');
+  const lines = createInterface(child.stdout);
+  const [line] = (await Promise.race([
+    once(lines, 'line'),
+    ended.then(() => Promise.reject(new Error(`${args.join(' ')} ended before it was ready: ${said}`))),
+  ])) as [string];
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  return { line, pid: child.pid ?? -1, stop };
+}

@@ -1,0 +1,68 @@
+/** Connections count from the moment they arrive, not only when it is known whose they are. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ClientConnections } from '../../../client-proxy/doors/connections.ts';
+import { SERVER_OPTIONS } from '../../../client-proxy/doors/server.ts';
+import { LIMITS } from '../../../client-proxy/limits.ts';
+import { type Admit, LoopbackServer } from '../../../client-proxy/listening/loopback-server.ts';
+
+const BOUND = 20;
+const before = LIMITS.clientConnections;
+beforeAll(() => void Object.assign(LIMITS, { clientConnections: BOUND }));
+afterAll(() => void Object.assign(LIMITS, { clientConnections: before }));
+
+const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
+
+async function withServer(admit: Admit, test: (open: () => Promise<Socket>) => Promise<void>): Promise<void> {
+  const server = new LoopbackServer(SERVER_OPTIONS, admit);
+  const connections = new ClientConnections();
+  server.on('arrival', connections.open).on('leaving', connections.turnAway).on('connection', connections.open);
+  const sockets: Socket[] = [];
+  server.on('arrival', (socket: Socket) => sockets.push(socket));
+  try {
+    expect(await server.open(0)).toBeUndefined();
+    await test(async () => {
+      const arrived = once(server, 'arrival');
+      const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+      sockets.push(socket.on('error', () => undefined).resume());
+      await arrived;
+      return socket;
+    });
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+async function openMany(open: () => Promise<Socket>, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  while (sockets.length < count) sockets.push(await open());
+  return sockets;
+}
+
+describe('attack 65: connections that nobody has let in yet', () => {
+  it('count, and make room oldest first', () =>
+    withServer(
+      () => new Promise(() => undefined),
+      async (open) => {
+        const sockets = await openMany(open, 3 * BOUND);
+        await expect.poll(() => sockets.filter(isOpen).length).toBe(BOUND);
+        expect(sockets.slice(-BOUND).every(isOpen)).toBe(true);
+      },
+    ));
+
+  it('make room before all others when they are turned away', () => {
+    let ours = true;
+    return withServer(
+      async () => ours,
+      async (open) => {
+        const own = await openMany(open, BOUND / 2);
+        ours = false;
+        const others = await openMany(open, 3 * BOUND);
+        await expect.poll(() => others.filter(isOpen).length).toBeLessThanOrEqual(BOUND / 2);
+        expect(own.every(isOpen)).toBe(true);
+      },
+    );
+  });
+});
