@@ -85,6 +85,11 @@ export class BoundSites {
     return this.#store.isLocked;
   }
 
+  /** Whether a site is connected, also where it cannot be read until the Reader is unlocked. @param site - as for {@link find} */
+  has(site: string): boolean {
+    return this.#locked.has(site) || this.#bySite.has(site);
+  }
+
   /**
    * @param site - a host name in lower case, without final dot
    * @throws ReaderError `reader-locked`

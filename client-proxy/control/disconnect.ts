@@ -6,9 +6,11 @@ import type { StoredBinding } from '../store/store.ts';
 import type { ControlAnswer } from './answer.ts';
 import type { ControlContext } from './context.ts';
 import type { Asked } from './control-pages.ts';
+import { checkOwnLink } from './guard.ts';
 import { shownName } from './shown-name.ts';
 
 export async function showDisconnect(context: ControlContext, asked: Asked): Promise<ControlAnswer> {
+  checkOwnLink(asked.request);
   const { id, descriptor, sites } = await findBinding(context, asked);
   const html = renderPage({
     title: DISCONNECT_TEXT.title(shownName(descriptor.name)),

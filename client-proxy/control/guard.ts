@@ -50,6 +50,17 @@ export class Guard {
   }
 }
 
+/**
+ * For a page whose button takes something away for good: a link of another site does not lead to it.
+ *
+ * @throws ReaderError `cross-site`
+ */
+export function checkOwnLink({ headers }: IncomingMessage): void {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    throw new ReaderError('cross-site', "only the Reader's own pages lead to this one");
+}
+
 /** Browsers say with every form from which origin it comes; a program that does not say so has no business here. */
 function checkSender({ headers }: IncomingMessage, ownOrigin: string): void {
   const site = headers['sec-fetch-site'];

@@ -5,7 +5,7 @@ import { isSite } from '../../core/site/site.ts';
 import { PROXY_FILE_PATH } from '../gateway/proxy-file.ts';
 import { HOST } from '../listening/listen.ts';
 import { type HomePage, type LatelyView, renderHome, type VerifiedView } from '../pages/home-page.ts';
-import { DONE_TEXT, HOME_TEXT } from '../pages/texts-control.ts';
+import { doneText, HOME_TEXT } from '../pages/texts-control.ts';
 import { clockOf, isoOf } from '../pages/times.ts';
 import type { Verified } from './activity.ts';
 import type { ControlAnswer } from './answer.ts';
@@ -24,7 +24,7 @@ export async function showHome(context: ControlContext, asked: Asked): Promise<C
     title: isEmpty ? HOME_TEXT.emptyTitle : HOME_TEXT.title,
     lead: isEmpty ? HOME_TEXT.emptyLead : HOME_TEXT.lead,
     place: 'home',
-    status: DONE_TEXT[asked.query.get('done') ?? ''],
+    status: doneText(asked.query.get('done')),
     form: isEmpty ? connectForm(context.token) : undefined,
     publishers,
     seen: seenSites(context),

@@ -3,7 +3,7 @@
 import { DEFAULT_PORT } from '../listening/listen.ts';
 import type { FormField } from '../pages/form.ts';
 import { renderPage } from '../pages/template.ts';
-import { DONE_TEXT, SETTINGS_TEXT } from '../pages/texts-control.ts';
+import { doneText, SETTINGS_TEXT } from '../pages/texts-control.ts';
 import {
   CACHE_MEGABYTES_MOST,
   isSettingText,
@@ -24,7 +24,7 @@ type Texts = ReadonlyMap<SettingName, string>;
 export async function showSettings(context: ControlContext, { query }: Asked): Promise<ControlAnswer> {
   const { current } = context.settings;
   const texts = new Map(SETTING_NAMES.map((name) => [name, settingText(name, current[name])]));
-  return { html: renderSettings(context, texts, [], DONE_TEXT[query.get('done') ?? '']) };
+  return { html: renderSettings(context, texts, [], doneText(query.get('done'))) };
 }
 
 /** All or nothing; what the command line has the last word on is not in the form, and stays as it is. */

@@ -7,6 +7,7 @@ import {
   STATUS_CODES,
   validateHeaderValue,
 } from 'node:http';
+import { Socket } from 'node:net';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { forwardedFields, forwardedTrailers } from './header-fields.ts';
@@ -39,7 +40,12 @@ export function rawHead(status: number, reason: string | undefined, fields: read
   return `${head}\r\n`;
 }
 
-/** @returns when all of it has come. @throws ReaderError `host-answer`; whatever ended the answer early */
+/**
+ * An answer that breaks off never seems whole: where only the end of the connection is its end, that is a reset.
+ *
+ * @returns when all of it has come
+ * @throws ReaderError `host-answer`; whatever ended the answer early
+ */
 export function passAnswer(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     checkAnswer(answer);
@@ -49,7 +55,12 @@ export function passAnswer(answer: IncomingMessage, request: IncomingMessage, re
     answer.on('data', (piece: Buffer) => {
       if (!response.write(piece)) answer.pause();
     });
-    answer.on('error', reject);
+    tellOfReset(answer);
+    const endsByClosing = !response.chunkedEncoding && answer.headers['content-length'] === undefined;
+    answer.on('error', (error) => {
+      if (endsByClosing) reset(response);
+      reject(error);
+    });
     answer.on('end', () => {
       if (answer.rawTrailers.length > 0 && response.chunkedEncoding)
         response.addTrailers(forwardedTrailers(answer.rawTrailers));
@@ -57,6 +68,19 @@ export function passAnswer(answer: IncomingMessage, request: IncomingMessage, re
       resolve();
     });
   });
+}
+
+/** Node.js takes a reset connection for the proper end of an answer that ends with it. */
+function tellOfReset(answer: IncomingMessage): void {
+  const { socket } = answer;
+  const failed = (error: Error) => answer.destroy(error);
+  socket.on('error', failed);
+  answer.once('close', () => socket.off('error', failed));
+}
+
+/** A connection within this process has nothing to reset; what is left of it is destroyed by the caller. */
+function reset({ socket }: ServerResponse): void {
+  if (socket instanceof Socket) socket.resetAndDestroy();
 }
 
 function sendHead(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {

@@ -82,10 +82,10 @@ export class Router {
     }
   };
 
-  /** Whether a request may switch to another protocol: only one that passes through. For all others the wish is as if it were not there. */
+  /** Whether a request may switch to another protocol: only one that passes through. For all others the wish is as if it were not there. Never throws. */
   mayUpgrade(request: IncomingMessage): boolean {
     const target = asksForUpgrade(request) ? parseAbsoluteTarget(request.url ?? '') : undefined;
-    return target !== undefined && !this.#isOwn(target) && this.#options.sites.find(target.host) === undefined;
+    return target !== undefined && !this.#isOwn(target) && !this.#options.sites.has(target.host);
   }
 
   /** Answers a request of that kind. @returns the connection to the host, if it switched */

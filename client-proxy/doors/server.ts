@@ -28,8 +28,13 @@ export function attachDoors(
   server.timeout = LIMITS.clientSilence;
   // An option of `createServer`, kept as a property of this name; only now is it known who decides.
   Object.assign(server, {
-    shouldUpgradeCallback: (request: IncomingMessage) =>
-      !connections.isBusy(request.socket) && router.mayUpgrade(request),
+    shouldUpgradeCallback: (request: IncomingMessage) => {
+      try {
+        return !connections.isBusy(request.socket) && router.mayUpgrade(request);
+      } catch {
+        return false; // a throw here would end the program; as a request like any other, it is answered with what is wrong
+      }
+    },
   });
   const raw = new Set<Duplex>();
   const opened = (socket: Duplex) => {
@@ -37,22 +42,42 @@ export function attachDoors(
     socket.once('close', () => raw.delete(socket));
   };
   const answer = (request: IncomingMessage, response: ServerResponse) =>
-    connections.take(request, response, () => router.handle(request, response));
+    contain(request.socket, () =>
+      connections.take(request, response, () => void contain(request.socket, () => router.handle(request, response))),
+    );
   connections.watch(server);
   server.on('request', answer).on('checkContinue', answer).on('checkExpectation', answer);
-  server.on('clientError', (error, socket) => connections.fail(error, socket));
-  server.on('connect', (request, socket, head) => {
-    if (connections.isBusy(socket)) return void socket.destroy(); // its answer would come before that of an earlier request
-    connections.becomeTunnel(socket);
-    openTunnel({ ...options, opened }, request, socket, head);
-  });
-  server.on('upgrade', async (request, socket, head) => {
-    connections.becomeTunnel(socket);
-    opened(socket);
-    const remote = await router.upgrade(request, socket, head);
-    if (remote) opened(remote);
-  });
+  server.on('clientError', (error, socket) => contain(socket, () => connections.fail(error, socket)));
+  server.on('connect', (request, socket, head) =>
+    contain(takeOver(socket), () => {
+      if (connections.isBusy(socket)) return void socket.destroy(); // its answer would come before that of an earlier request
+      connections.becomeTunnel(socket);
+      return openTunnel({ ...options, opened }, request, socket, head);
+    }),
+  );
+  server.on('upgrade', (request, socket, head) =>
+    contain(takeOver(socket), async () => {
+      connections.becomeTunnel(socket);
+      opened(socket);
+      const remote = await router.upgrade(request, socket, head);
+      if (remote) opened(remote);
+    }),
+  );
   return () => stop(server, raw);
+}
+
+/** Begins at once. Whatever nobody caught, now or later, would end the program: it ends the connection that led to it. */
+async function contain(socket: Duplex, work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch {
+    socket.destroy();
+  }
+}
+
+/** Node.js listens no more to a connection that it hands over, and an error that nobody hears would end the program. */
+function takeOver(socket: Duplex): Duplex {
+  return socket.on('error', () => socket.destroy());
 }
 
 function stop(server: Server, raw: ReadonlySet<Duplex>): Promise<void> {

@@ -30,6 +30,7 @@ export function responseOn(client: Duplex, request: IncomingMessage): ServerResp
     response.detachSocket(client as Socket);
     client.end();
   });
+  client.on('drain', () => response.emit('drain')); // Node.js passes it on for connections that it has not handed over
   client.once('close', () => response.destroy());
   return response;
 }

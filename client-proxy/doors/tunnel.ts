@@ -31,7 +31,6 @@ export async function openTunnel(
   client: Duplex,
   head: Buffer,
 ): Promise<void> {
-  client.on('error', () => client.destroy());
   options.opened(client);
   const address = request.url ?? '';
   try {

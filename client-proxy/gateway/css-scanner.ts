@@ -93,6 +93,13 @@ function closing(written: string, mark: string): number {
   return written.length > 1 && written.endsWith(mark) ? 1 : 0;
 }
 
+/** Where the inside of an unquoted `url()` ends. Backwards: an expression for it would take the square of its length. */
+function endOfUrl(written: string): number {
+  let end = written.length - closing(written, ')');
+  if (end < written.length) while (end > 0 && ' \t\r\n\f'.includes(written[end - 1] ?? '?')) end--;
+  return end;
+}
+
 /** What decides whether a string is a link: the function or the at-rule that it stands in. */
 class LinkContext {
   /** Functions and parentheses that are open; beyond a bound they are only counted. */
@@ -126,7 +133,7 @@ class LinkContext {
       case TokenType.URL: {
         const inside = /^[^(]*\([ \t\r\n\f]*/.exec(written)?.[0].length ?? 0;
         this.#first = false;
-        const end = last + 1 - (/[ \t\r\n\f]*\)$/.exec(written)?.[0].length ?? 0);
+        const end = start + endOfUrl(written);
         return this.#rule === 'namespace' ? undefined : { start: start + inside, end: Math.max(start + inside, end) };
       }
     }

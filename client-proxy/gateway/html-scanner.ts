@@ -19,6 +19,10 @@ interface Span {
 /** What the parser may hold back of text before it tells of it. */
 const HELD_TEXT = 131_072;
 
+/** Beyond these, the parser takes the square of their number: namespaces within each other, and attributes of one tag. */
+export const DEEPEST_NAMESPACES = 1_000;
+export const MOST_ATTRIBUTES = 1_000;
+
 /** Finds and changes the links of one document; text goes in piece by piece, one character for each byte, and comes out changed. */
 export class HtmlScanner {
   readonly #parser = new SynchronousParser();
@@ -42,7 +46,7 @@ export class HtmlScanner {
   write(text: string): string {
     this.#pending += text;
     if (!this.#gaveUp) this.#parser.feed(text);
-    if (this.#pending.length > LONGEST_TOKEN + HELD_TEXT) this.#gaveUp = true;
+    if (this.#pending.length > LONGEST_TOKEN + HELD_TEXT || this.#parser.isOverloaded()) this.#gaveUp = true;
     if (this.#gaveUp) this.#leave(this.#position + this.#pending.length);
     return this.#taken();
   }
@@ -56,6 +60,7 @@ export class HtmlScanner {
 
   #startTag({ tagName, attrs, sourceCodeLocation }: StartTag): void {
     const location: TagLocation | null | undefined = sourceCodeLocation;
+    this.#gaveUp ||= this.#parser.isOverloaded(attrs.length);
     if (!location || this.#isTooLong(location)) return;
     this.#leaveStyle(location.startOffset);
     const attributes = attrs.flatMap(({ name, prefix }): WrittenAttribute[] => {
@@ -123,6 +128,19 @@ export class HtmlScanner {
 class SynchronousParser extends SAXParser {
   constructor() {
     super({ sourceCodeLocationInfo: true });
+  }
+
+  /** @param attributes - of the tag that is being read */
+  isOverloaded(attributes = this.#attributesSoFar()): boolean {
+    // biome-ignore lint/complexity/useLiteralKeys: the parser does not offer it, and its pinned version has it
+    const { length } = this.parserFeedbackSimulator['namespaceStack'];
+    return attributes > MOST_ATTRIBUTES || length > DEEPEST_NAMESPACES;
+  }
+
+  #attributesSoFar(): number {
+    // biome-ignore lint/complexity/useLiteralKeys: as above
+    const token = this.tokenizer['currentToken'];
+    return token && 'attrs' in token ? token.attrs.length : 0;
   }
 
   feed(text: string): void {

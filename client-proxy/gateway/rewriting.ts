@@ -77,8 +77,8 @@ export function rewrittenFields<Value>(
 
 /** RFC 8288. What a document is called in public stays, as in its `<link>`. */
 function rewrittenLink(field: string, links: GatewayLinks): string {
-  return field.replace(/<([^>]*)>((?:[^,"]|"(?:[^"\\]|\\.)*")*)/g, (all, url: string, parameters: string) =>
-    /;\s*rel\s*=\s*"?[^";]*\b(?:canonical|shortlink)\b/i.test(parameters)
+  return field.replace(/<([^<>]*)>((?:[^,"]|"(?:[^"\\]|\\.)*")*)/g, (all, url: string, parameters: string) =>
+    /;\s*rel\s*=(?:\s*")?[^";]*\b(?:canonical|shortlink)\b/i.test(parameters)
       ? all
       : `<${links.rewrite(url)}>${parameters}`,
   );

@@ -23,7 +23,7 @@ export const FRAME_TEXT = {
 export const OWN_PAGE_TEXT = { back: { text: 'To your sites', url: '/' } } as const;
 
 /** What was just done, by the word in the address. */
-export const DONE_TEXT: Readonly<Record<string, string>> = {
+const DONE_TEXT: Readonly<Record<string, string>> = {
   connected: 'Connected. You can open the site now.',
   disconnected: 'Disconnected. Its keys are gone from this computer.',
   declined:
@@ -32,6 +32,11 @@ export const DONE_TEXT: Readonly<Record<string, string>> = {
   saved: 'Saved.',
   unlocked: 'Unlocked.',
 };
+
+/** @param word - from the address, so anything at all */
+export function doneText(word: string | null): string | undefined {
+  return word !== null && Object.hasOwn(DONE_TEXT, word) ? DONE_TEXT[word] : undefined;
+}
 
 export const HOME_TEXT = {
   title: 'Your sites',

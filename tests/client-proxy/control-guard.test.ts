@@ -73,6 +73,27 @@ describe('a form of the Reader itself', () => {
     await expectUnchanged();
   });
 
+  it('asks again before it disconnects, but not whoever followed a link of another site', async () => {
+    for (const site of ['cross-site', 'same-site']) {
+      const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+      const answer = await get('/publishers/1/disconnect', headers);
+      expect([answer.status, refusalCode(answer)]).toEqual([403, 'cross-site']);
+      expect(answer.text).not.toContain(token);
+      expect((await get('/', headers)).status).toBe(200);
+    }
+    for (const site of ['same-origin', 'none'])
+      expect((await get('/publishers/1/disconnect', { 'sec-fetch-site': site })).text).toContain(token);
+  });
+
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('knows no word "%s"', async (word) => {
+    for (const path of ['/', '/settings']) {
+      const { status, text } = await get(`${path}?done=${word}`);
+      expect(status).toBe(200);
+      expect(text).not.toMatch(/role="?status|\[object|native code/);
+    }
+    expect((await get('/settings?done=saved')).text).toMatch(/role="?status/);
+  });
+
   it('and its pages come with headers that let nothing run, load, frame or be kept', async () => {
     for (const path of ['/', '/connect', '/settings', '/publishers/1/disconnect', '/nothing']) {
       const { headers, text } = await get(path);

@@ -151,6 +151,25 @@ describe('fields', () => {
     expect([heads[0]?.match(/^q\d+: 1/gm)?.length, got.match(/^r\d+: 1/gm)?.length]).toEqual([2500, 2500]);
   });
 
+  it.each([
+    ['chunked', '1.0', 'Transfer-Encoding: chunked\r\n\r\n4\r\npart\r\n'],
+    ['that ends with its connection', '1.0', '\r\npart'],
+    ['that ends with its connection', '1.1', '\r\npart'],
+  ])('an answer %s that breaks off does not seem whole to HTTP/%s', async (_, version, rest) => {
+    const host = Promise.withResolvers<Socket>();
+    answer = (_head, socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${rest}`);
+      host.resolve(socket);
+    };
+    const client = await rawClient(rig.proxy.port);
+    const failed = new Promise<NodeJS.ErrnoException>((resolve) => client.socket.once('error', resolve));
+    client.send(`GET http://raw.example/ HTTP/${version}\r\nHost: raw.example\r\n\r\n`);
+    await client.until('part');
+    (await host.promise).resetAndDestroy();
+    if (version === '1.0') expect((await failed).code).toBe('ECONNRESET');
+    else expect(await client.ended()).toMatch(/part\r\n$/);
+  });
+
   it('of HTTP/1.0 are named as such, and its answers end with the connection', async () => {
     answer = (_, socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nold');
     const one = await client();

@@ -72,6 +72,21 @@ describe('a locked Reader', () => {
     expect((await send(rig.proxy.port, 'http://elsewhere.example/a.html')).text).toBe('from the host');
   });
 
+  it('names its sites to browsers all the same, so that they do not go past it; forgotten ones no more', async () => {
+    const listed = async () => (await send(rig.proxy.port, '/proxy.pac')).text.includes('"news.example"');
+    expect(await listed()).toBe(true);
+    await lockReaders(rig.storage);
+    expect(await listed()).toBe(true);
+    await setPassphrase('right');
+    await rig.restart({ mayStartLocked: true });
+    expect([rig.proxy.lock.isLocked, await listed()]).toEqual([true, true]);
+    await rig.proxy.lock.unlock('right');
+    expect(await listed()).toBe(true);
+    await rig.proxy.lock.lock();
+    await forgetEverything(rig.storage);
+    expect([rig.proxy.lock.isLocked, await listed()]).toEqual([true, false]);
+  });
+
   it('is unlocked without a passphrase where there is none, and reads on', async () => {
     await lockReaders(rig.storage);
     expect(await unlockReaders(rig.storage, never)).toEqual({ keysIn: 'key-file', readers: [{ locked: false }] });

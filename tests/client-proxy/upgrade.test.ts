@@ -149,6 +149,44 @@ describe('an upgrade', () => {
     }
   });
 
+  it('of a connected site, while the Reader is locked, is refused like every request for it', async () => {
+    await rig.proxy.lock.lock();
+    try {
+      for (const protocol of ['TLS/1.2', 'websocket']) {
+        const client = await rawClient(rig.proxy.port);
+        client.send(
+          `GET http://news.example/ HTTP/1.1\r\nHost: news.example\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`,
+        );
+        expect(await client.until('\r\n\r\n')).toMatch(/^HTTP\/1.1 503 [\s\S]*wispr-refusal: reader-locked/);
+        client.close();
+      }
+    } finally {
+      await rig.proxy.lock.unlock();
+    }
+    expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe('signed');
+  });
+
+  it('whose client breaks off before the host answers ends that connection, not the Reader', async () => {
+    const asked = Promise.withResolvers<Socket>();
+    answer = (_head, socket) => asked.resolve(socket);
+    const client = await rawClient(rig.proxy.port);
+    client.send(asksFor('websocket'));
+    const host = await asked.promise;
+    const left = new Promise((resolve) => host.once('close', resolve));
+    client.socket.resetAndDestroy();
+    await left;
+    expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe('signed');
+  });
+
+  it('that is answered with a long body gets all of it, as fast as the client takes it', async () => {
+    const body = 'x'.repeat(3_000_000);
+    answer = (_head, socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const client = await rawClient(rig.proxy.port);
+    client.send(asksFor('websocket'));
+    const received = await client.ended();
+    expect(received.length - received.indexOf('\r\n\r\n') - 4).toBe(body.length);
+  });
+
   it('ends with the proxy', async () => {
     const own = await startReaderRig();
     let remote: Duplex | undefined;

@@ -4,9 +4,9 @@ import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CssScanner, LONGEST_TOKEN } from '../../../client-proxy/gateway/css-scanner.ts';
-import { HtmlScanner } from '../../../client-proxy/gateway/html-scanner.ts';
+import { DEEPEST_NAMESPACES, HtmlScanner, MOST_ATTRIBUTES } from '../../../client-proxy/gateway/html-scanner.ts';
 import { GatewayLinks } from '../../../client-proxy/gateway/links.ts';
-import { createRewriter } from '../../../client-proxy/gateway/rewriting.ts';
+import { createRewriter, rewrittenFields } from '../../../client-proxy/gateway/rewriting.ts';
 
 const SITE = 'http://news.example';
 const ORIGIN = 'http://news-example-abc.localhost:8001';
@@ -216,6 +216,79 @@ describe('a document without end', () => {
       );
       const stream = Readable.from(parts).pipe(createRewriter({ kind: 'markup', charset: 'utf-8', links: LINKS }));
       expect((await buffer(stream)).toString() === expected).toBe(true);
+    }
+  });
+});
+
+describe('a hostile document of a megabyte takes a time in proportion to its length', () => {
+  const MEGABYTE = 1_000_000;
+  const times = (text: string) => text.repeat(Math.ceil(MEGABYTE / text.length));
+  const spaces = times(' ');
+  const CSS_SHAPES = [
+    ...[`url(${spaces}x)`, `url(x${spaces})`, `url(x${spaces}`, `url(${spaces}`, `url(x${spaces}y)`, times('url( x )')],
+    ...[times('\\'), times('\\a '), `"${times('\\\n')}"`, times('('), times('url('), times('/*'), times('@import ')],
+    ...[times('-'), times('<!-'), `url("${times('/')}")`, `url("${spaces}//x")`, times("'")],
+  ];
+  const ATTRIBUTES = [
+    ...[spaces, times(','), times(', '), times('a, '), times('('), times('&'), times('&#1'), times('&#'), times('/')],
+    ...[
+      `0${spaces}x`,
+      times('1.'),
+      times(';'),
+      times('\t/'),
+      `//${times('a')}`,
+      `//${times('a.')}`,
+      `//x:${times('1')}`,
+    ],
+    ...[`//${times('[')}`, `//${times('%41')}`, times("'sha256-"), times('a:'), `/${spaces}x`],
+  ];
+  const TAGS = ['<a href="', '<img srcset="', '<a ping="', '<p style="', '<meta http-equiv=refresh content="'];
+  const MORE_TAGS = ['<meta http-equiv=content-security-policy content="', '<link integrity="" href="'];
+  const LONE = [
+    ...[times('<svg>'), times('<math>'), times('<svg><desc>'), times('<svg><title></svg>'), times('<'), times('</')],
+    ...[times('<!--'), times('<a '), `<a ${times('x ')}`, times('<style>'), times('<![CDATA['), times('<p a=b>')],
+    ...[`<a ${Array.from({ length: 120_000 }, (_, index) => `a${index} `).join('')}>`, `<a${spaces}x`, times('&')],
+  ];
+  const markup = [
+    ...LONE,
+    ...[...TAGS, ...MORE_TAGS].flatMap((tag) => ATTRIBUTES.map((value) => `${tag}${value.slice(0, 400_000)}">`)),
+  ];
+  const CASES = [
+    ...CSS_SHAPES.map((text) => ['css', text] as const),
+    ...markup.map((text) => ['markup', text] as const),
+  ];
+
+  it.each(CASES.map(([kind, text]) => [kind, text.slice(0, 60).trim(), text] as const))(
+    '%s: %s',
+    async (kind, _, text) => {
+      const stream = Readable.from([Buffer.from(text)]).pipe(createRewriter({ kind, charset: 'utf-8', links: LINKS }));
+      expect((await buffer(stream)).toString() === text).toBe(true);
+    },
+  );
+
+  it('in a signed header field too', () => {
+    const shapes = [times('<'), `<a>; rel=${spaces}x`, `<a>; rel="${spaces}`, times('<a>;'), `<a>${times(';rel=')}`];
+    for (const link of shapes) expect(rewrittenFields({ link }, LINKS).link === link).toBe(true);
+  });
+});
+
+describe('a document that nests or lists more than any page does', () => {
+  const LINK = `<a href="${SITE}/x">`;
+  const rewritten = LINK.replace(SITE, ORIGIN);
+
+  it.each([
+    ['namespaces', (count: number) => '<svg>'.repeat(count), DEEPEST_NAMESPACES - 1],
+    [
+      'attributes',
+      (count: number) => `<p ${Array.from({ length: count }, (_, n) => `a${n}`).join(' ')}>`,
+      MOST_ATTRIBUTES,
+    ],
+  ])('is rewritten up to a bound of %s, and passes as it is from there', (_, make, most) => {
+    const whole = (text: string, length: number) => inPieces(new HtmlScanner(LINKS, (it) => it), text, [length]);
+    for (const length of [7, 1_000_000]) {
+      const [within, beyond] = [make(most), make(most + 1)];
+      expect(whole(LINK + within + LINK, length) === rewritten + within + rewritten).toBe(true);
+      expect(whole(LINK + beyond + LINK, length) === rewritten + beyond + LINK).toBe(true);
     }
   });
 });
