@@ -29,9 +29,7 @@ export type FactName =
   /** The sections, and who signed them: publisher/protect/sections.ts. */
   | 'sections'
   /** How many roots there are. */
-  | 'roots'
-  /** The publication that waits for signatures: publisher/protect/gather.ts. */
-  | 'draft';
+  | 'roots';
 
 /** What is published of a document. */
 export type PublishedDocument = Pick<
