@@ -19,7 +19,7 @@ export class SyncProgressReport {
   add(bytes = 0): void {
     const { documents, ofDocuments, bytes: before } = this.#state;
     this.#state = { ...this.#state, documents: documents + 1, bytes: before + bytes };
-    if (documents + 1 === ofDocuments || performance.now() - this.#told > INTERVAL) this.#now();
+    if (documents === 0 || documents + 1 === ofDocuments || performance.now() - this.#told > INTERVAL) this.#now();
   }
 
   #now(): void {

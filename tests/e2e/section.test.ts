@@ -3,11 +3,10 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import type { ContentHost } from '../../demo/hosts.ts';
-import { readSite, throughProxy } from '../../demo/reading.ts';
+import { readSite } from '../../demo/reading.ts';
 import { type Person, World } from '../../demo/world.ts';
 import { runPythonTuf } from '../publication/peers/python-tuf.ts';
 import { type PeerReading, type PeerRequest, readWithTufJs } from '../publication/peers/tuf-js.ts';
@@ -57,14 +56,6 @@ async function expectAllRead(): Promise<void> {
   expect(outcomes).toHaveLength(paths.length);
 }
 
-/** Otherwise the Reader looks for something newer beside the reading. */
-async function lookAnew(): Promise<void> {
-  const dispatcher = throughProxy(ada.proxy.url);
-  const headers = { 'cache-control': 'no-cache' };
-  await (await request(`http://${SITE}/index.html`, { dispatcher, headers })).body.dump();
-  await dispatcher.close();
-}
-
 const PEERS: [string, (request: PeerRequest) => Promise<PeerReading>][] = [
   [
     'python-tuf',
@@ -78,7 +69,7 @@ describe('a site with sections', () => {
     await expectAllRead();
     await write('sports/match.html', '<!doctype html><title>Match, second half</title>');
     await world.publishAgain();
-    await lookAnew();
+    await ada.proxy.check(); // otherwise the Reader looks for something newer beside the reading
     await expectAllRead();
   });
 
