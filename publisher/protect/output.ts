@@ -192,13 +192,15 @@ class Inspection implements InspectedOutput {
   #kindOf(path: string): 'immutable' | 'plain' | 'foreign' {
     const file = join(this.#out, path);
     if (path.endsWith(OBJECT_SUFFIX)) {
-      if (startOf(file).toString('latin1', 0, MAGIC.length) !== MAGIC) return 'foreign';
-      return parseImmutableName(path) ? 'immutable' : 'plain'; // without a hash in its name: as wispr 0.1 made them
+      const start = startOf(file).toString('latin1', 0, MAGIC.length);
+      if (parseImmutableName(path)) return MAGIC.startsWith(start) ? 'immutable' : 'foreign'; // cut short as well, by a kill
+      return start === MAGIC ? 'plain' : 'foreign'; // without a hash in its name: as wispr 0.1 made them
     }
     if (OWN_TARGETS.includes(parseImmutableName(path)?.path ?? '')) return 'immutable';
     if (this.#hasObject(path)) return 'plain';
     const name = parseImmutableName(path);
-    if (name && (this.#hasObject(name.path) || digestOf(file) === name.hash)) return 'immutable';
+    if (name && (this.#hasObject(name.path) || startOf(file).length === 0 || digestOf(file) === name.hash))
+      return 'immutable';
     if (isHtmlCarrier(startOf(file))) return 'immutable';
     return this.#isFallbackPage(file) ? 'plain' : 'foreign';
   }

@@ -284,6 +284,19 @@ describe('the index', () => {
     await expect(workspace.protect({ now: NOW + 2 })).rejects.toMatchObject({ code: 'output-foreign' });
   });
 
+  it('does not know files that a killed run had just begun: they are ours, and no others with such names', async () => {
+    await createCheap({ 'a.txt': 'a' });
+    await workspace.protect({ now: NOW });
+    const begun = { 'b.txt.protected': '', 'c.txt.protected': 'wispr', 'd.css': '' };
+    for (const [name, text] of Object.entries(begun))
+      await writeFile(join(workspace.out, `${'0'.repeat(64)}.${name}`), text);
+    await workspace.protect({ now: NOW + 1 });
+    await workspace.protect({ now: NOW + 60 * DAY });
+    expect((await readdir(workspace.out)).filter((name) => name.startsWith('0000'))).toEqual([]);
+    await writeFile(join(workspace.out, `${'0'.repeat(64)}.e.txt.protected`), 'wisp of hay');
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'output-foreign' });
+  });
+
   it('that is damaged is made anew, and said to be', async () => {
     await createCheap({ 'a.txt': 'a' });
     await workspace.protect();
