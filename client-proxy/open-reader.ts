@@ -16,6 +16,7 @@ import { BoundTunnels } from './doors/bound-tunnels.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
 import { ReaderLock } from './identity/lock.ts';
 import { Instance } from './listening/listen.ts';
+import { BlockOpener } from './opening/block-opener.ts';
 import { type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
 import { type StorageOptions, storeOptions } from './store/locations.ts';
 import { ReaderStore } from './store/store.ts';
@@ -89,8 +90,10 @@ export async function openReader(
   const settings = new SettingsKeeper(store.preferences);
   let upstream: Upstream | undefined;
   let cache: ObjectCache | undefined;
+  const opener = new BlockOpener();
   const closeAll = async () => {
     await cache?.close();
+    await opener.close();
     await upstream?.close();
     store.close();
   };
@@ -105,7 +108,16 @@ export async function openReader(
     const instance = new Instance();
     const lock = new ReaderLock(store, sites);
     const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
-    const common = { store, sites, lock, upstream, access: { upstream, health, cache }, settings, now, tunnels };
+    const common = {
+      store,
+      sites,
+      lock,
+      upstream,
+      access: { upstream, health, cache, opener },
+      settings,
+      now,
+      tunnels,
+    };
     const pages = openControlPages({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
     const stopServing = attachDoors(server, { ...common, ...pages, ownPort, refused });
     const close = () => stopServing().then(closeAll);

@@ -20,6 +20,8 @@ export interface WriterOptions {
 export class ObjectWriter {
   readonly #options: WriterOptions;
   #parts: Uint8Array[] = [];
+  /** Told when what was taken so far is written, or is not going to be. */
+  #spent: (() => void)[] = [];
   #taken = 0;
   #unwritten = 0;
   #handle: FileHandle | undefined;
@@ -31,10 +33,18 @@ export class ObjectWriter {
     this.#options = options;
   }
 
-  /** The next bytes. A promise where the disk has to be waited for. */
-  keep(bytes: Uint8Array): Promise<void> | undefined {
-    if (this.#over) return undefined;
+  /**
+   * The next bytes. A promise where the disk has to be waited for.
+   *
+   * @param spent - called when nobody looks into them any more
+   */
+  keep(bytes: Uint8Array, spent?: () => void): Promise<void> | undefined {
+    if (this.#over) {
+      spent?.();
+      return undefined;
+    }
     this.#parts.push(bytes);
+    if (spent) this.#spent.push(spent);
     this.#taken += bytes.length;
     this.#unwritten += bytes.length;
     const { length, patient } = this.#options;
@@ -74,12 +84,17 @@ export class ObjectWriter {
   async #writeParts(): Promise<void> {
     const { partialFile } = this.#options;
     this.#handle ??= await inFolder(partialFile, () => open(partialFile, 'wx', 0o600));
-    const parts = this.#parts;
+    const [parts, spent] = [this.#parts, this.#spent];
     this.#parts = [];
+    this.#spent = [];
     let length = 0;
     for (const part of parts) length += part.length;
-    const { bytesWritten } = await this.#handle.writev(parts);
-    if (bytesWritten !== length) throw new Error('the disk took less than it was given');
+    try {
+      const { bytesWritten } = await this.#handle.writev(parts);
+      if (bytesWritten !== length) throw new Error('the disk took less than it was given');
+    } finally {
+      for (const tell of spent) tell();
+    }
     this.#unwritten -= length;
   }
 
@@ -88,6 +103,7 @@ export class ObjectWriter {
     const whole = failure === undefined && this.#taken === length && !this.#over;
     this.#over = true;
     this.#parts = [];
+    for (const tell of this.#spent.splice(0)) tell();
     let error = failure;
     try {
       await this.#handle?.close();

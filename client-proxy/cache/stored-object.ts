@@ -11,7 +11,8 @@ export class StoredObject {
   /** All of it, where it is small; then the file is closed already. */
   readonly #bytes: Uint8Array | undefined;
   readonly #descriptor: number;
-  #reading = false;
+  /** Reads under way, by this thread or another. */
+  #readings = 0;
   #closed = false;
 
   private constructor(descriptor: number, length: number, bytes: Uint8Array | undefined) {
@@ -66,16 +67,24 @@ export class StoredObject {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    if (!this.#reading) closeSync(this.#descriptor);
+    if (this.#readings === 0) closeSync(this.#descriptor);
+  }
+
+  /** The file's descriptor, which stays open until {@link leave} was called as often. For objects that were not read at once. */
+  use(): number {
+    if (this.#closed) throw new Error('the cached object is closed');
+    this.#readings++;
+    return this.#descriptor;
+  }
+
+  leave(): void {
+    if (--this.#readings === 0 && this.#closed) closeSync(this.#descriptor);
   }
 
   #read(position: number, length: number): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(new Error('the cached object is closed'));
-      this.#reading = true;
-      read(this.#descriptor, Buffer.allocUnsafeSlow(length), 0, length, position, (error, count, bytes) => {
-        this.#reading = false;
-        if (this.#closed) closeSync(this.#descriptor);
+      read(this.use(), Buffer.allocUnsafeSlow(length), 0, length, position, (error, count, bytes) => {
+        this.leave();
         if (error) reject(error);
         else resolve(bytes.subarray(0, count));
       });

@@ -1,5 +1,6 @@
 /** Puts verified content on the wire, as fast as the client takes it and no faster. */
 import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ContentCoding } from '../../core/object/metadata.ts';
@@ -15,15 +16,25 @@ export interface Delivery {
   readonly undo?: ContentCoding | undefined;
   /** Changes the content, when no coding is on it any more. */
   readonly change?: Transform | undefined;
+  /** Told of every piece of which nobody holds the memory any more. */
+  readonly spend?: (piece: Uint8Array) => void;
 }
 
 /**
  * Sends head and content. Whatever the content throws before its first piece is thrown before anything is sent; afterwards the caller has
  * to end the transfer visibly incomplete.
  */
-export async function deliver(
+export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
+  try {
+    await deliverAll(response, delivery);
+  } finally {
+    await delivery.content.return?.(); // what was begun ahead is not wanted any more
+  }
+}
+
+async function deliverAll(
   response: ServerResponse,
-  { status, headers, content, length, undo, change }: Delivery,
+  { status, headers, content, length, undo, change, spend }: Delivery,
 ): Promise<void> {
   const first = await content.next();
   if (undo || change) return deliverChanged(response, { status, headers, undo, change }, first, content);
@@ -36,8 +47,9 @@ export async function deliver(
   }
   response.writeHead(status, headers);
   for (let piece: IteratorResult<Uint8Array> = first; !piece.done; piece = await content.next()) {
-    if (!response.write(piece.value)) await drained(response);
-    if (response.destroyed) return;
+    if (!(await taken(response, piece.value))) return;
+    // The system has its own copy of what went into a socket; nobody knows of other streams.
+    if (response.socket instanceof Socket) spend?.(piece.value);
   }
   response.end();
 }
@@ -74,15 +86,14 @@ async function* startingWith(
   }
 }
 
-/** Resolves when the client has taken what was written, or is gone. */
-function drained(response: ServerResponse): Promise<void> {
+/** Resolves when a piece has left: whether the client is still there. */
+function taken(response: ServerResponse, piece: Uint8Array): Promise<boolean> {
   return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done);
-      response.off('close', done);
-      resolve();
-    };
-    response.once('drain', done);
-    response.once('close', done);
+    const gone = () => resolve(false);
+    response.once('close', gone);
+    response.write(piece, (error) => {
+      response.off('close', gone);
+      resolve(!error && !response.destroyed);
+    });
   });
 }

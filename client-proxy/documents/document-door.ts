@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
+import type { ByteRange } from '../../core/object/geometry.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { isSingleRange, parseByteRange, sliceOf } from '../../core/reading/byte-range.ts';
 import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
@@ -67,7 +68,7 @@ export async function serveDocument(access: ContentAccess, wanted: DocumentReque
   const source = new ContentSource({ ...access, origins: description.content, inPage: entry.inPage });
   const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
   const range = isSingleRange(header) ? header : undefined;
-  const exchange = { ...wanted, site: bound.site, cache: access.cache, source, range };
+  const exchange = { ...wanted, site: bound.site, cache: access.cache, opener: access.opener, source, range };
   const stop = () => source.end(CLIENT_LEFT);
   response.once('close', stop);
   try {
@@ -115,7 +116,8 @@ async function sendWhole(
   const change = rewriting && createRewriter(rewriting, metadata.headers?.['content-security-policy']);
   payload.beginKeeping();
   try {
-    await deliver(response, { status, headers, content, length: metadata.contentLength, undo, change });
+    const { contentLength: length } = metadata;
+    await deliver(response, { status, headers, content, length, undo, change, spend: (piece) => payload.spend(piece) });
   } finally {
     payload.stopKeeping();
   }
@@ -130,8 +132,9 @@ async function serveRangeOf(opened: Opened, chosen: Decorated, header: string, e
   if (range === 'unsatisfiable') return endUnsatisfiable(response, chosen, metadata.contentLength);
   if (range.start <= LIMITS.skippedInStream) {
     if (range.end === metadata.contentLength) payload.beginKeeping();
+    else payload.stopKeeping();
     try {
-      return await sendRange(sliceOf(content, range), chosen, range, metadata.contentLength, response);
+      return await sendRange({ content: sliceOf(content, range), payload }, chosen, range, exchange);
     } finally {
       payload.stopKeeping();
     }
@@ -192,7 +195,7 @@ async function serveBlocks(
     const payload: Payload = await openPart(exchange, reader, reader.payloadRange(range));
     payload.stopKeeping();
     const content = tellingWhenOpen(reader.contentRange(range, payload), source);
-    await sendRange(content, chosen, range, contentLength, response);
+    await sendRange({ content, payload }, chosen, range, exchange);
     return true;
   } catch (error) {
     bound.remembered.forget(path);
@@ -214,11 +217,10 @@ async function* tellingWhenOpen(
 }
 
 function sendRange(
-  content: AsyncGenerator<Uint8Array>,
-  { headers }: Decorated,
-  { start, end }: { readonly start: number; readonly end: number },
-  total: number,
-  response: ServerResponse,
+  { content, payload }: { readonly content: AsyncGenerator<Uint8Array>; readonly payload: Payload },
+  { headers, total }: Decorated,
+  { start, end }: ByteRange,
+  { response }: Exchange,
 ): Promise<void> {
   const length = end - start;
   const fields = {
@@ -226,12 +228,14 @@ function sendRange(
     'content-length': String(length),
     'content-range': `bytes ${start}-${end - 1}/${total}`,
   };
-  return deliver(response, { status: 206, headers: fields, content, length });
+  return deliver(response, { status: 206, headers: fields, content, length, spend: (piece) => payload.spend(piece) });
 }
 
 /** A representation with the headers that leave this program. */
 interface Decorated extends Omit<Representation, 'headers'> {
   readonly headers: HeaderFields;
+  /** Bytes of the content as it is carried. */
+  readonly total: number;
   /** What the gateway changes on the way. */
   readonly rewriting: Rewriting | undefined;
 }
@@ -255,7 +259,7 @@ async function choose(reader: DocumentReader, { door, links, request, confirmed 
   const chosen = rewriting ? rewrittenRepresentation(carried, rewriting) : carried;
   const fields = links ? rewrittenFields(chosen.headers, links) : chosen.headers;
   const headers = { ...fields, via: VIA, [CONFIRMED_HEADER]: confirmed };
-  return { ...chosen, headers: documentHeaders(headers, door), rewriting };
+  return { ...chosen, headers: documentHeaders(headers, door), total: reader.metadata.contentLength, rewriting };
 }
 
 function endWithout(response: ServerResponse, { headers }: Decorated, status: 304 | 412): void {

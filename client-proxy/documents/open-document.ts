@@ -50,7 +50,7 @@ export async function openPart(supply: Supply, reader: DocumentReader, range: By
   if (stored) {
     source.hold(stored);
     const bytes = new ByteReader(stored.from(reader.head.length + range.start, reader.head.length + range.end));
-    return new Payload(supply, reader, bytes, undefined, range.end);
+    return new Payload(supply, reader, bytes, stored, range.end);
   }
   const { bytes, attempt } = await source.ask((one) => fetchPayload(reader, range, one, supply));
   return new Payload(supply, reader, bytes, attempt, range.end);
@@ -67,7 +67,7 @@ async function openStored(
   source.hold(stored);
   const object = entry.set === undefined ? stored.from(0, entry.headLength) : stored.from(0);
   try {
-    return await withPayload(supply, undefined, (follow) =>
+    return await withPayload(supply, stored, (follow) =>
       openDocument(object, expectationOf(wanted), { ...context, supply: follow }, async () =>
         stored.from(entry.headLength),
       ),
@@ -81,12 +81,12 @@ async function openStored(
 
 async function withPayload(
   supply: Supply,
-  attempt: HostAttempt | undefined,
+  origin: HostAttempt | StoredObject,
   open: (follow: NonNullable<ReadingContext['supply']>) => Promise<OpenedDocument>,
 ): Promise<Opened> {
   let payload: Payload | undefined;
   const opened = await open((reader, bytes) => {
-    payload = new Payload(supply, reader, bytes, attempt);
+    payload = new Payload(supply, reader, bytes, origin);
     return payload;
   });
   return { ...opened, payload: payload as Payload };

@@ -2,14 +2,20 @@
  * The payload of one document on its way to a client: out of the cache, or from a content host; and where that fails in the middle, from
  * another one. Every block is verified, wherever it came from, so nothing but time depends on it. What comes from content hosts is kept.
  */
-import type { ByteReader } from '../../core/encoding/byte-reader.ts';
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import type { BlockRun } from '../../core/object/block-run.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
+import type { ByteRange } from '../../core/object/geometry.ts';
 import { headBytes } from '../../core/object/head.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import type { KeepWish, ObjectCache } from '../cache/object-cache.ts';
 import type { ObjectWriter } from '../cache/object-writer.ts';
+import { StoredObject } from '../cache/stored-object.ts';
+import { LIMITS } from '../limits.ts';
+import type { BlockOpener } from '../opening/block-opener.ts';
+import { type FileInUse, OpenedRuns, type RunSupply } from '../opening/opened-runs.ts';
 import type { ContentSource, HostAttempt } from './content-source.ts';
 import { fetchPayload } from './fetch-payload.ts';
 
@@ -20,32 +26,37 @@ export interface Supply {
   readonly entry: DocumentEntry;
   readonly source: ContentSource;
   readonly cache: ObjectCache;
+  readonly opener: BlockOpener;
 }
 
-export class Payload implements BlockSource {
+export class Payload implements BlockSource, RunSupply {
   readonly #supply: Supply;
   readonly #reader: DocumentReader;
   /** Where the wanted part of the payload ends. */
   readonly #end: number;
   #bytes: ByteReader;
-  /** Whom it comes from; `undefined`: the cache. */
-  #attempt: HostAttempt | undefined;
+  /** Whom it comes from. */
+  #origin: HostAttempt | StoredObject;
   readonly #failed = new Set<string>();
   #writer: ObjectWriter | undefined;
   /** Blocks that have passed before it was known whether they are to be kept. */
   #first: Uint8Array[] | undefined = [];
+  /** Whether blocks were taken out of the file of a stored object that `#bytes` does not know of. */
+  #isElsewhere = false;
+  /** The memory of pieces that are nobody's business any more. */
+  readonly #spent = new WeakSet<ArrayBufferLike>();
 
   constructor(
     supply: Supply,
     reader: DocumentReader,
     bytes: ByteReader,
-    attempt: HostAttempt | undefined,
+    origin: HostAttempt | StoredObject,
     end = reader.payloadLength,
   ) {
     this.#supply = supply;
     this.#reader = reader;
     this.#bytes = bytes;
-    this.#attempt = attempt;
+    this.#origin = origin;
     this.#end = end;
   }
 
@@ -61,7 +72,7 @@ export class Payload implements BlockSource {
   beginKeeping(wish?: KeepWish): void {
     const first = this.#first;
     this.#first = undefined;
-    if (this.#attempt === undefined || first === undefined) return;
+    if (this.#origin instanceof StoredObject || first === undefined) return;
     const { cache, site, entry } = this.#supply;
     const { head, payloadLength } = this.#reader;
     this.#writer = cache.begin(site, entry.head, head.length + payloadLength, wish);
@@ -89,9 +100,9 @@ export class Payload implements BlockSource {
 
   async recover(offset: number, error: unknown): Promise<void> {
     const { cache, site, entry, source } = this.#supply;
-    if (this.#attempt === undefined) cache.drop(site, entry.head);
-    else if (!source.failed(this.#attempt, error) || isTooMuch(error)) throw error;
-    else this.#failed.add(this.#attempt.origin);
+    if (this.#origin instanceof StoredObject) cache.drop(site, entry.head);
+    else if (!source.failed(this.#origin, error) || isTooMuch(error)) throw error;
+    else this.#failed.add(this.#origin.origin);
     const range = { start: offset, end: this.#end };
     try {
       const found = await source.ask(
@@ -99,10 +110,76 @@ export class Payload implements BlockSource {
         this.#failed,
       );
       this.#bytes = found.bytes;
-      this.#attempt = found.attempt;
+      this.#origin = found.attempt;
     } catch {
       throw error; // what went wrong first says more
     }
+  }
+
+  /** Large payloads are opened on threads, once it is known whether they are kept. */
+  openBlocks(first: number, end: number): OpenedRuns | undefined {
+    if (first === end || this.#first !== undefined) return undefined;
+    const { start, end: afterFirst } = this.#reader.rangeOfBlock(first);
+    const length = this.#reader.rangeOfBlock(end - 1).end - start;
+    const stored = this.#origin instanceof StoredObject ? this.#origin : undefined;
+    if (stored && stored.length !== this.#reader.head.length + this.#reader.payloadLength) return undefined;
+    if (length < LIMITS.openedOnThread || afterFirst - start > LIMITS.runMemory) return undefined;
+    return new OpenedRuns(this, this.#supply.opener, { first, end });
+  }
+
+  /** A piece of the content has left: its memory may be used again. */
+  spend(piece: Uint8Array): void {
+    this.#spent.add(piece.buffer);
+  }
+
+  isSpent(memory: ArrayBuffer): boolean {
+    return this.#spent.delete(memory);
+  }
+
+  rangeOfBlock(index: number): ByteRange {
+    return this.#reader.rangeOfBlock(index);
+  }
+
+  runOf(first: number, end: number): BlockRun {
+    return this.#reader.runOf(first, end);
+  }
+
+  useFile(first: number): FileInUse | undefined {
+    const stored = this.#origin;
+    if (!(stored instanceof StoredObject)) return undefined;
+    this.#isElsewhere = true;
+    return { descriptor: stored.use(), position: this.#placeOf(first), leave: () => stored.leave() };
+  }
+
+  async readBlock(index: number, target: Uint8Array): Promise<void> {
+    if (!(await this.#bytes.readInto(target)))
+      throw new ObjectError('object-truncated', `the object ends inside block ${index}`);
+    const isLast = this.#reader.rangeOfBlock(index).end === this.#reader.payloadLength;
+    if (isLast && !(await this.#bytes.atEnd()))
+      throw new ObjectError('object-trailing', 'bytes follow the end of the object');
+  }
+
+  openBlock(index: number): Promise<Uint8Array> {
+    const stored = this.#origin;
+    if (this.#isElsewhere && stored instanceof StoredObject)
+      this.#bytes = new ByteReader(stored.from(this.#placeOf(index), this.#reader.head.length + this.#end));
+    this.#isElsewhere = false;
+    return this.#reader.openBlock(this, index);
+  }
+
+  keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined {
+    if (this.#writer) return this.#writer.keep(blocks, spent);
+    spent();
+    return undefined;
+  }
+
+  recoverAt(index: number, error: unknown): Promise<void> {
+    return this.recover(this.rangeOfBlock(index).start, error);
+  }
+
+  /** Where a block lies in the file of a stored object. */
+  #placeOf(index: number): number {
+    return this.#reader.head.length + this.rangeOfBlock(index).start;
   }
 }
 

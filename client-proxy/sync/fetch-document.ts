@@ -47,13 +47,14 @@ export function measure(document: WantedDocument, context: SyncContext): Promise
 export function fetchWhole(document: WantedDocument, context: SyncContext): Promise<number> {
   const { access, bound, now } = context;
   return withSource(document, context, async (source) => {
-    const supply = { site: bound.site, path: document.path, entry: document.entry, source, cache: access.cache };
+    const kept = { cache: access.cache, opener: access.opener };
+    const supply = { site: bound.site, path: document.path, entry: document.entry, source, ...kept };
     const opened = await openFor(supply, document, { findKey: bound.keys.find, now: now() });
     source.opened();
     const { payload, content, reader } = opened;
     payload.beginKeeping({ synced: true });
     try {
-      for (let piece = await content.next(); !piece.done; piece = await content.next()); // each block is kept as it passes
+      for (let piece = await content.next(); !piece.done; piece = await content.next()) payload.spend(piece.value); // each block is kept as it passes
     } finally {
       payload.stopKeeping();
     }

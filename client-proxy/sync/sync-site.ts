@@ -12,6 +12,7 @@ import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
+import { BlockOpener } from '../opening/block-opener.ts';
 import { storeOptions } from '../store/locations.ts';
 import { ReaderStore } from '../store/store.ts';
 import { fetchWhole, measure, type SyncContext } from './fetch-document.ts';
@@ -29,16 +30,18 @@ import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
 export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
   const upstream = new Upstream(options);
   const cache = openCache(options);
+  const opener = new BlockOpener();
   let store: ReaderStore | undefined;
   try {
     store = await ReaderStore.open(storeOptions(options));
     const { now = nowInSeconds } = options;
-    const access = { upstream, cache, health: new HostHealth() };
+    const access = { upstream, cache, opener, health: new HostHealth() };
     const sites = new BoundSites(store, upstream, access.health, now);
     const { freshness, ...current } = await currentSite(sites, options.site);
     return await new Sync({ access, ...current, now, signal: options.signal }, options, freshness).run();
   } finally {
     await cache.close();
+    await opener.close();
     await upstream.close();
     store?.close();
   }

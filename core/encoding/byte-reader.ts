@@ -16,15 +16,19 @@ export class ByteReader {
   async read(length: number): Promise<Uint8Array | undefined> {
     if (this.#rest.length >= length || (!(await this.atEnd()) && this.#rest.length >= length))
       return this.#take(length);
-    // Filled as the bytes come, however small the chunks that they come in.
     const piece = new Uint8Array(length);
-    for (let filled = 0; filled < length; ) {
-      if (await this.atEnd()) return undefined;
-      const part = this.#take(Math.min(length - filled, this.#rest.length));
-      piece.set(part, filled);
+    return (await this.readInto(piece)) ? piece : undefined;
+  }
+
+  /** Fills `target` with the next bytes, as they come, however small the chunks that they come in; `false` if the stream ends before. */
+  async readInto(target: Uint8Array): Promise<boolean> {
+    for (let filled = 0; filled < target.length; ) {
+      if (await this.atEnd()) return false;
+      const part = this.#take(Math.min(target.length - filled, this.#rest.length));
+      target.set(part, filled);
       filled += part.length;
     }
-    return piece;
+    return true;
   }
 
   /** The bytes up to and with the next `delimiter`; `undefined` if it is not among the next `maximum` bytes. */

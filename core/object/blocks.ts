@@ -1,6 +1,5 @@
 /** Blocks as they arrive: verification steps 11 and 12 of docs/spec/protected-object.md, which anybody can take without a key. */
-import { sha256 } from '#primitives';
-import { equalBytes } from '../encoding/bytes.ts';
+import { checkBlockDigest } from './block-run.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount, blockRange } from './geometry.ts';
 import { digestOfBlock, type Head } from './head.ts';
@@ -20,6 +19,11 @@ export interface BlockSource {
    * @throws `error`, where there is none
    */
   recover?(offset: number, error: unknown): Promise<void>;
+  /**
+   * For who can have blocks opened elsewhere: those from `first` to `end` (which is not in it), in their order, in pieces of one or more whole
+   * blocks, each of which has passed steps 11, 12 and 14. `undefined` where they are better read one by one. Block 0 never comes this way.
+   */
+  openBlocks?(first: number, end: number): AsyncIterable<Uint8Array> | undefined;
 }
 
 /**
@@ -51,9 +55,7 @@ async function readOnce(head: Head, index: number, payload: BlockSource): Promis
   if (index === blockCount(shape) - 1 && !(await payload.atEnd())) {
     throw new ObjectError('object-trailing', 'bytes follow the end of the object');
   }
-  if (!equalBytes(await sha256(block), digestOfBlock(head, index))) {
-    throw new ObjectError('block-digest', `block ${index} is not the one that the publisher signed`);
-  }
+  await checkBlockDigest(block, digestOfBlock(head, index), index);
   return block;
 }
 

@@ -2,9 +2,9 @@
  * Opens protected objects: verification steps 10 to 15 of docs/spec/protected-object.md, block by block. No byte of a block is
  * released before the block has passed; a check that fails throws out of the stream, which the caller must then end visibly incomplete.
  */
-import { openChunks } from '#primitives';
 import { ByteReader } from '../encoding/byte-reader.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
+import { type BlockRun, decryptBlock } from './block-run.ts';
 import { type BlockSource, readBlock } from './blocks.ts';
 import { type MessageKeys, messageKeysFor } from './chunked-encryption.ts';
 import { ObjectError } from './errors.ts';
@@ -17,7 +17,7 @@ import {
   type PayloadShape,
   PREFIX_LENGTH,
 } from './geometry.ts';
-import { type Expectation, type Head, readHead } from './head.ts';
+import { digestsOfBlocks, type Expectation, type Head, readHead } from './head.ts';
 import { isEncrypted, payloadShape } from './header.ts';
 import { parseMessageFront, payloadContext } from './message.ts';
 import type { Metadata } from './metadata.ts';
@@ -108,7 +108,7 @@ export class DocumentReader {
    * @throws ObjectError steps 11 to 15
    */
   async open(payload: BlockSource): Promise<OpenedDocument> {
-    const first = await this.#openBlock(payload, 0);
+    const first = await this.#openFirst(payload);
     return { reader: this, metadata: this.metadata, content: this.#contentFrom(first, payload) };
   }
 
@@ -135,37 +135,73 @@ export class DocumentReader {
    */
   async *contentRange(content: ByteRange, payload: BlockSource): AsyncGenerator<Uint8Array> {
     const { first, last } = this.#blocksOf(content);
-    const wanted = this.#withinContent(content);
-    for (let index = first; index <= last; index++) {
-      yield* this.#slice(await this.#openBlock(payload, index), index, wanted);
-    }
+    yield* this.#contentOf(first, last + 1, payload, this.#withinContent(content));
+  }
+
+  /**
+   * Takes steps 11, 12 and 14 for one block, of a document that was opened.
+   *
+   * @param payload - stands where the block begins
+   * @returns its part of the message
+   * @throws ObjectError steps 11, 12 and 14
+   */
+  async openBlock(payload: BlockSource, index: number): Promise<Uint8Array> {
+    const block = await readBlock(this.head, index, payload);
+    return this.#decrypt(block, index);
+  }
+
+  /** Blocks `first` to `end` (which is not in it) of a document that was opened, for who opens them elsewhere. Shares memory with nothing. */
+  runOf(first: number, end: number): BlockRun {
+    const keys = this.#messageKeys;
+    if (keys === undefined && this.#shape.encrypted) throw new Error('block 0 comes first');
+    return {
+      shape: this.#shape,
+      first,
+      end,
+      digests: Uint8Array.from(digestsOfBlocks(this.head, first, end)),
+      keys: keys && { key: Uint8Array.from(keys.key), baseNonce: Uint8Array.from(keys.baseNonce) },
+    };
+  }
+
+  /** Where block `index` lies in the payload. */
+  rangeOfBlock(index: number): ByteRange {
+    return blockRange(this.#shape, index);
   }
 
   async *#contentFrom(first: Uint8Array, payload: BlockSource): AsyncGenerator<Uint8Array> {
     const whole = { start: 0, end: this.metadata.contentLength };
-    yield* this.#slice(first, 0, whole);
-    for (let index = 1; index < blockCount(this.#shape); index++) {
-      yield* this.#slice(await this.#openBlock(payload, index), index, whole);
+    yield* this.#slice(first, this.#contentAt(0), whole);
+    yield* this.#contentOf(1, blockCount(this.#shape), payload, whole);
+  }
+
+  /** What of `wanted` lies in blocks `first` to `end`, which is not in it. */
+  async *#contentOf(first: number, end: number, payload: BlockSource, wanted: ByteRange): AsyncGenerator<Uint8Array> {
+    let start = first;
+    if (first === 0) yield* this.#slice(await this.openBlock(payload, start++), this.#contentAt(0), wanted);
+    let position = this.#contentAt(start);
+    for await (const message of payload.openBlocks?.(start, end) ?? this.#openEach(start, end, payload)) {
+      yield* this.#slice(message, position, wanted);
+      position += message.length;
     }
   }
 
-  /** Steps 11 to 15 for one block; returns its part of the message. */
-  async #openBlock(payload: BlockSource, index: number): Promise<Uint8Array> {
-    const block = await readBlock(this.head, index, payload);
-    if (!this.#shape.encrypted) return block;
-    const message = await this.#decrypt(block, index, index === blockCount(this.#shape) - 1);
-    if (index === 0 && this.#metadata === undefined) this.#readFront(message);
+  async *#openEach(first: number, end: number, payload: BlockSource): AsyncGenerator<Uint8Array> {
+    for (let index = first; index < end; index++) yield await this.openBlock(payload, index);
+  }
+
+  /** Steps 11 to 15 for block 0; returns its part of the message. */
+  async #openFirst(payload: BlockSource): Promise<Uint8Array> {
+    const message = await this.openBlock(payload, 0);
+    if (this.#shape.encrypted && this.#metadata === undefined) this.#readFront(message);
     return message;
   }
 
   /** Steps 13 (in block 0) and 14. */
-  async #decrypt(block: Uint8Array, index: number, last: boolean): Promise<Uint8Array> {
+  async #decrypt(block: Uint8Array, index: number): Promise<Uint8Array> {
+    if (!this.#shape.encrypted) return block;
     if (index === 0) await this.#deriveKeys(block.subarray(0, PREFIX_LENGTH));
     if (this.#messageKeys === undefined) throw new Error('block 0 comes first');
-    const chunks = index === 0 ? block.subarray(PREFIX_LENGTH) : block;
-    const message = await openChunks(this.#messageKeys, index * this.#shape.blockChunks, chunks, last);
-    if (message === undefined) throw new ObjectError('chunk-tag', `block ${index} does not decrypt`);
-    return message;
+    return decryptBlock({ shape: this.#shape, keys: this.#messageKeys }, index, block);
   }
 
   /** Step 13. */
@@ -184,11 +220,15 @@ export class DocumentReader {
     this.#contentOffset = contentOffset;
   }
 
-  /** The part of block `index` that lies within `wanted`. */
-  *#slice(message: Uint8Array, index: number, wanted: ByteRange): Generator<Uint8Array> {
-    const blockStart = index * blockMessageLength(this.#shape) - this.#contentOffset;
-    const from = Math.max(wanted.start, blockStart) - blockStart;
-    const to = Math.min(wanted.end, blockStart + message.length) - blockStart;
+  /** Where block `index` begins in the content: before it, for the block that the front stands in. */
+  #contentAt(index: number): number {
+    return index * blockMessageLength(this.#shape) - this.#contentOffset;
+  }
+
+  /** The part within `wanted` of what begins at `position` of the content. */
+  *#slice(message: Uint8Array, position: number, wanted: ByteRange): Generator<Uint8Array> {
+    const from = Math.max(wanted.start, position) - position;
+    const to = Math.min(wanted.end, position + message.length) - position;
     if (to > from) yield message.subarray(from, to);
   }
 

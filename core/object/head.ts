@@ -136,7 +136,12 @@ export async function headDigest(head: Head): Promise<Uint8Array> {
 
 /** The digest that block `index` must have. */
 export function digestOfBlock(head: Head, index: number): Uint8Array {
-  return head.digests.subarray(index * DIGEST_LENGTH, (index + 1) * DIGEST_LENGTH);
+  return digestsOfBlocks(head, index, index + 1);
+}
+
+/** The digests of blocks `first` to `end` (which is not in it), one behind the other. */
+export function digestsOfBlocks({ digests }: Head, first: number, end: number): Uint8Array {
+  return digests.subarray(first * DIGEST_LENGTH, end * DIGEST_LENGTH);
 }
 
 type SignedPart = Pick<Head, 'header' | 'headerBytes' | 'signature'>;

@@ -1,7 +1,8 @@
 /**
  * What the rest of `core/` may ask of the platform. Two modules provide it, chosen by the import name `#primitives`
  * (package.json): `node.ts` on node:crypto, and `webcrypto.ts` on WebCrypto for browsers. The operations are coarse, so that
- * one awaited call a block costs nothing and an implementation may hand the work to another thread.
+ * one awaited call a block costs nothing and an implementation may hand the work to another thread. What stands here is also to be had by
+ * itself, as `#symmetric`: a thread that needs no more does without libsodium, which takes 25 MiB on each.
  *
  * All byte arrays but a `target` are read only; results are fresh arrays of the caller's own, or the target.
  */
@@ -46,12 +47,17 @@ export interface Primitives {
     target?: Uint8Array,
   ): Promise<Uint8Array>;
 
-  /** Undoes {@link sealChunks}; `undefined` if any tag is wrong, or if the lengths are not those of such a run. */
+  /**
+   * Undoes {@link sealChunks}; `undefined` if any tag is wrong, or if the lengths are not those of such a run.
+   *
+   * @param target - memory for the result, at least as long as it; fresh memory if left out. What a failure leaves in it is nobody's to use
+   */
   openChunks(
     keys: ChunkKeys,
     firstChunk: number,
     ciphertext: Uint8Array,
     last: boolean,
+    target?: Uint8Array,
   ): Promise<Uint8Array | undefined>;
 }
 
