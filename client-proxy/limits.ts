@@ -31,11 +31,11 @@ export const LIMITS = {
   connectTimeout: 10_000,
   /** From how many bytes on blocks are opened on a thread; about how many at a time; and how many times that may be under way for one request. */
   openedOnThread: 262_144,
-  run: 524_288,
+  run: 524_800,
   runsAhead: 2,
-  /** Memory for that: of each piece, which no longer block is opened in, and how many pieces there may be for all requests together. */
-  runMemory: 1_049_600,
-  runMemories: 24,
+  /** The longest block that is, and the memory for all requests together. */
+  blockOnThread: 1_049_600,
+  runMemory: 33_554_432,
   /** Threads that open blocks, on however many cores. */
   openingThreads: 4,
   /** Before the first probe of a connection on which nothing happens, whether the other side is still there. */

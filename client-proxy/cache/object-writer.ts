@@ -56,6 +56,11 @@ export class ObjectWriter {
     return undefined;
   }
 
+  /** Whether nothing more is taken. */
+  get isOver(): boolean {
+    return this.#over;
+  }
+
   /** What was kept so far is dropped, unless it is the whole. */
   abandon(): void {
     if (this.#over || this.#taken >= this.#options.length) return;

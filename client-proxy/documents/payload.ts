@@ -123,7 +123,7 @@ export class Payload implements BlockSource, RunSupply {
     const length = this.#reader.rangeOfBlock(end - 1).end - start;
     const stored = this.#origin instanceof StoredObject ? this.#origin : undefined;
     if (stored && stored.length !== this.#reader.head.length + this.#reader.payloadLength) return undefined;
-    if (length < LIMITS.openedOnThread || afterFirst - start > LIMITS.runMemory) return undefined;
+    if (length < LIMITS.openedOnThread || afterFirst - start > LIMITS.blockOnThread) return undefined;
     return new OpenedRuns(this, this.#supply.opener, { first, end });
   }
 
@@ -167,10 +167,12 @@ export class Payload implements BlockSource, RunSupply {
     return this.#reader.openBlock(this, index);
   }
 
+  get isKeeping(): boolean {
+    return this.#writer?.isOver === false;
+  }
+
   keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined {
-    if (this.#writer) return this.#writer.keep(blocks, spent);
-    spent();
-    return undefined;
+    return this.#writer?.keep(blocks, spent);
   }
 
   recoverAt(index: number, error: unknown): Promise<void> {

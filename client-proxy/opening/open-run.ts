@@ -3,29 +3,29 @@ import { readSync } from 'node:fs';
 import { openBlock } from '../../core/object/block-run.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { blockRange } from '../../core/object/geometry.ts';
-import type { OpeningAnswer, OpeningJob } from './jobs.ts';
+import { answerToNothing, type OpeningAnswer, type OpeningJob } from './jobs.ts';
 
 /** Used again for every block out of a file: fresh memory costs as much as a copy. */
 let blockMemory = new Uint8Array(0);
 
 /** Never throws what a check says; anything else is a fault of this program, and ends the thread. One call at a time. */
 export async function openRun(job: OpeningJob): Promise<OpeningAnswer> {
-  const { run, target } = job;
-  const sealed = job.sealed instanceof ArrayBuffer ? job.sealed : undefined;
+  const { run } = job;
+  const answer = answerToNothing(job);
   let length = 0;
   for (let index = run.first; index < run.end; index++) {
     try {
-      const free = new Uint8Array(target, length);
+      const free = new Uint8Array(answer.target, length);
       const message = await openBlock(run, index, blockOf(job, index, free), free);
-      if (message.buffer !== target) free.set(message);
+      if (message.buffer !== free.buffer || message.byteOffset !== free.byteOffset) free.set(message);
       length += message.length;
     } catch (error) {
       if (!(error instanceof ObjectError)) throw error;
       const { code, message } = error;
-      return { passed: index - run.first, length, failure: { code, message }, target, sealed };
+      return { ...answer, passed: index - run.first, length, failure: { code, message } };
     }
   }
-  return { passed: run.end - run.first, length, failure: undefined, target, sealed };
+  return { ...answer, passed: run.end - run.first, length };
 }
 
 /** @param free - where a signed document's block out of a file is read to, because it is its own message */

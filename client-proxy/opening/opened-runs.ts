@@ -8,7 +8,7 @@ import { ObjectError } from '../../core/object/errors.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { LIMITS } from '../limits.ts';
 import type { BlockOpener } from './block-opener.ts';
-import type { InFile, OpeningAnswer } from './jobs.ts';
+import { answerToNothing, type InFile, type OpeningAnswer } from './jobs.ts';
 
 /** Who has the blocks. */
 export interface RunSupply {
@@ -21,7 +21,9 @@ export interface RunSupply {
   readBlock(index: number, target: Uint8Array): Promise<void>;
   /** Steps 11, 12 and 14 for the next block, here. */
   openBlock(index: number): Promise<Uint8Array>;
-  /** Told of blocks of the stream that have passed. @param spent - to call when nobody looks into them any more */
+  /** Whether it is told of blocks of the stream. */
+  readonly isKeeping: boolean;
+  /** Told of blocks of the stream that have passed, where it is keeping. @param spent - to call when nobody looks into them any more */
   keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined;
   /** Whether nobody looks any more into the memory of a piece that was handed out. */
   isSpent(memory: ArrayBuffer): boolean;
@@ -37,7 +39,8 @@ export interface FileInUse extends InFile {
 /** Some blocks on their way to a thread. */
 interface Begun {
   readonly sealed: FileInUse | ArrayBuffer;
-  readonly target: ArrayBuffer;
+  /** Left out: the memory of the blocks. */
+  readonly target?: ArrayBuffer | undefined;
   readonly broken?: unknown;
 }
 
@@ -98,16 +101,15 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
 
   async *#handOut({ first, end, answer, broken }: UnderWay): AsyncGenerator<Uint8Array> {
     const { passed, length, failure, target, sealed } = await answer;
-    let reusable: ArrayBuffer | undefined = target;
+    const { memory } = this.#opener;
+    let isFree = length === 0;
     try {
       if (sealed) await this.#keep(first, passed, sealed);
-      if (length > 0) {
-        reusable = undefined;
-        yield new Uint8Array(target, 0, length);
-        if (this.#supply.isSpent(target)) reusable = target;
-      }
+      if (length > 0) yield new Uint8Array(target, 0, length);
+      isFree ||= this.#supply.isSpent(target);
     } finally {
-      this.#opener.memory.giveBack(reusable);
+      if (isFree) memory.giveBack(target);
+      else memory.forget(target.byteLength);
     }
     if (failure) await this.#recover(first + passed, new ObjectError(failure.code, failure.message));
     else if (broken !== undefined) await this.#recover(end, broken);
@@ -131,11 +133,13 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
     while (this.#collecting === undefined && this.#next < this.#end && this.#ahead.length < LIMITS.runsAhead) {
       if (this.#ahead.at(-1)?.broken !== undefined) return;
       const { memory } = this.#opener;
-      if (memory.available < 2) return;
-      const sealed = this.#supply.useFile(this.#next) ?? memory.take();
-      const target = memory.take();
-      if (sealed instanceof ArrayBuffer) this.#collecting = this.#collect(sealed, target);
-      else this.#openRun(this.#wholeRun(), { sealed, target });
+      const end = this.#wholeRun();
+      const length = this.#lengthOf(this.#next, end);
+      if (!memory.has(2, length)) return;
+      const file = this.#supply.useFile(this.#next);
+      if (file) this.#openRun(end, { sealed: file, target: memory.take(length) });
+      else if (!this.#supply.isKeeping) this.#collecting = this.#collect(end, memory.take(length));
+      else this.#collecting = this.#collect(end, memory.take(length), memory.take(length));
     }
   }
 
@@ -147,13 +151,13 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   }
 
   /** Reads blocks out of a stream: as many as come while others are opened, so that nothing waits for what comes slowly. */
-  async #collect(sealed: ArrayBuffer, target: ArrayBuffer): Promise<void> {
-    const [first, longest] = [this.#next, this.#wholeRun()];
+  async #collect(longest: number, sealed: ArrayBuffer, target?: ArrayBuffer): Promise<void> {
+    const first = this.#next;
+    const { start } = this.#supply.rangeOfBlock(first);
     let end = first;
     let broken: unknown;
     try {
       while (end < longest && !this.#isOver && (end === first || this.#ahead.some(({ isDone }) => !isDone))) {
-        const { start } = this.#supply.rangeOfBlock(first);
         const range = this.#supply.rangeOfBlock(end);
         await this.#supply.readBlock(end, new Uint8Array(sealed, range.start - start, range.end - range.start));
         end++;
@@ -168,39 +172,30 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   #openRun(end: number, { sealed, target, broken }: Begun): void {
     const first = this.#next;
     this.#next = end;
-    const answer = end > first ? this.#ask(first, end, sealed, target) : nothing(sealed, target);
+    const file = sealed instanceof ArrayBuffer ? undefined : sealed;
+    const lengths = [sealed, target].flatMap((one) => (one instanceof ArrayBuffer ? [one.byteLength] : []));
+    const job = { run: this.#supply.runOf(first, end), sealed: file ? placeOf(file) : (sealed as ArrayBuffer), target };
+    const answer = end > first ? this.#opener.open(job) : Promise.resolve(answerToNothing(job));
     const underWay: UnderWay = { first, end, answer, broken, isDone: false };
     const done = () => {
       underWay.isDone = true;
-      if (!(sealed instanceof ArrayBuffer)) sealed.leave();
+      file?.leave();
     };
     answer.then(done, () => {
       done();
-      this.#opener.memory.giveBack(); // it is gone with the thread
-      if (sealed instanceof ArrayBuffer) this.#opener.memory.giveBack();
+      for (const length of lengths) this.#opener.memory.forget(length); // gone with the thread
     });
     this.#ahead.push(underWay);
     if (this.#isOver) this.#drop();
   }
 
-  #ask(first: number, end: number, sealed: InFile | ArrayBuffer, target: ArrayBuffer): Promise<OpeningAnswer> {
-    const run = this.#supply.runOf(first, end);
-    if (sealed instanceof ArrayBuffer) return this.#opener.open({ run, sealed, target });
-    const { descriptor, position } = sealed;
-    return this.#opener.open({ run, sealed: { descriptor, position }, target });
-  }
-
   /** What is under way is not wanted any more; its memory comes back when it is done. */
   #drop(): void {
-    const { memory } = this.#opener;
-    for (const { answer } of this.#ahead.splice(0))
-      answer.then(
-        ({ target, sealed }) => {
-          memory.giveBack(target);
-          if (sealed) memory.giveBack(sealed);
-        },
-        () => undefined,
-      );
+    const giveBack = ({ target, sealed }: OpeningAnswer) => {
+      this.#opener.memory.giveBack(target);
+      if (sealed) this.#opener.memory.giveBack(sealed);
+    };
+    for (const { answer } of this.#ahead.splice(0)) answer.then(giveBack, () => undefined);
   }
 
   #lengthOf(first: number, end: number): number {
@@ -208,8 +203,6 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** The answer to a run of no blocks. */
-async function nothing(sealed: InFile | ArrayBuffer, target: ArrayBuffer): Promise<OpeningAnswer> {
-  const memory = sealed instanceof ArrayBuffer ? sealed : undefined;
-  return { passed: 0, length: 0, failure: undefined, target, sealed: memory };
+function placeOf({ descriptor, position }: FileInUse): InFile {
+  return { descriptor, position };
 }

@@ -1,24 +1,38 @@
 import { LIMITS } from '../limits.ts';
 
+/** What pieces are made of: a run of several blocks fits into the first, one of a long block into the second. */
+const LENGTHS = [LIMITS.run, LIMITS.blockOnThread];
+
 /** Memory for runs of blocks: so much and no more, and used again, because fresh memory costs as much as a copy and waits to be collected. */
 export class RunMemory {
-  readonly #free: ArrayBuffer[] = [];
+  readonly #free = new Map(LENGTHS.map((length): [number, ArrayBuffer[]] => [length, []]));
+  /** Bytes that are lent. */
   #lent = 0;
 
-  /** Pieces that are not lent. */
-  get available(): number {
-    return LIMITS.runMemories - this.#lent;
+  /** Whether `count` pieces for so many bytes each can be had. */
+  has(count: number, length: number): boolean {
+    return this.#lent + count * pieceFor(length) <= LIMITS.runMemory;
   }
 
-  /** A piece of `LIMITS.runMemory` bytes, with whatever is in it. There has to be one {@link available}. */
-  take(): ArrayBuffer {
-    this.#lent++;
-    return this.#free.pop() ?? new ArrayBuffer(LIMITS.runMemory);
+  /** A piece that so many bytes fit into, with whatever is in it. {@link has} has to say that there is one. */
+  take(length: number): ArrayBuffer {
+    const piece = pieceFor(length);
+    this.#lent += piece;
+    return this.#free.get(piece)?.pop() ?? new ArrayBuffer(piece);
   }
 
-  /** @param piece - the piece, where nobody looks into it any more; otherwise another takes its place, and it is left to be collected */
-  giveBack(piece?: ArrayBuffer): void {
-    this.#lent--;
-    if (piece !== undefined) this.#free.push(piece);
+  /** Where nobody looks into it any more. */
+  giveBack(piece: ArrayBuffer): void {
+    this.#lent -= piece.byteLength;
+    this.#free.get(piece.byteLength)?.push(piece);
   }
+
+  /** Where it is lost, or somebody may still look into it: it is left to be collected. @param length - that it was taken for */
+  forget(length: number): void {
+    this.#lent -= pieceFor(length);
+  }
+}
+
+function pieceFor(length: number): number {
+  return LENGTHS.find((piece) => length <= piece) ?? length;
 }

@@ -21,6 +21,7 @@ export class OpeningThread {
   readonly #waiting: PromiseWithResolvers<OpeningAnswer>[] = [];
   readonly #ended: Promise<void>;
   #isDead = false;
+  #isEnding = false;
 
   /** @param program - for tests */
   constructor(program = PROGRAM) {
@@ -50,7 +51,7 @@ export class OpeningThread {
   /** @throws ReaderError `internal`, where the thread ends before its answer: then nothing is known of the run */
   open(job: OpeningJob): Promise<OpeningAnswer> {
     const waiting = Promise.withResolvers<OpeningAnswer>();
-    const memory = job.sealed instanceof ArrayBuffer ? [job.target, job.sealed] : [job.target];
+    const memory = [job.sealed, job.target].filter((one) => one instanceof ArrayBuffer);
     this.#worker.postMessage(job, memory);
     if (this.#waiting.push(waiting) === 1) this.#worker.ref(); // a program may have nothing else to wait for
     return waiting.promise;
@@ -61,6 +62,7 @@ export class OpeningThread {
    * while a thread is still loading its program (Node.js 26.10: "Check failed: !is_null()").
    */
   end(): Promise<void> {
+    this.#isEnding = true;
     this.#worker.ref();
     this.#worker.postMessage(undefined);
     return this.#ended;
@@ -68,7 +70,7 @@ export class OpeningThread {
 
   #answer(answer: OpeningAnswer): void {
     this.#waiting.shift()?.resolve(answer);
-    if (this.#waiting.length === 0) this.#worker.unref();
+    if (this.#waiting.length === 0 && !this.#isEnding) this.#worker.unref();
   }
 
   #die(reason: unknown): void {
