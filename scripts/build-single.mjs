@@ -14,10 +14,15 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const out = resolve(process.argv[2] ?? join(ROOT, 'dist'));
 const suffix = process.platform === 'win32' ? '.exe' : '';
 const output = join(out, `wispr-${version}-${process.platform}-${process.arch}${suffix}`);
+/** What runs on threads that open documents: client-proxy/opening/thread.ts starts it. */
+const THREAD = 'opening-thread.mjs';
+// What old packages ask for by `require` are modules of Node.js.
+const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
 const work = mkdtempSync(join(tmpdir(), 'wispr-single-'));
 try {
   mkdirSync(out, { recursive: true });
-  const packages = await bundle(join(work, 'wispr.mjs'));
+  const packages = await bundle('cli/single.ts', join(work, 'wispr.mjs'), REQUIRE);
+  await bundle('client-proxy/opening/thread-main.ts', join(work, THREAD)); // nothing in it that is not in the other
   writeFileSync(join(work, 'licenses.txt'), licenses(packages));
   inject();
   report();
@@ -25,11 +30,11 @@ try {
   rmSync(work, { recursive: true });
 }
 
-/** Everything that the program imports in one module; returns the folders of the packages that are in it. */
-async function bundle(outfile) {
+/** Everything that a program imports in one module; returns the folders of the packages that are in it. */
+async function bundle(entry, outfile, banner = '') {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ['cli/single.ts'],
+    entryPoints: [entry],
     outfile,
     bundle: true,
     platform: 'node',
@@ -37,8 +42,7 @@ async function bundle(outfile) {
     target: 'node26',
     metafile: true,
     logLevel: 'warning',
-    // What old packages ask for by `require` are modules of Node.js.
-    banner: { js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);" },
+    banner: { js: banner },
   });
   const folders = Object.keys(metafile.inputs).flatMap(
     (file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
@@ -80,7 +84,7 @@ function inject() {
     disableExperimentalSEAWarning: true,
     useCodeCache: false, // it differs from one run to the next
     execArgvExtension: 'none', // nobody adds code by NODE_OPTIONS
-    assets: { 'licenses.txt': 'licenses.txt' },
+    assets: { 'licenses.txt': 'licenses.txt', [THREAD]: THREAD },
   };
   writeFileSync(join(work, 'sea.json'), JSON.stringify(config));
   rmSync(output, { force: true });

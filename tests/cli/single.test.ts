@@ -1,5 +1,6 @@
 /** The single file for readers: made as `npm run build:single` makes it, and run where there is no Node.js. */
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +9,9 @@ import { send } from '../support/http-client.ts';
 import { type Ended, type RunningProgram, startCommand } from '../support/programs.ts';
 import { type ReaderHome, startReaderHome } from '../support/reader-home.ts';
 import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
+
+/** Opened on a thread, whose program is in the file as well. */
+const LARGE = randomBytes(3_000_000);
 
 const cleanUp = new CleanUp();
 let folder: string;
@@ -19,6 +23,7 @@ beforeAll(async () => {
   file = join(folder, `wispr-${packageJson.version}-${process.platform}-${process.arch}`);
   reader = await startReaderHome(cleanUp);
   await reader.publisher.publish(reader.host.files, '/a.html', { content: 'read at last' });
+  await reader.publisher.publish(reader.host.files, '/large.bin', { content: LARGE });
 }, 240_000);
 afterAll(() => cleanUp.run());
 
@@ -70,6 +75,8 @@ describe('the single file', () => {
     const ready = JSON.parse(await proxy.line(/^\{/)) as { proxy: string; sites: { gateway: string }[] };
     const { port } = new URL(ready.proxy);
     expect((await send(Number(port), 'http://news.example/a.html')).text).toBe('read at last');
+    for (const _from of ['its host', 'what was kept'])
+      expect((await send(Number(port), 'http://news.example/large.bin')).body.equals(LARGE)).toBe(true);
     const { host } = new URL(ready.sites[0]?.gateway ?? '');
     expect((await send(Number(port), '/a.html', { headers: { host } })).text).toBe('read at last');
     expect((await send(Number(port), '/', { headers: { host: `localhost:${port}` } })).text).toContain('news.example');
