@@ -6,7 +6,7 @@ import { openChunks, sha256 } from '#symmetric';
 import { equalBytes } from '../encoding/bytes.ts';
 import type { ChunkKeys } from '../primitives/contract.ts';
 import { ObjectError } from './errors.ts';
-import { blockCount, blockRange, type PayloadShape, PREFIX_LENGTH } from './geometry.ts';
+import { blockCount, type PayloadShape, PREFIX_LENGTH } from './geometry.ts';
 
 const DIGEST_LENGTH = 32;
 
@@ -20,11 +20,6 @@ export interface BlockRun {
   readonly digests: Uint8Array;
   /** `undefined` for signed documents. */
   readonly keys: ChunkKeys | undefined;
-}
-
-/** Bytes of the blocks of a run together, before they are opened. */
-export function runLength({ shape, first, end }: Pick<BlockRun, 'shape' | 'first' | 'end'>): number {
-  return blockRange(shape, end - 1).end - blockRange(shape, first).start;
 }
 
 /**

@@ -49,6 +49,7 @@ describe('the structure', () => {
 
   it.each([
     ['core/object/x.ts', '#primitives'],
+    ['core/object/x.ts', '#symmetric'],
     ['core/object/x.ts', '../keys/key-id.ts'],
     ['core/primitives/x.ts', 'node:crypto'],
     ['node-support/x.ts', '../core/encoding/bytes.ts'],

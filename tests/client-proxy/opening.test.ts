@@ -1,0 +1,142 @@
+/** Large documents, whose blocks are opened on threads: through the running proxy, damaged, cut off, left, crowded, and with a thread that ends. */
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { collect } from '../../core/encoding/byte-reader.ts';
+import { send } from '../support/http-client.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+const MiB = 1024 * 1024;
+const CONTENT = randomBytes(3 * MiB + 777);
+/** Of a document of this length. */
+const BLOCK = 4 * 16_400;
+
+/** Threads that were started here. */
+const threads: Worker[] = [];
+process.on('worker', (thread: Worker) => threads.push(thread));
+
+let rig: ReaderRig;
+beforeEach(async () => {
+  threads.length = 0;
+  rig = await startReaderRig({ proxy: { cacheBytes: 64 * MiB } });
+});
+afterEach(() => rig.close());
+
+const get = (path: string, headers: Record<string, string> = {}) => send(rig.proxy.port, rig.url(path), { headers });
+const flipped = (bytes: Uint8Array, at: number) => bytes.map((byte, index) => (index === at ? byte ^ 1 : byte));
+
+async function keptFiles(): Promise<string[]> {
+  const folder = join(rig.storage.dataDirectory, 'cache', 'objects');
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
+/** Publishes it, and waits until it is kept. */
+async function readOnce(path: string): Promise<{ file: string; object: Uint8Array }> {
+  const object = await rig.publisher.publish(rig.host.files, path, { content: CONTENT });
+  expect((await get(path)).body.equals(CONTENT)).toBe(true);
+  await expect.poll(keptFiles).toHaveLength(1);
+  const [file = ''] = await keptFiles();
+  expect((await readFile(file)).equals(object)).toBe(true);
+  return { file, object };
+}
+
+/** Asks, and stops reading after the first bytes. */
+function askAndStop(path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const asked = httpGet({ host: '127.0.0.1', port: rig.proxy.port, path: rig.url(path), agent: false }, (answer) => {
+      answer.on('error', () => undefined);
+      answer.once('readable', () => resolve(answer));
+    });
+    asked.on('error', reject);
+  });
+}
+
+const rest = (answer: IncomingMessage) => collect(answer as AsyncIterable<Uint8Array>);
+
+describe('a large document', () => {
+  it('is opened on a thread, wherever it comes from and whichever part of it is wanted', async () => {
+    await rig.publisher.publishSigned(rig.host.files, '/public.bin', { content: CONTENT });
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: CONTENT });
+    for (const path of ['/a.bin', '/public.bin'])
+      for (const _from of ['its host', 'what was kept']) {
+        expect((await get(path)).body.equals(CONTENT)).toBe(true);
+        for (const [start, end] of [
+          [0, CONTENT.length - 1],
+          [0, 2 * MiB],
+          [65_535, 65_537 + MiB],
+          [1_500_000, CONTENT.length],
+        ] as const) {
+          const { status, body } = await get(path, { range: `bytes=${start}-${end - 1}` });
+          expect([status, body.equals(CONTENT.subarray(start, end))]).toEqual([206, true]);
+        }
+      }
+    expect(threads.length).toBeGreaterThan(0);
+  });
+
+  it('with a damaged block in what was kept comes from its host from there on, and is kept anew', async () => {
+    const { file, object } = await readOnce('/a.bin');
+    for (const at of [20 * BLOCK, object.length - 1]) {
+      await writeFile(file, flipped(object, at));
+      expect((await get('/a.bin')).body.equals(CONTENT)).toBe(true);
+      await get('/a.bin');
+      await expect.poll(() => readFile(file).catch(() => Buffer.of())).toEqual(Buffer.from(object));
+    }
+    await writeFile(file, object.subarray(0, 2 * MiB));
+    expect((await get('/a.bin')).body.equals(CONTENT)).toBe(true);
+  });
+
+  it('with a damaged block, and nobody else to ask, ends there, visibly; everything before it is right', async () => {
+    const { file, object } = await readOnce('/a.bin');
+    const expectCut = async (damagedBlock: number) => {
+      const { body, complete } = await get('/a.bin');
+      expect([complete, body.equals(CONTENT.subarray(0, body.length))]).toEqual([false, true]);
+      expect(body.length).toBeLessThanOrEqual(damagedBlock * 65_536);
+    };
+    rig.host.files.set(rig.publisher.fileOf('/a.bin'), flipped(object, object.length - 5 * BLOCK));
+    await writeFile(file, flipped(object, 30 * BLOCK));
+    await expectCut(Math.ceil(CONTENT.length / 65_536) - 4);
+    await expectCut(Math.ceil(CONTENT.length / 65_536) - 4); // nothing of it was kept
+    expect(await keptFiles()).toEqual([]);
+    rig.host.files.set(rig.publisher.fileOf('/a.bin'), Buffer.concat([object, Buffer.from('x')]));
+    expect((await get('/a.bin')).complete).toBe(false);
+    rig.host.files.set(rig.publisher.fileOf('/a.bin'), object.subarray(0, 31 * BLOCK));
+    await expectCut(31);
+  });
+
+  it('ends visibly where its thread ends, and the next one has a thread again', async () => {
+    await readOnce('/a.bin');
+    const begun = await askAndStop('/a.bin');
+    const stopped = threads.splice(0);
+    await Promise.all(stopped.map((thread) => thread.terminate()));
+    await expect(rest(begun)).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect((await keptFiles()).length).toBe(1); // the entry was not at fault
+    expect((await get('/a.bin')).body.equals(CONTENT)).toBe(true);
+    expect([stopped.length > 0, threads.length > 0]).toEqual([true, true]);
+  });
+
+  it('comes whole to everybody, however many are slow or leave: all memory for threads comes back', async () => {
+    await readOnce('/a.bin');
+    const crowd = Math.ceil((1.5 * LIMITS.runMemory) / LIMITS.run);
+    const slow = await Promise.all(Array.from({ length: crowd }, () => askAndStop('/a.bin')));
+    expect((await get('/a.bin')).body.equals(CONTENT)).toBe(true);
+    for (const answer of slow.splice(0, crowd / 2)) answer.destroy();
+    for (const answer of slow) expect(Buffer.from(await rest(answer)).equals(CONTENT)).toBe(true);
+    for (let round = 0; round < 2; round++)
+      for (const answer of await Promise.all(Array.from({ length: crowd }, () => askAndStop('/a.bin'))))
+        answer.destroy();
+    let opened = 0;
+    for (const thread of threads) thread.on('message', () => opened++);
+    await expect
+      .poll(async () => {
+        opened = 0;
+        await get('/a.bin');
+        return opened;
+      })
+      .toBe(6); // runs of eight blocks, all of them behind the first block
+  });
+});
