@@ -7,6 +7,7 @@ export type { HostReport } from './content/host-health.ts';
 export { parseParentProxy } from './content/parent-proxy.ts';
 export { ReaderError } from './errors.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
+export { gatewayUrl } from './gateway-label.ts';
 export type { ControlOutcome } from './identity/control-socket.ts';
 export {
   describeIdentity,

@@ -9,7 +9,7 @@ import { CodedError, reasonOf } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { isOwn, makeSocketFolder, statusSocket } from '../status/socket-place.ts';
+import { isOwn, listenThere, makeSocketFolder, statusSocket } from '../status/socket-place.ts';
 
 const NOTHING = { close: async () => undefined };
 
@@ -40,10 +40,7 @@ export async function openControl(directory: string, reader: Lockable): Promise<
     socket.once('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
     serve(socket, reader);
   });
-  const listens = await new Promise((resolve) => {
-    server.once('error', () => resolve(false)).listen(path, () => resolve(true));
-  });
-  if (!listens) return NOTHING; // reading does not depend on it
+  if (!(await listenThere(server, path))) return NOTHING; // reading does not depend on it
   return {
     close: () => {
       for (const socket of sockets) socket.destroy();

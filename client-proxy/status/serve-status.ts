@@ -1,8 +1,8 @@
 /** Tells whoever may ask how this Reader is: one line of JSON for each connection, which says nothing itself. */
 import { rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { askStatus } from './ask-status.ts';
-import { makeSocketFolder, statusSocket } from './socket-place.ts';
+import { listenThere, makeSocketFolder, statusSocket } from './socket-place.ts';
 import type { ReaderStatus } from './status.ts';
 
 export interface ServedStatus {
@@ -29,14 +29,7 @@ export async function serveStatus(
       () => connection.destroy(),
     );
   });
-  return (await listen(server, socket))
+  return (await listenThere(server, socket))
     ? { close: () => new Promise((done) => server.close(() => done())) }
     : undefined;
-}
-
-function listen(server: Server, socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    server.once('error', () => resolve(false));
-    server.listen(socket, () => resolve(true));
-  });
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
@@ -24,6 +25,13 @@ export function makeSocketFolder(socket: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return undefined;
   }
   return isOwn(folder) ? folder : undefined;
+}
+
+/** Whether it listens now. */
+export function listenThere(server: Server, socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false)).listen(socket, () => resolve(true));
+  });
 }
 
 /** Whether the folder is this user's own, and no other's: in a folder for temporary files anybody may have made it. */

@@ -2,6 +2,7 @@
 import type { PublicationStatus } from '../../node-support/publication/publication-keeper.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import type { CacheStatus } from '../cache/object-cache.ts';
+import { gatewayUrl } from '../gateway-label.ts';
 
 /** One connected site, and how its publication is. */
 export interface SiteStatus {
@@ -34,7 +35,7 @@ export async function siteStatuses(sites: BoundSites, port: number): Promise<Sit
     sites.all().map(async ({ site, label, publisherName, publication }) => ({
       site,
       publisher: publisherName,
-      gateway: `http://${label}.localhost:${port}/`,
+      gateway: gatewayUrl(label, port),
       publication: await publication.status(),
     })),
   );
