@@ -47,9 +47,10 @@ async function deliverAll(
   }
   response.writeHead(status, headers);
   for (let piece: IteratorResult<Uint8Array> = first; !piece.done; piece = await content.next()) {
-    if (!(await taken(response, piece.value))) return;
+    const leaving = write(response, piece.value);
+    if ((leaving && !(await leaving)) || response.destroyed) return;
     // The system has its own copy of what went into a socket; nobody knows of other streams.
-    if (response.socket instanceof Socket) spend?.(piece.value);
+    if (leaving && response.socket instanceof Socket) spend?.(piece.value);
   }
   response.end();
 }
@@ -86,14 +87,13 @@ async function* startingWith(
   }
 }
 
-/** Resolves when a piece has left: whether the client is still there. */
-function taken(response: ServerResponse, piece: Uint8Array): Promise<boolean> {
-  return new Promise((resolve) => {
-    const gone = () => resolve(false);
-    response.once('close', gone);
-    response.write(piece, (error) => {
-      response.off('close', gone);
-      resolve(!error && !response.destroyed);
-    });
-  });
+/** `undefined` where there is room for more at once; otherwise resolves when the piece has left: whether the client is still there. */
+function write(response: ServerResponse, piece: Uint8Array): Promise<boolean> | undefined {
+  let left: (isThere: boolean) => void = () => undefined;
+  const gone = () => left(false);
+  if (response.write(piece, (error) => left(!error))) return undefined;
+  response.once('close', gone);
+  return new Promise<boolean>((resolve) => {
+    left = resolve;
+  }).finally(() => response.off('close', gone));
 }

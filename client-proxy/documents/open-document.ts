@@ -9,6 +9,7 @@ import {
 } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { describeAt, expectationOf, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
 import { faultOf } from '../content/host-health.ts';
 import type { HostAttempt } from './content-source.ts';
 import { fetchPayload } from './fetch-payload.ts';

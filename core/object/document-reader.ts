@@ -178,15 +178,17 @@ export class DocumentReader {
   async *#contentOf(first: number, end: number, payload: BlockSource, wanted: ByteRange): AsyncGenerator<Uint8Array> {
     let start = first;
     if (first === 0) yield* this.#slice(await this.openBlock(payload, start++), this.#contentAt(0), wanted);
+    const elsewhere = payload.openBlocks?.(start, end);
+    if (elsewhere === undefined) {
+      for (let index = start; index < end; index++)
+        yield* this.#slice(await this.openBlock(payload, index), this.#contentAt(index), wanted);
+      return;
+    }
     let position = this.#contentAt(start);
-    for await (const message of payload.openBlocks?.(start, end) ?? this.#openEach(start, end, payload)) {
+    for await (const message of elsewhere) {
       yield* this.#slice(message, position, wanted);
       position += message.length;
     }
-  }
-
-  async *#openEach(first: number, end: number, payload: BlockSource): AsyncGenerator<Uint8Array> {
-    for (let index = first; index < end; index++) yield await this.openBlock(payload, index);
   }
 
   /** Steps 11 to 15 for block 0; returns its part of the message. */
