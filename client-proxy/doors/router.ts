@@ -122,12 +122,12 @@ export class Router {
     const target = call.request.url ?? '';
     if (target === '*' && call.request.method === 'OPTIONS') return answerAsLast(call.request, call.response);
     if (target.startsWith('/')) return this.#own(call, parseAuthority(call.request.headers.host ?? '', 80), target);
+    const absolute = parseAbsoluteTarget(target);
+    if (absolute !== undefined) return this.#forward(call, absolute);
     const scheme = schemeOf(target);
     if (scheme !== undefined && scheme !== 'http')
       throw new ReaderError('scheme-refused', `${scheme}: is not fetched here`);
-    const absolute = parseAbsoluteTarget(target);
-    if (absolute === undefined) throw new ReaderError('bad-request', 'the address is not one of http:');
-    return this.#forward(call, absolute);
+    throw new ReaderError('bad-request', 'the address is not one of http:');
   }
 
   /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
