@@ -216,10 +216,13 @@ export class Router {
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
-  async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
+  async #current(bound: BoundSite, newest: boolean): Promise<CurrentSite> {
+    const { site, publication, description } = bound;
     const current = publication.current(newest);
     const freshness = current instanceof Promise ? await current : current;
-    const known = await this.#reread(site);
+    // Where nothing was waited for, the store was looked at in this very moment, when the site was found.
+    const isFound = description !== undefined && !(current instanceof Promise);
+    const known = isFound ? { bound, description } : await this.#reread(site);
     const renewing = known.bound.descriptor.ensure();
     if (!renewing) return { ...known, freshness };
     await renewing;
