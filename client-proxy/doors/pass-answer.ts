@@ -50,7 +50,7 @@ export function passAnswer(answer: IncomingMessage, request: IncomingMessage, re
     const more = () => answer.resume();
     response.on('drain', more);
     answer.on('data', (piece: Buffer) => {
-      if (!response.write(piece)) answer.pause();
+      if (!response.write(piece) && isWaiting(response)) answer.pause();
     });
     // The head goes at once, as Latin-1; `flushHeaders` would write it in UTF-8. After the listener: what has come of the body already is
     // then written in the same turn, and leaves with the head in one call of the system.
@@ -68,6 +68,12 @@ export function passAnswer(answer: IncomingMessage, request: IncomingMessage, re
       resolve();
     });
   });
+}
+
+/** Whether more was written than the client takes. What Node.js holds back to the end of the turn, so that it leaves together, leaves now. */
+function isWaiting(response: ServerResponse): boolean {
+  if (response.writableCorked > 0) response.uncork();
+  return response.writableLength > 0;
 }
 
 /** Node.js takes a reset connection for the proper end of an answer that ends with it. */
