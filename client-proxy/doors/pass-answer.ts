@@ -13,9 +13,6 @@ import { LIMITS } from '../limits.ts';
 import { forwardedFields, forwardedTrailers } from './header-fields.ts';
 import { checkAnswer } from './message-checks.ts';
 
-/** As a first piece of a body, it lets the head go at once, as Latin-1; `flushHeaders` would write it in UTF-8. */
-const NOTHING = Buffer.alloc(0);
-
 /** Passes answers with a status of 1xx, which HTTP/1.0 does not have; not without end, since each gives the host new time. */
 export function passInterimAnswers(outgoing: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
   let count = 0;
@@ -49,12 +46,15 @@ export function rawHead(status: number, reason: string | undefined, fields: read
 export function passAnswer(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     checkAnswer(answer);
-    sendHead(answer, request, response);
+    writeHead(answer, request, response);
     const more = () => answer.resume();
     response.on('drain', more);
     answer.on('data', (piece: Buffer) => {
-      if (!response.write(piece)) answer.pause();
+      if (!response.write(piece) && isWaiting(response)) answer.pause();
     });
+    // The head goes at once, as Latin-1; `flushHeaders` would write it in UTF-8. After the listener: what has come of the body already is
+    // then written in the same turn, and leaves with the head in one call of the system.
+    response.write('', 'latin1');
     tellOfReset(answer);
     const endsByClosing = !response.chunkedEncoding && answer.headers['content-length'] === undefined;
     answer.on('error', (error) => {
@@ -70,6 +70,12 @@ export function passAnswer(answer: IncomingMessage, request: IncomingMessage, re
   });
 }
 
+/** Whether more was written than the client takes. What Node.js holds back to the end of the turn, so that it leaves together, leaves now. */
+function isWaiting(response: ServerResponse): boolean {
+  if (response.writableCorked > 0) response.uncork();
+  return response.writableLength > 0;
+}
+
 /** Node.js takes a reset connection for the proper end of an answer that ends with it. */
 function tellOfReset(answer: IncomingMessage): void {
   const { socket } = answer;
@@ -83,7 +89,7 @@ function reset({ socket }: ServerResponse): void {
   if (socket instanceof Socket) socket.resetAndDestroy();
 }
 
-function sendHead(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {
+function writeHead(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {
   const { statusCode = 0, statusMessage = '', httpVersion, headers, rawHeaders } = answer;
   const fields = forwardedFields(rawHeaders, httpVersion, ...droppedFields(answer, request));
   if (statusCode === 426 && headers.upgrade !== undefined)
@@ -97,7 +103,6 @@ function sendHead(answer: IncomingMessage, request: IncomingMessage, response: S
     response.destroy();
     throw error;
   }
-  response.write(NOTHING);
 }
 
 function droppedFields({ statusCode, headers }: IncomingMessage, { method, httpVersion }: IncomingMessage): string[] {

@@ -13,9 +13,6 @@ const REFUSED_PORTS = new Set([25]);
 /** Methods that say by themselves that no body comes; with the others, its absence is said. RFC 9110 section 8.6 */
 const USUALLY_WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
 
-/** As a first piece of a body, it lets the head go at once, as Latin-1; `flushHeaders` would write it in UTF-8. */
-const NOTHING = Buffer.alloc(0);
-
 /** @throws ReaderError `port-refused`, `bad-request` */
 export function beginRequest(
   upstream: Upstream,
@@ -72,7 +69,7 @@ export function passBody(request: IncomingMessage, outgoing: ClientRequest): voi
     return;
   }
   const more = () => request.resume();
-  outgoing.write(NOTHING);
+  outgoing.write('', 'latin1'); // the head goes at once, as Latin-1; `flushHeaders` would write it in UTF-8
   outgoing.on('drain', more);
   outgoing.on('close', more); // what nobody takes any more is dropped, up to a bound: doors/connections.ts
   request.on('data', (piece: Buffer) => {

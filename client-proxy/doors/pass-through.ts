@@ -13,6 +13,9 @@ const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
 /** Methods that may be sent again where no answer came. RFC 9110 section 9.2.1 */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
+/** Made once: most requests end with it, when all of the answer is there and it says nothing to anybody. */
+const CLIENT_LEFT = new Error('the client left');
+
 /**
  * @param seenProtected - told where the answer is a protected object, of a site that could be connected; it passes all the same
  * @throws ReaderError `port-refused`, `host-unreachable`, `host-answer`, `local-refused`, `loop`; if `response.headersSent`, the caller must
@@ -46,7 +49,7 @@ function attempt(
   if (request.headers.expect !== undefined && request.httpVersion !== '1.0' && !passesExpectation(request))
     response.writeContinue();
   const isRepeatable = !isLast && SAFE.has(outgoing.method) && !hasBody(request);
-  const left = () => outgoing.destroy(new Error('the client left'));
+  const left = () => outgoing.destroy(CLIENT_LEFT);
   response.on('close', left);
   let answer: IncomingMessage | undefined;
   return new Promise<boolean>((resolve, reject) => {

@@ -122,12 +122,12 @@ export class Router {
     const target = call.request.url ?? '';
     if (target === '*' && call.request.method === 'OPTIONS') return answerAsLast(call.request, call.response);
     if (target.startsWith('/')) return this.#own(call, parseAuthority(call.request.headers.host ?? '', 80), target);
+    const absolute = parseAbsoluteTarget(target);
+    if (absolute !== undefined) return this.#forward(call, absolute);
     const scheme = schemeOf(target);
     if (scheme !== undefined && scheme !== 'http')
       throw new ReaderError('scheme-refused', `${scheme}: is not fetched here`);
-    const absolute = parseAbsoluteTarget(target);
-    if (absolute === undefined) throw new ReaderError('bad-request', 'the address is not one of http:');
-    return this.#forward(call, absolute);
+    throw new ReaderError('bad-request', 'the address is not one of http:');
   }
 
   /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
@@ -216,10 +216,13 @@ export class Router {
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
-  async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
+  async #current(bound: BoundSite, newest: boolean): Promise<CurrentSite> {
+    const { site, publication, description } = bound;
     const current = publication.current(newest);
     const freshness = current instanceof Promise ? await current : current;
-    const known = await this.#reread(site);
+    // Where nothing was waited for, the store was looked at in this very moment, when the site was found.
+    const isFound = description !== undefined && !(current instanceof Promise);
+    const known = isFound ? { bound, description } : await this.#reread(site);
     const renewing = known.bound.descriptor.ensure();
     if (!renewing) return { ...known, freshness };
     await renewing;

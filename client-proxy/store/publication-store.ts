@@ -76,15 +76,16 @@ export class PublicationStore implements MetadataStore {
   async read(name: string): Promise<Uint8Array | undefined> {
     const bytes = this.#select.get(this.#site, name)?.bytes;
     if (!(bytes instanceof Uint8Array)) return undefined;
-    this.#write(() => this.#touch.run(this.#site, name));
+    this.#write(() => this.#touch.run(this.#site, name), false);
     return bytes;
   }
 
   async write(name: string, bytes: Uint8Array): Promise<void> {
+    const stays = STAYS.test(name);
     this.#write(() => {
-      this.#upsert.run(this.#site, name, bytes, STAYS.test(name) ? 1 : 0);
+      this.#upsert.run(this.#site, name, bytes, stays ? 1 : 0);
       this.#prune();
-    });
+    }, stays);
   }
 
   /** Keeps the newest of what can be fetched again, up to the bound. */
@@ -98,12 +99,20 @@ export class PublicationStore implements MetadataStore {
       .run(this.#site, LIMITS.publicationBytes);
   }
 
-  /** No binding changes, so the store's version stays as it is for this process. */
-  #write(work: () => void): void {
+  /**
+   * No binding changes, so the store's version stays as it is for this process.
+   *
+   * @param lasting - whether it must outlive a loss of power, as what keeps anything from going back must. What can be fetched again is given to the
+   * system like all, whole or not at all, but its disk is not waited for: that takes milliseconds, in which nobody else is served.
+   */
+  #write(work: () => void, lasting: boolean): void {
     try {
+      if (!lasting) this.#database.exec('PRAGMA synchronous = NORMAL');
       inTransaction(this.#database, work);
     } catch (error) {
       throw unwritable(error);
+    } finally {
+      if (!lasting) this.#database.exec('PRAGMA synchronous = FULL');
     }
   }
 }

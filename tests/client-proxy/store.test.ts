@@ -5,6 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { openDatabase } from '../../client-proxy/store/database.ts';
+import { PublicationStore } from '../../client-proxy/store/publication-store.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
@@ -258,6 +260,32 @@ describe('a database of version 1', () => {
 });
 
 describe('what is kept of a publication', () => {
+  it('waits for the disk with what keeps a publication from going back, and not with what can be fetched again', async () => {
+    await fill();
+    const { database } = openDatabase(directory);
+    const level = () => Number(database.prepare('PRAGMA synchronous').get()?.synchronous);
+    const written: [name: string, level: number][] = [];
+    database.function('seen', (name) => written.push([String(name), level()]));
+    for (const change of ['INSERT', 'UPDATE'])
+      database.exec(
+        `CREATE TEMP TRIGGER on_${change} AFTER ${change} ON publications BEGIN SELECT seen(new.name); END`,
+      );
+    const store = new PublicationStore(database, 'news.example');
+    const [NORMAL, FULL] = [1, 2];
+    const lasting = ['root', 'timestamp', 'snapshot', 'targets', 'documents', 'wispr:withdrawn'];
+    for (const name of lasting) await store.write(`id ${name}`, new Uint8Array(1));
+    expect(written).toEqual(lasting.map((name) => [`id ${name}`, FULL]));
+    written.length = 0;
+    await store.write('id documents-3f', new Uint8Array(1));
+    await store.read('id documents-3f');
+    expect(written).toEqual(Array.from({ length: 2 }, () => ['id documents-3f', NORMAL]));
+    expect(level()).toBe(FULL);
+    database.exec("CREATE TEMP TRIGGER refusing BEFORE INSERT ON publications BEGIN SELECT raise(ABORT, 'no'); END");
+    await expect(store.write('id documents-40', new Uint8Array(1))).rejects.toMatchObject({ code: 'store-unusable' });
+    expect(level()).toBe(FULL);
+    database.close();
+  });
+
   it('stays within its bound: sections and bins that were used longest ago go first, nothing else', async () => {
     await fill();
     const store = await open();

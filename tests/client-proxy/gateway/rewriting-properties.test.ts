@@ -1,6 +1,7 @@
 /** What rewriting promises of every document, whatever is in it and in whatever pieces it comes. */
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { ParseError } from '@csstools/css-tokenizer';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CssScanner, LONGEST_TOKEN } from '../../../client-proxy/gateway/css-scanner.ts';
@@ -290,5 +291,30 @@ describe('a document that nests or lists more than any page does', () => {
       expect(whole(LINK + within + LINK, length) === rewritten + within + rewritten).toBe(true);
       expect(whole(LINK + beyond + LINK, length) === rewritten + beyond + LINK).toBe(true);
     }
+  });
+});
+
+describe('a style sheet of nothing but mistakes', () => {
+  it.each(['"\n', "'\n", '\\\n', 'url(a"b)', 'url(a\\\n)'])('%j takes no stack of any of them', (mistake) => {
+    const COUNT = 1_000;
+    const limit = Error.stackTraceLimit;
+    const seen = { errors: 0, stacks: 0 };
+    class CountedError extends Error {
+      constructor(message?: string) {
+        super(message);
+        seen.errors++;
+        if (this.stack?.includes('\n    at ')) seen.stacks++;
+      }
+    }
+    Object.setPrototypeOf(ParseError, CountedError);
+    try {
+      const text = mistake.repeat(COUNT);
+      expect(inPieces(new CssScanner(LINKS, (it) => it), text, [text.length]) === text).toBe(true);
+    } finally {
+      Object.setPrototypeOf(ParseError, Error);
+    }
+    expect(seen.errors).toBeGreaterThanOrEqual(COUNT);
+    expect(seen.stacks).toBe(0);
+    expect(Error.stackTraceLimit).toBe(limit);
   });
 });
