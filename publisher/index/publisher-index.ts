@@ -29,7 +29,9 @@ export type FactName =
   /** The sections, and who signed them: publisher/protect/sections.ts. */
   | 'sections'
   /** How many roots there are. */
-  | 'roots';
+  | 'roots'
+  /** The publication that waits for signatures: publisher/protect/gather.ts. */
+  | 'draft';
 
 /** What is published of a document. */
 export type PublishedDocument = Pick<
