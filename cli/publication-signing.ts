@@ -1,56 +1,56 @@
 /** What a signer of a publication is shown, and what is said once signatures were gathered. */
 import { relative } from 'node:path';
 import { isoTime } from '../core/publication/verify-roles.ts';
-import type { PublicationGathered, PublicationSigned } from '../publisher/keys/gather-publication.ts';
-import { type PublicationChanges, publicationChanges } from '../publisher/keys/publication-changes.ts';
+import type {
+  PublicationGathered,
+  PublicationSigned,
+  ReviewedPublication,
+} from '../publisher/keys/gather-publication.ts';
+import { publicationChanges } from '../publisher/keys/publication-changes.ts';
 import type { PublicationDraft } from '../publisher/keys/publication-draft.ts';
 import { shortId } from '../publisher/keys/roots.ts';
+import { memoryFile } from '../publisher/keys/signer-memory.ts';
 import { count, printable } from '../publisher/text.ts';
+import { describeChanges, describeOvertaken } from './publication-changes.ts';
 import { print, say } from './voice.ts';
 
-/** Paths of each kind that are shown without `--all`. */
-const SHOWN_PATHS = 50;
+/** Lines of each kind that are shown without `--all`. */
+const SHOWN = 50;
 
 /** Shows what a publication changes. */
-export async function introducePublication(draft: PublicationDraft, all = false): Promise<void> {
-  const changes = await publicationChanges(draft);
+export async function introducePublication(
+  { draft, review }: ReviewedPublication,
+  keyFile: string,
+  all = false,
+): Promise<void> {
+  const most = all ? Number.POSITIVE_INFINITY : SHOWN;
+  const { root } = draft;
+  const { keyids, threshold } = root.roles.targets;
+  const until = isoTime(draft.expires).slice(0, 10);
   say(`the publisher ${draft.rootId}`);
-  say(
-    `asks to sign publication ${draft.version} of ${sitesOf(draft)}, good until ${isoTime(draft.expires).slice(0, 10)}:`,
-  );
-  for (const line of describe(changes, all ? Number.POSITIVE_INFINITY : SHOWN_PATHS)) say(`  ${line}`);
+  say(`by root ${root.version}, where ${threshold} of the keys ${keyids.map(shortId).join(', ')} sign targets`);
+  say(`asks to sign publication ${draft.version} of ${sitesOf(draft)}, good until ${until}:`);
+  for (const line of describeChanges(await publicationChanges(draft), most)) say(`  ${line}`);
+  if (review.signed === undefined) {
+    say(`${memoryFile(keyFile)} does not remember any publication that this key signed: is it the first?`);
+    say(
+      'hint: compare publisher, root, keys and publications above with the publisher, by another way than the file came by',
+    );
+  } else say(`this key signed publication ${review.signed} last`);
+  for (const line of describeOvertaken(review, most)) say(line);
 }
 
 /** What a file counts, for programs. */
-export async function publicationAsJson(draft: PublicationDraft): Promise<object> {
-  const { rootId, version, expires } = draft;
-  return { publisher: rootId, publication: version, expires, changes: await publicationChanges(draft) };
-}
-
-function describe(changes: PublicationChanges, most: number): string[] {
-  const { added, changed, removed, lists, uncompared, comparedWith, others } = changes;
-  const versions = comparedWith.length > 3 ? [comparedWith[0], '…', comparedWith.at(-1)] : comparedWith;
-  return [
-    `${count(added.length, 'document')} added, ${changed.length} changed, ${removed.length} removed, in ${count(lists, 'list')}`,
-    ...pathLines('added', added, most),
-    ...pathLines('changed', changed, most),
-    ...pathLines('removed', removed, most),
-    ...pathLines('readable by everybody from now on', changes.public, most),
-    ...others.map(printable),
-    ...(versions.length > 0 ? [`compared with what these keys signed in publication ${versions.join(', ')}`] : []),
-    ...(uncompared > 0
-      ? [
-          `${count(uncompared, 'list')} with nothing to compare: all in them counts as added, and what was removed is not known`,
-        ]
-      : []),
-  ];
-}
-
-function pathLines(what: string, paths: readonly string[], most: number): string[] {
-  if (paths.length === 0) return [];
-  const shown = paths.slice(0, most).map((path) => `  ${printable(path)}`);
-  const more = paths.length - shown.length;
-  return [`${what}:`, ...shown, ...(more > 0 ? [`  and ${more.toLocaleString('en')} more: --all shows them`] : [])];
+export async function publicationAsJson({ draft, review }: ReviewedPublication): Promise<object> {
+  const { root, rootId, version, expires } = draft;
+  return {
+    publisher: rootId,
+    root: { version: root.version, ...root.roles.targets },
+    publication: version,
+    expires,
+    changes: await publicationChanges(draft),
+    remembered: { signed: review.signed, overtaken: review.overtaken },
+  };
 }
 
 /** The descriptor says which; it is signed, and named by what is signed here. */

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
-import { readWaitingFile, signPublicationFile } from '../../publisher/keys/gather-publication.ts';
-import { describeMissing, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
+import { readWaitingFile, reviewForSigner, signPublicationFile } from '../../publisher/keys/gather-publication.ts';
+import { describeMissing, reviewRoot, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
 import type { PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { describeChanges } from '../../publisher/keys/root-changes.ts';
 import type { RootDraft } from '../../publisher/keys/root-draft.ts';
@@ -85,15 +85,17 @@ async function signPublication(
   draft: PublicationDraft,
   { key, passphraseFile, all, yes, json }: Flags,
 ): Promise<void> {
-  if (!json || !yes) await introducePublication(draft, all);
+  const shown = await reviewForSigner(draft, key);
+  if (!json || !yes) await introducePublication(shown, key, all);
   if (!yes) await confirm();
-  const signed = await signPublicationFile(file, draft, key, await readPassphrase(passphraseFile));
+  const signed = await signPublicationFile(file, shown, key, await readPassphrase(passphraseFile));
   if (!json) return tellPublicationSigned(file, signed);
   const { keyids, missing } = signed;
-  print(JSON.stringify({ file, signed: keyids, missing, ...(await publicationAsJson(draft)) }));
+  print(JSON.stringify({ file, signed: keyids, missing, ...(await publicationAsJson(shown)) }));
 }
 
 async function signRoot(file: string, draft: RootDraft, { key, passphraseFile, yes, json }: Flags): Promise<void> {
+  await reviewRoot(draft, key);
   if (!json || !yes) introduce(draft);
   if (!yes) await confirm();
   const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));

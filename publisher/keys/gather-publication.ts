@@ -1,13 +1,10 @@
 /** Signatures by file, for a publication that keys of `targets` on several machines have to sign: `wispr keys sign` and `wispr keys finish`. */
-import { open } from 'node:fs/promises';
-import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { publicationDraftFile, withLock, workspaceOf } from '../workspace.ts';
-import { readIfThere, replaceFile } from './file-update.ts';
+import { replaceFile } from './file-update.ts';
 import {
   encodePublicationDraft,
   isPublicationDraft,
-  MAXIMUM_PUBLICATION_DRAFT,
   maySignPublication,
   mergeDrafts,
   missingOfPublication,
@@ -17,9 +14,13 @@ import {
   signersOfDraft,
   signPublicationDraft,
 } from './publication-draft.ts';
+import { type PublicationReview, reviewPublication } from './publication-review.ts';
+import { readDraftFile, readDraftIfThere } from './read-draft.ts';
 import { parseDraft, type RootDraft } from './root-draft.ts';
 import { readSigningKeys } from './signer-file.ts';
+import { readMemory, withMemory } from './signer-memory.ts';
 import { openSigningKeys } from './signing-keys.ts';
+import { changedMeanwhile, withDraftFile } from './update-draft.ts';
 
 /** What waits for signatures in a file. */
 export type WaitingFile =
@@ -32,26 +33,25 @@ export type WaitingFile =
  * @throws PublishError `draft-malformed`
  */
 export async function readWaitingFile(file: string): Promise<WaitingFile> {
-  const bytes = await readBounded(file).catch((error: unknown) => {
-    throw new PublishError('draft-malformed', describeUnreadable(file, error), { cause: error, typed: true });
-  });
+  const bytes = await readDraftFile(file);
   return isPublicationDraft(bytes)
     ? { kind: 'publication', draft: await parsePublicationDraft(bytes) }
     : { kind: 'root', draft: await parseDraft(bytes) };
 }
 
-/** One byte more than is allowed, at most: whoever parses it refuses that. */
-async function readBounded(file: string): Promise<Uint8Array> {
-  await using handle = await open(file);
-  const { size } = await handle.stat();
-  const bytes = Buffer.alloc(Math.min(size, MAXIMUM_PUBLICATION_DRAFT + 1));
-  let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await handle.read(bytes, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return bytes.subarray(0, length);
+/** A publication as it is shown to a signer. */
+export interface ReviewedPublication {
+  readonly draft: PublicationDraft;
+  readonly review: PublicationReview;
+}
+
+/**
+ * What is to be shown before a key signs.
+ *
+ * @throws PublishError `signer-bound`, `draft-rolled-back`, and those of what is remembered
+ */
+export async function reviewForSigner(draft: PublicationDraft, keyFile: string): Promise<ReviewedPublication> {
+  return { draft, review: await reviewPublication(draft, await readMemory(keyFile)) };
 }
 
 /** What signing did. */
@@ -62,26 +62,43 @@ export interface PublicationSigned {
 }
 
 /**
- * Adds the signatures of a key file to a publication, in its place.
+ * Adds the signatures of a key file to a publication, in its place, and remembers what was signed: that first.
  *
- * @param draft - what the signer was shown
- * @throws PublishError `signer-unknown`, and those of key files
+ * @param shown - what the signer was shown
+ * @throws PublishError `signer-unknown`, `draft-stale` if the file is another one by now, and those of key files
  */
 export async function signPublicationFile(
   file: string,
-  draft: PublicationDraft,
+  shown: ReviewedPublication,
   keyFile: string,
   passphrase: string,
 ): Promise<PublicationSigned> {
-  const { signers } = await openSigningKeys(await readSigningKeys(keyFile), passphrase, keyFile);
-  if (!signers.some(({ keyid }) => maySignPublication(draft, keyid))) {
+  const { signers, rootId } = await openSigningKeys(await readSigningKeys(keyFile), passphrase, keyFile);
+  const isTheirs = rootId === undefined || rootId === shown.draft.rootId;
+  if (!isTheirs || !signers.some(({ keyid }) => maySignPublication(shown.draft, keyid))) {
     throw new PublishError('signer-unknown', `no key in ${keyFile} may sign for targets of this publisher`);
   }
-  const signed = signPublicationDraft(draft, signers);
-  await replaceFile(file, encodePublicationDraft(signed), 0o644);
-  const before = signersOfDraft(draft);
-  const keyids = signersOfDraft(signed).filter((keyid) => !before.includes(keyid));
-  return { keyids, missing: missingOfPublication(signed) };
+  return withMemory(keyFile, (memory, remember) =>
+    withDraftFile(file, async () => {
+      const review = await reviewPublication(shown.draft, memory);
+      if (JSON.stringify(review.overtaken) !== JSON.stringify(shown.review.overtaken)) throw changedMeanwhile(file);
+      const draft = await readAgain(file, shown.draft);
+      const signed = signPublicationDraft(draft, signers);
+      await remember(review.after);
+      await replaceFile(file, encodePublicationDraft(signed), 0o644);
+      const before = signersOfDraft(draft);
+      const keyids = signersOfDraft(signed).filter((keyid) => !before.includes(keyid));
+      return { keyids, missing: missingOfPublication(signed) };
+    }),
+  );
+}
+
+/** What was shown, with the signatures that the file has by now. */
+async function readAgain(file: string, shown: PublicationDraft): Promise<PublicationDraft> {
+  const bytes = await readDraftFile(file);
+  const draft = isPublicationDraft(bytes) ? await parsePublicationDraft(bytes) : undefined;
+  if (draft === undefined || !samePublication(draft, shown)) throw changedMeanwhile(file);
+  return mergeDrafts(shown, draft);
 }
 
 /** Where a publication waits, and for how many. */
@@ -104,7 +121,7 @@ export function gatherIntoPublication(
   return withLock(workspace, async () => {
     const [{ version }] = copies;
     const file = publicationDraftFile(workspace, version);
-    const bytes = await readIfThere(file);
+    const bytes = await readDraftIfThere(file);
     if (bytes === undefined) throw stale(version);
     const waiting = await parsePublicationDraft(bytes);
     if (!copies.every((copy) => samePublication(waiting, copy))) throw stale(version);

@@ -2,61 +2,101 @@
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { documentEntryOf } from '../../core/publication/document-entry.ts';
-import { tufKeyId } from '../../core/publication/keys.ts';
 import type { TargetsMetadata } from '../../core/publication/metadata.ts';
 import { DESCRIPTOR_TARGET, documentPathOfHead, SETTINGS_TARGET } from '../../core/publication/names.ts';
-import type { SectionKeys } from '../../core/publication/writer.ts';
+import { baseOfBin, bitsOf } from './publication-bases.ts';
 import type { PublicationDraft } from './publication-draft.ts';
-import { inForce, sectionsIn } from './publication-draft-check.ts';
-import { shortId } from './roots.ts';
+import { inForce, isNameOfBin } from './publication-draft-check.ts';
+import { type SectionsShown, sectionsOf } from './section-changes.ts';
 
-/** What is signed, document by document. Paths are in their order. */
+/** Who can read a document: those who have a set key, by its key id, or everybody. `null`: only its plain content is named. */
+export type Readers = string | 'public' | null;
+
+export interface ShownDocument {
+  readonly path: string;
+  readonly set: Readers;
+}
+
+export interface MovedDocument extends ShownDocument {
+  readonly before: Readers;
+}
+
+/** What is signed, document by document. Paths are in their order, each of them in one of the first four lists. */
 export interface PublicationChanges {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-  /** Those of the added and changed that everybody can read, and could not before. */
+  readonly added: readonly ShownDocument[];
+  /** To another set, to a new key of their set, to everybody, or from them; changed besides or not. */
+  readonly moved: readonly MovedDocument[];
+  readonly changed: readonly ShownDocument[];
+  readonly removed: readonly ShownDocument[];
+  /** Those of the added and moved that everybody can read, and could not before. */
   readonly public: readonly string[];
-  /** Versions of the publications that it is compared with. */
-  readonly comparedWith: readonly number[];
-  /** Lists that are signed, and those of them with nothing to compare: what was removed from these cannot be known. */
+  /** How many lists are signed. */
   readonly lists: number;
-  readonly uncompared: number;
-  /** Further lines: settings, descriptor, sections. */
-  readonly others: readonly string[];
+  /** The lists that it is compared with, and of which publication each is. */
+  readonly comparedWith: readonly { readonly list: string; readonly publication: number }[];
+  /** Signed lists with nothing to compare: all in them counts as added, and what was removed from them cannot be known. */
+  readonly uncompared: readonly string[];
+  /** How many lists of documents there are, and were, where that is known. */
+  readonly bins: { readonly after: number; readonly before: number | undefined };
+  readonly sections: SectionsShown;
+  /** Where they change: what they say, all of it. */
+  readonly descriptor: string | undefined;
+  readonly settings: string | undefined;
 }
 
 interface Known {
   head?: string;
+  set?: Readers;
   content?: string;
-  isPublic?: boolean;
 }
 
 export async function publicationChanges(draft: PublicationDraft): Promise<PublicationChanges> {
   const { earlier, roles } = draft;
-  const isBin = (name: string) => name.startsWith(`${DOCUMENTS_ROLE}-`);
-  const old = documentsIn([...earlier].flatMap(([name, role]) => (isBin(name) ? [role] : [])));
-  const now = documentsIn(roles.flatMap(({ name, after }) => (isBin(name) ? [after] : [])));
-  const paths = [...now.keys()].sort();
-  const added = paths.filter((path) => !old.has(path));
-  const changed = paths.filter((path) => old.has(path) && !same(old.get(path), now.get(path)));
-  const isNewlyPublic = (path: string) => now.get(path)?.isPublic === true && old.get(path)?.isPublic !== true;
-  const versions = new Set([...earlier].filter(([name]) => isBin(name)).map(([, { version }]) => version));
-  // With other bins, all of the old ones are compared with all of the new ones.
-  const bits = (role: TargetsMetadata | undefined) => role?.bins?.bits;
-  const sameBins = bits(inForce(draft, DOCUMENTS_ROLE)) === bits(earlier.get(DOCUMENTS_ROLE));
-  const oldBins = [...earlier.keys()].filter(isBin).length;
-  const whole = !sameBins && oldBins === 2 ** (bits(earlier.get(DOCUMENTS_ROLE)) ?? Number.NaN);
+  const bins = roles.filter(({ name }) => isNameOfBin(name));
+  const old = documentsIn([...earlier].flatMap(([name, list]) => (isNameOfBin(name) ? [list] : [])));
+  const now = documentsIn(bins.map(({ after }) => after));
+  const [bits, before] = [bitsOf(inForce(draft, DOCUMENTS_ROLE)) ?? 0, bitsOf(earlier.get(DOCUMENTS_ROLE))];
   return {
-    added,
-    changed,
-    removed: [...old.keys()].filter((path) => !now.has(path)).sort(),
-    public: [...added, ...changed].filter(isNewlyPublic).sort(),
-    comparedWith: [...versions].sort((a, b) => a - b),
+    ...documentChanges(old, now),
     lists: roles.length,
-    uncompared: whole ? 0 : roles.filter(({ name }) => isBin(name) && !(sameBins && earlier.has(name))).length,
-    others: await otherChanges(draft),
+    comparedWith: Array.from(earlier, ([list, { version }]) => ({ list, publication: version })).sort(byAge),
+    uncompared: roles.map(({ name }) => name).filter((name) => !earlier.has(baseOf(name, bits, before))),
+    bins: { after: 2 ** bits, before: before && 2 ** before },
+    sections: await sectionsOf(earlier.get('targets'), inForce(draft, 'targets')),
+    descriptor: isNew(draft, DESCRIPTOR_TARGET) ? fromUtf8(draft.descriptor) : undefined,
+    settings: isNew(draft, SETTINGS_TARGET) ? fromUtf8(draft.settings) : undefined,
   };
+}
+
+/** The list that one is compared with, whether it is there or not. */
+function baseOf(name: string, bits: number, before: number | undefined): string {
+  return isNameOfBin(name) ? (before === undefined ? '' : baseOfBin(name, bits, before)) : name;
+}
+
+/** The oldest first: that is where something may have been left out. */
+function byAge(a: { publication: number }, b: { publication: number }): number {
+  return a.publication - b.publication;
+}
+
+function documentChanges(
+  old: ReadonlyMap<string, Known>,
+  now: ReadonlyMap<string, Known>,
+): Pick<PublicationChanges, 'added' | 'moved' | 'changed' | 'removed' | 'public'> {
+  const added: ShownDocument[] = [];
+  const moved: MovedDocument[] = [];
+  const changed: ShownDocument[] = [];
+  const removed: ShownDocument[] = [];
+  for (const path of [...new Set([...old.keys(), ...now.keys()])].sort()) {
+    const [before, after] = [old.get(path), now.get(path)];
+    const document = { path, set: (after ?? before)?.set ?? null };
+    if (after === undefined || (before?.head !== undefined && after.head === undefined))
+      removed.push({ path, set: before?.set ?? null });
+    else if (before === undefined || (before.head === undefined && after.head !== undefined)) added.push(document);
+    else if (before.set !== after.set) moved.push({ ...document, before: before.set ?? null });
+    else if (before.head !== after.head || before.content !== after.content) changed.push(document);
+  }
+  const isPublic = [...added, ...moved].filter(({ set }) => set === 'public');
+  return { added, moved, changed, removed, public: isPublic.map(({ path }) => path).sort() };
 }
 
 /** Heads and contents may be in different bins: a document is what is known of both. */
@@ -75,42 +115,15 @@ function documentsIn(bins: readonly TargetsMetadata[]): Map<string, Known> {
       if (path === undefined) known(`/${target}`).content = `${info.sha256} ${info.length}`;
       else {
         const entry = documentEntryOf(info, path);
-        Object.assign(known(path), { head: JSON.stringify(entry), isPublic: entry.content !== undefined });
+        Object.assign(known(path), { head: JSON.stringify(entry), set: entry.set ?? 'public' });
       }
     }
   }
   return found;
 }
 
-function same(a: Known | undefined, b: Known | undefined): boolean {
-  return a?.head === b?.head && a?.content === b?.content;
-}
-
-async function otherChanges(draft: PublicationDraft): Promise<string[]> {
-  const [old, now] = [draft.earlier.get('targets'), inForce(draft, 'targets')];
-  const isNew = (target: string) => old?.target(target)?.sha256 !== now?.target(target)?.sha256;
-  const [before, after] = [await sectionLines(old), await sectionLines(now)];
-  return [
-    ...(isNew(DESCRIPTOR_TARGET) ? [`the descriptor is: ${fromUtf8(draft.descriptor) ?? ''}`] : []),
-    ...(isNew(SETTINGS_TARGET) ? [`the site settings are: ${fromUtf8(draft.settings) ?? ''}`] : []),
-    ...[...after].flatMap(([name, line]) => (before.get(name) === line ? [] : [line])),
-    ...[...before.keys()].filter((name) => !after.has(name)).map((name) => `section ${name}: there is none any more`),
-    ...(sameOrder([...before.keys()], [...after.keys()])
-      ? []
-      : [`sections, the first that fits signs: ${[...after.keys()].join(', ')}`]),
-  ];
-}
-
-function sameOrder(before: readonly string[], after: readonly string[]): boolean {
-  return before.join('\n') === after.join('\n');
-}
-
-async function sectionLines(targets: TargetsMetadata | undefined): Promise<Map<string, string>> {
-  const sections = targets === undefined ? [] : sectionsIn(targets);
-  return new Map(await Promise.all(sections.map(async (one) => [one.name, await sectionLine(one)] as const)));
-}
-
-async function sectionLine({ name, paths, publicKeys, threshold }: SectionKeys): Promise<string> {
-  const keyids = (await Promise.all(publicKeys.map(tufKeyId))).sort().map(shortId);
-  return `section ${name}: ${threshold} of the keys ${keyids.join(', ')} sign ${paths.join(', ')}`;
+/** Only what a role says that is in it: what stays as it was is as it was shown then. */
+function isNew(draft: PublicationDraft, target: string): boolean {
+  const before = draft.earlier.get('targets')?.target(target)?.sha256;
+  return before === undefined || before !== inForce(draft, 'targets')?.target(target)?.sha256;
 }

@@ -5,9 +5,11 @@
  *   {"wispr":"publication draft 1","chain":[base64url of 1.root.json …],"descriptor":…,"settings":…,
  *    "before":[{"name":…,"file":base64url}…],"roles":[{"name":…,"file":base64url of the envelope}…]}
  */
+import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import { checkSignatures, encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
 import { countSigners, type RoleSigner, type TufSignature, verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -15,10 +17,8 @@ import { parseTargets, type RootMetadata, type TargetsMetadata } from '../../cor
 import { rootIdOf, signMessage } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { checkSaysOnlyWhatIsShown } from './publication-draft-check.ts';
+import { MAXIMUM_DRAFT_FILE } from './read-draft.ts';
 import { verifyChain } from './roots.ts';
-
-/** Bytes of the longest draft that is read. */
-export const MAXIMUM_PUBLICATION_DRAFT = 64 * 1024 * 1024;
 
 /** How it begins; no root that waits for signatures does. */
 const START = '{"wispr":"publication draft 1",';
@@ -115,7 +115,7 @@ export function encodePublicationDraft({ chain, descriptor, settings, before, ro
 /** @throws PublishError `draft-malformed` */
 export async function parsePublicationDraft(bytes: Uint8Array): Promise<PublicationDraft> {
   try {
-    if (bytes.length > MAXIMUM_PUBLICATION_DRAFT || !isPublicationDraft(bytes)) throw malformed();
+    if (bytes.length > MAXIMUM_DRAFT_FILE || !isPublicationDraft(bytes)) throw malformed();
     const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
     const members = ['wispr', 'chain', 'descriptor', 'settings', 'before', 'roles'];
     if (!isJsonObject(value) || !hasMembers(value, members)) throw malformed();
@@ -178,6 +178,12 @@ export function samePublication(a: Pick<DraftParts, 'roles'>, b: Pick<DraftParts
       return other !== undefined && other.name === name && equalBytes(other.message, message);
     })
   );
+}
+
+/** By which the very same publication is known again, whoever has signed it. */
+export async function digestOfPublication({ version, expires, roles }: PublicationDraft): Promise<string> {
+  const digests = await Promise.all(roles.map(async ({ name, message }) => [name, toHex(await sha256(message))]));
+  return toHex(await sha256(utf8(JSON.stringify([version, expires, digests]))));
 }
 
 function withMore(draft: PublicationDraft, more: (role: DraftRole) => readonly TufSignature[]): PublicationDraft {

@@ -3,21 +3,21 @@
  * in `publication.N.draft`; a later run takes up the signatures in it if it would sign the very same, byte for byte. Nothing but objects, which
  * nobody is sent to, is in the output until then: so the publication before stays as it was, with its pages.
  */
-import { hash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { binName, binNames, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import { binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
 import { encodeEnvelope } from '../../core/publication/envelope.ts';
 import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere, removeLeftovers, replaceFile } from '../keys/file-update.ts';
+import { baseOfBin, bitsOf, isBase } from '../keys/publication-bases.ts';
 import {
   type DraftParts,
+  digestOfPublication,
   earlierRole,
   encodePublicationDraft,
-  MAXIMUM_PUBLICATION_DRAFT,
   makePublicationDraft,
   missingOfPublication,
   type PublicationDraft,
@@ -25,10 +25,11 @@ import {
   samePublication,
   signPublicationDraft,
 } from '../keys/publication-draft.ts';
+import { MAXIMUM_DRAFT_FILE, readDraftIfThere } from '../keys/read-draft.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { count } from '../text.ts';
 import { publicationDraftFile, type Workspace } from '../workspace.ts';
-import { bitsOf, readTimestamp } from './earlier-publication.ts';
+import { readTimestamp } from './earlier-publication.ts';
 import {
   contentsToSign,
   type Draft,
@@ -85,13 +86,12 @@ async function waitingDraft(
   file: string,
 ): Promise<PublicationDraft | undefined> {
   const { index, lastVersion, now, out } = context;
-  const bytes = await readIfThere(file);
-  if (bytes === undefined) return undefined;
-  const draft = await parsePublicationDraft(bytes).catch(() => undefined); // damaged: made again
+  const bytes = await readDraftIfThere(file).catch(() => undefined);
+  const draft = bytes && (await parsePublicationDraft(bytes).catch(() => undefined)); // damaged: made again
   if (draft === undefined || draft.version !== lastVersion || draft.expires <= now + RENEWAL) return undefined;
   const published = (await readTimestamp(out))?.snapshot.version ?? 0;
   if (Math.max(published, Number(index.fact('version') ?? 0)) >= draft.version) return undefined;
-  if (index.fact('draft') !== digestOf(draft)) return undefined; // what is signed here was made here
+  if (index.fact('draft') !== (await digestOfPublication(draft))) return undefined; // what is signed here was made here
   const { version, expires } = draft;
   const roles = await rolesToSign(context, work, { version, expires });
   return sameRoots(draft.chain, context.roles.roots) && samePublication({ roles }, draft) ? draft : undefined;
@@ -107,9 +107,9 @@ async function beginGathering(context: PublicationContext, work: Draft, workspac
   await context.raiseVersion(version);
   const draft = signPublicationDraft(await makePublicationDraft(parts), targets);
   const bytes = encodePublicationDraft(draft);
-  if (bytes.length > MAXIMUM_PUBLICATION_DRAFT) return tooLarge(bytes.length);
+  if (bytes.length > MAXIMUM_DRAFT_FILE) return tooLarge(bytes.length);
   await removeOldDrafts(workspace, version);
-  context.index.setFact('draft', digestOf(draft));
+  context.index.setFact('draft', await digestOfPublication(draft));
   const file = publicationDraftFile(workspace, version);
   await removeLeftovers(file);
   await replaceFile(file, bytes, 0o644);
@@ -127,30 +127,31 @@ async function rolesToSign(
   return roles;
 }
 
-/** What the same keys signed before of what is signed now; where there are more bins now, all of the old ones. */
+/** What the same keys signed before of what is signed now; where there are more bins now, the old ones that these were parts of. */
 async function filesBefore(
-  { index, out, roles: { roots } }: PublicationContext,
+  context: PublicationContext,
   { bins, bits, roles }: Draft,
 ): Promise<Map<string, Uint8Array>> {
-  const root = verifyChain(roots);
+  const root = verifyChain(context.roles.roots);
   const before = new Map<string, Uint8Array>();
-  const oldBits = Number(index.fact('bins') ?? bitsOf(roles.keys()));
-  const replaced = oldBits === bits ? bins.map((bin) => binName(bin, bits)) : binNames(oldBits);
-  for (const name of ['targets', DOCUMENTS_ROLE, ...replaced]) {
+  const take = async (name: string, bitsBefore?: number) => {
     const file = metadataFile(name, roles.get(name)?.version ?? 0);
-    const bytes = await readIfThere(join(out, METADATA_PATH, file));
-    if (bytes && earlierRole(root, name, bytes)) before.set(name, bytes);
-  }
+    const bytes = await readIfThere(join(context.out, METADATA_PATH, file));
+    const list = bytes && earlierRole(root, name, bytes);
+    if (!bytes || !list || !(await isBase(name, list, bitsBefore))) return undefined;
+    before.set(name, bytes);
+    return list;
+  };
+  await take('targets');
+  const oldBits = bitsOf(await take(DOCUMENTS_ROLE));
+  if (oldBits === undefined || oldBits > bits) return before;
+  const names = new Set(bins.map((bin) => baseOfBin(binName(bin, bits), bits, oldBits)));
+  for (const name of names) await take(name, oldBits);
   return before;
 }
 
 function sameRoots(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
   return a.length === b.length && a.every((root, index) => Buffer.compare(root, b[index] ?? Buffer.alloc(0)) === 0);
-}
-
-function digestOf({ version, expires, roles }: PublicationDraft): string {
-  const messages = roles.map(({ name, message }) => [name, hash('sha256', message)]);
-  return hash('sha256', JSON.stringify([version, expires, messages]));
 }
 
 function stillMissing({ version, root }: PublicationDraft, file: string, missing: number): PublishError {

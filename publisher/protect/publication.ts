@@ -135,7 +135,9 @@ export async function makeDraft(context: PublicationContext): Promise<Draft> {
     const row = roles.get(name);
     return row !== undefined && row.expires > now + RENEWAL && metadata.has(metadataFile(name, row.version));
   };
-  const everything = index.fact('signers') !== signersOf(context) || Number(index.fact('bins')) !== bits;
+  const others = index.fact('signers') !== signersOf(context);
+  // With the list of the bins, all bins: whoever signs it sees all that it leads to.
+  const everything = others || Number(index.fact('bins')) !== bits || !isGood(DOCUMENTS_ROLE);
   const changed = new Set(
     index
       .changedBins()
@@ -150,9 +152,8 @@ export async function makeDraft(context: PublicationContext): Promise<Draft> {
   });
   const facts = await targetFacts(context);
   const targets = everything || !isGood('targets') || index.fact('targets') !== facts;
-  const documents = everything || !isGood(DOCUMENTS_ROLE);
-  const snapshot = bins.length + sections.length > 0 || targets || documents || !isGood('snapshot');
-  return { bits, bins, sections, targets, documents, snapshot, roles };
+  const snapshot = bins.length + sections.length > 0 || targets || everything || !isGood('snapshot');
+  return { bits, bins, sections, targets, documents: everything, snapshot, roles };
 }
 
 /** Whether keys of `targets` have to sign. */

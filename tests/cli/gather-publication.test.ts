@@ -79,11 +79,13 @@ describe('two editors', () => {
     expect(no.code).toBe(2);
     for (const shown of [
       `asks to sign publication 3 of ${SITE}, good until`,
-      '1 document added, 1 changed, 1 removed, in',
+      '1 document added, 0 moved, 1 changed, 1 removed, in',
       /added:\s+wispr: +\/c\.html/,
       /changed:\s+wispr: +\/a\.html/,
       /removed:\s+wispr: +\/b\.html/,
-      'compared with what these keys signed in publication 2',
+      /compared with what these keys signed in:\s+wispr: +publication 2: targets/,
+      'this key signed publication 2 last',
+      /by root 2, where 2 of the keys [0-9a-f]{12}, [0-9a-f]{12} sign targets/,
     ])
       expect(no.shown).toEqual(
         typeof shown === 'string' ? expect.stringContaining(shown) : expect.stringMatching(shown),
