@@ -1,16 +1,19 @@
 /** A publication that several people have to sign, each with a key file of their own, in one directory; and one of them who cheats. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
+import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
-import { encodeEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { signMetadata } from '../../core/publication/writer.ts';
 import { addSigner } from '../../publisher/keys/change-roles.ts';
 import { readWaitingFile, reviewForSigner, signPublicationFile } from '../../publisher/keys/gather-publication.ts';
 import { openSigners } from '../../publisher/keys/open-signers.ts';
-import { type DraftParts, encodePublicationDraft, type PublicationDraft } from '../../publisher/keys/publication-draft.ts';
+import {
+  type DraftParts,
+  encodePublicationDraft,
+  type PublicationDraft,
+} from '../../publisher/keys/publication-draft.ts';
 import { createSigner, readSigner } from '../../publisher/keys/signer-file.ts';
 import { cheapenKeys } from './cheap-keys.ts';
 import { PASSPHRASE, type TestWorkspace } from './workspace.ts';
@@ -50,7 +53,9 @@ export class Signers {
 
   /** The draft that a run leaves. */
   async leave(): Promise<PublicationDraft> {
-    const error = await this.workspace.protect().catch((thrown: unknown) => thrown as { code: string; message: string });
+    const error = await this.workspace
+      .protect()
+      .catch((thrown: unknown) => thrown as { code: string; message: string });
     const version = /publication (\d+) still lacks/.exec('message' in error ? error.message : '')?.[1];
     if (version === undefined) throw new Error(`no draft was left: ${JSON.stringify(error)}`);
     return this.read(`publication.${version}.draft`);
@@ -121,9 +126,4 @@ export function otherwise(
 /** What a message says. */
 export function contentOf(message: Uint8Array): TufObject {
   return JSON.parse(fromUtf8(message) ?? '') as TufObject;
-}
-
-/** Files of a draft's roles, with no signature. */
-export function unsigned(content: TufObject): Uint8Array {
-  return encodeEnvelope([], utf8(JSON.stringify(content)));
 }
