@@ -12,7 +12,7 @@ export function bitsOf(documents: TargetsMetadata | undefined): number | undefin
 }
 
 /** The number of a bin; `undefined` if it is not the name of one. */
-export function numberOfBin(name: string, bits: number): number | undefined {
+function numberOfBin(name: string, bits: number): number | undefined {
   const number = Number.parseInt(name.slice(DOCUMENTS_ROLE.length + 1), 16);
   const isOne = number >= 0 && number < 2 ** bits && binName(number, bits) === name;
   return isOne ? number : undefined;

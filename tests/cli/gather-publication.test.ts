@@ -41,17 +41,18 @@ async function leaveDraft(version: number): Promise<string> {
 }
 
 /** What the second types. */
-async function signThere(name: string): Promise<void> {
+async function signThere(name: string): Promise<string> {
   await copyFile(at(name), there(name));
   const signed = await bea('keys', 'sign', name, '--key', 'bea.key', '--yes');
   expect(signed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Signed by [0-9a-f]{12}\.\n$/) });
   expect(signed.stderr).toContain('no signature is missing any more');
+  return signed.stderr;
 }
 
 /** The whole round. */
 async function publishTogether(version: number): Promise<void> {
   const name = await leaveDraft(version);
-  await signThere(name);
+  expect(await signThere(name)).toContain('bea.key.seen does not remember any publication');
   const gathered = await unlocked('keys', 'finish', `bea/${name}`);
   expect(gathered).toMatchObject({ code: 0, stdout: `Publication ${version} has all signatures, in ${name}.\n` });
   expect(await wispr('protect', '-q')).toMatchObject({ code: 0 });
@@ -101,5 +102,8 @@ describe('two editors', () => {
     expect((await workspace.published()).version).toBe(3);
     expect((await workspace.read('/a.html')).toString()).toBe('changed');
     expect(await unlocked('verify')).toMatchObject({ code: 0 });
+    const late = await bea('keys', 'sign', 'publication.2.draft', '--key', 'bea.key', '--yes');
+    expect(late).toMatchObject({ code: 1, stdout: '' });
+    expect(late.stderr).toContain('[draft-rolled-back]');
   }, 300_000); // some twenty programs, one after the other
 });
