@@ -103,14 +103,12 @@ export function afterRoot(memory: SignerMemory | undefined, publisher: string, r
 
 export function rolledBack(why: string): PublishError {
   return new PublishError('draft-rolled-back', `this goes behind what was seen on this machine: ${why}`, {
-    typed: true,
     hint: 'do not sign it; ask the publisher, by another way than the file came by',
   });
 }
 
 function bound(before: string, now: string): PublishError {
   return new PublishError('signer-bound', `this key signs for the publisher ${before}, and ${now} asks for it`, {
-    typed: true,
     hint: 'signatures do not say for whom they are: make a key for each publisher with "wispr keys new-signer"',
   });
 }

@@ -18,7 +18,6 @@ export async function withDraftFile<Result>(file: string, work: () => Promise<Re
 /** What was shown is not what would be signed. */
 export function changedMeanwhile(file: string): PublishError {
   return new PublishError('draft-stale', `${file}, or what is remembered beside your key, changed meanwhile`, {
-    typed: true,
     hint: 'nothing was signed: run the command again, and look at what is shown then',
   });
 }

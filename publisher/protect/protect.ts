@@ -154,7 +154,7 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   checkUseful(options.signers ?? [], roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
-  sections.settle(index, output.metadata);
+  sections.settle(index, output.metadata, publisher);
   const { setsSince } = keys.contents;
   const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, options.rekey);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
@@ -199,7 +199,16 @@ async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads |
 function publicationOf(run: Run, { descriptor }: SecuredKeys): PublicationContext {
   const { index, keys, out, roles, sections, now, output, settings } = run;
   return {
-    ...{ out, index, roles, sections, now, descriptor, settings: encodeSettings(settings) },
+    ...{
+      out,
+      index,
+      roles,
+      sections,
+      now,
+      publisher: keys.store.publisher.id,
+      descriptor,
+      settings: encodeSettings(settings),
+    },
     freshFor: run.configuration.freshness.hours * 3600,
     metadata: output.metadata,
     ownTargets: output.ownTargets,

@@ -44,6 +44,8 @@ export interface PublicationContext {
   readonly index: PublisherIndex;
   readonly roles: PublicationRoles;
   readonly sections: RunSections;
+  /** The id of the publisher key, under which objects are signed. */
+  readonly publisher: string;
   /** Names of the metadata files that are there. */
   readonly metadata: ReadonlySet<string>;
   /** Hashes of the descriptor and the settings that are there. */
@@ -217,7 +219,7 @@ async function signPublication(
     version: String(version),
     signers: signersOf(context),
     targets: await targetFacts(context),
-    sections: context.sections.factAfter(new Set(draft.sections.map(({ name }) => name))),
+    sections: context.sections.factAfter(new Set(draft.sections.map(({ name }) => name)), context.publisher),
   });
   return { version, signed };
 }

@@ -13,7 +13,7 @@ import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { parseConfiguration } from '../../publisher/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
-import { addSigner } from '../../publisher/keys/change-roles.ts';
+import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roles.ts';
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { openPublication } from '../../publisher/publication/open.ts';
@@ -203,6 +203,25 @@ describe('a section whose key is elsewhere', () => {
       await workspace.protect({ signers: [desk] });
       expect(await pathsRead()).toEqual(ALL);
       expect((await verifyTree(workspace.out)).findings).toEqual([]);
+    },
+  );
+
+  it.each([false, true])(
+    'is not left with documents of another publisher key, also after a run that was killed: %s',
+    async (killed) => {
+      await workspace.protect();
+      const desk = await handOver();
+      await workspace.protect({ signers: [desk] });
+      await rotatePublisherKey(options());
+      const kill = ({ stage }: { stage: string }) => {
+        if (stage === 'writing') throw new Error('killed');
+      };
+      if (killed) await expect(workspace.protect({ signers: [desk], onProgress: kill })).rejects.toThrow('killed');
+      await expect(workspace.protect()).rejects.toMatchObject({ code: 'section-key-missing' });
+      await workspace.protect({ signers: [desk] });
+      expect(await pathsRead()).toEqual(ALL);
+      await workspace.write('index.html', '<title>Front 2</title>');
+      expect((await workspace.protect()).sections).toEqual([{ name: 'sports', documents: 2, waiting: 0 }]);
     },
   );
 
