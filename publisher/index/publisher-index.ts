@@ -100,6 +100,12 @@ export class PublisherIndex extends TaskLists {
     const rows = this.statement(sql).all() as { name: string; id: string }[];
     return new Map(rows.map(({ name, id }) => [name, id]));
   }
+
+  /** The key ids of the sets that documents of a section are in, by its number. */
+  setIdsIn(section: number): string[] {
+    const sql = 'SELECT DISTINCT set_id AS id FROM document WHERE head_bin = ? AND set_id IS NOT NULL';
+    return (this.statement(sql).all(section) as { id: string }[]).map(({ id }) => id);
+  }
 }
 
 function publishedDocumentOf(row: PublishedRow): PublishedDocument {

@@ -180,7 +180,8 @@ interface Done {
 async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads | undefined): Promise<Done> {
   const { index, out, plan, sections, now, settings } = run;
   await begin(run);
-  const secured = await secureKeys({ ...run, sets: plan.sets.keys(), rings: sections.made });
+  const heldBack = sections.setsHeldBack(index);
+  const secured = await secureKeys({ ...run, sets: plan.sets.keys(), rings: sections.made, heldBack });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
   const context = publicationOf(run, secured);
   let gathered: Gathered | undefined;

@@ -107,6 +107,11 @@ export class RunSections {
     return section.find((each) => each?.held)?.name;
   }
 
+  /** Key ids of the sets that documents of held sections are in, as they are published. */
+  setsHeldBack(index: PublisherIndex): Set<string> {
+    return new Set(this.list.flatMap(({ held, number }) => (held ? index.setIdsIn(number) : [])));
+  }
+
   /** Whether a document lies deeper below a section than any pattern reaches. */
   isTooDeep(path: string): boolean {
     return this.#rules.reachesNot(path);
