@@ -1,5 +1,6 @@
 /** `--parent-proxy`, and the way to name one with a password, which must not stand where every user sees the arguments of programs. */
 import type { Command } from 'commander';
+import { parseParentProxy } from '../client-proxy/index.ts';
 import { readSecretLine } from './passphrase.ts';
 import { UsageError } from './voice.ts';
 
@@ -14,15 +15,27 @@ export function addParentProxyOptions(command: Command): Command {
     .option('--parent-proxy-file <file>', 'the same, with the URL on the one line of a file: for one with a password');
 }
 
-/** @returns what the functions of the reader take, with nothing where no proxy was named */
+/**
+ * @returns what the functions of the reader take, with nothing where no proxy was named
+ * @throws UsageError, ReaderError `parent-proxy-malformed`
+ */
 export async function parentProxyOptions({
   parentProxy,
   parentProxyFile,
 }: ParentProxyFlags): Promise<{ readonly parentProxy?: string }> {
-  if (parentProxyFile === undefined) return parentProxy === undefined ? {} : { parentProxy };
+  if (parentProxyFile === undefined)
+    return parentProxy === undefined ? {} : { parentProxy: withoutPassword(parentProxy) };
   if (parentProxy !== undefined)
     throw new UsageError('--parent-proxy and --parent-proxy-file name the same thing', {
       hint: 'leave one of them out',
     });
   return { parentProxy: await readSecretLine(parentProxyFile, 'parent proxy') };
+}
+
+/** Every user of the machine can see the arguments of a program, for as long as it runs. */
+function withoutPassword(url: string): string {
+  if (parseParentProxy(url).credentials === undefined) return url;
+  throw new UsageError('a password in --parent-proxy would be shown to all users of this machine', {
+    hint: 'put the URL into a file that only you can read, and name that with --parent-proxy-file',
+  });
 }

@@ -20,6 +20,11 @@ export async function gatewayLabel(site: string): Promise<string> {
   return `${name.replace(/-$/, '')}-${hash}`;
 }
 
+/** Where a browser without any settings opens a site. */
+export function gatewayUrl(label: string, port: number | undefined): string {
+  return `http://${label}.localhost:${port}/`;
+}
+
 /** What stands in `Host` for a site's gateway, before the port. */
 const GATEWAY_HOST = /^([a-z0-9-]{1,63})\.localhost$/;
 

@@ -7,7 +7,7 @@ export type { HostReport } from './content/host-health.ts';
 export { parseParentProxy } from './content/parent-proxy.ts';
 export { ReaderError } from './errors.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
-export type { ControlOutcome } from './identity/control-socket.ts';
+export { gatewayUrl } from './gateway-label.ts';
 export {
   describeIdentity,
   type Forgotten,
@@ -23,15 +23,14 @@ export { readWords, requireWords } from './identity/words.ts';
 export { DEFAULT_PORT } from './listening/listen.ts';
 export type { ProxyOptions } from './open-reader.ts';
 export { type RunningProxy, startProxy } from './proxy.ts';
-
+export { askStatus } from './running/ask-readers.ts';
+export type { ReaderAnswer } from './running/contract.ts';
 export { checkInstallable, type Installed, installService } from './service/install.ts';
 export { readerFiles } from './service/places.ts';
 export { eraseData, planRemoval, type ReaderFiles, removeService } from './service/remove.ts';
 export { type ServiceState, serviceState } from './service/systemctl.ts';
 export { UNIT_NAME, unitFile } from './service/unit.ts';
-export { askStatus } from './status/ask-status.ts';
 export { folderBytes, type KeyPlaceKind, keyPlaceOf, readSiteStatuses } from './status/read-status.ts';
-export { serveStatus } from './status/serve-status.ts';
 export type { ReaderStatus, SiteStatus } from './status/status.ts';
 export type { Passphrase } from './store/storage-key.ts';
 export { syncSite } from './sync/sync-site.ts';

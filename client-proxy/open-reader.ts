@@ -14,6 +14,7 @@ import { Upstream } from './content/upstream.ts';
 import { openControlPages } from './control/open-control.ts';
 import { BoundTunnels } from './doors/bound-tunnels.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
+import { gatewayUrl } from './gateway-label.ts';
 import { ReaderLock } from './identity/lock.ts';
 import { Instance } from './listening/listen.ts';
 import { type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
@@ -143,9 +144,4 @@ function fixedSettings({ port, parentProxy, allowLocal = [], cacheBytes }: Proxy
 
 function withoutPassword(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : '';
-}
-
-/** Where a browser without any settings opens a site. */
-export function gatewayUrl(label: string, port: number | undefined): string {
-  return `http://${label}.localhost:${port}/`;
 }

@@ -3,13 +3,14 @@ import type { AddressInfo } from 'node:net';
 import type { CacheStatus } from './cache/object-cache.ts';
 import type { HostReport } from './content/host-health.ts';
 import { SERVER_OPTIONS } from './doors/server.ts';
-import { openControl } from './identity/control-socket.ts';
+import { gatewayUrl } from './gateway-label.ts';
 import type { ReaderLock } from './identity/lock.ts';
 import { HOST, listen } from './listening/listen.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
-import { gatewayUrl, type OpenReader, openReader, type ProxyOptions } from './open-reader.ts';
-import { type SiteStatus, siteStatuses } from './status/status.ts';
+import { type OpenReader, openReader, type ProxyOptions } from './open-reader.ts';
+import { serveRequests } from './running/serve-requests.ts';
+import { type ReaderStatus, statusOf } from './status/status.ts';
 import { storeOptions } from './store/locations.ts';
 import type { KeyPlace } from './store/protection.ts';
 
@@ -45,8 +46,8 @@ export interface RunningProxy {
   contentHosts(): HostReport[];
   /** How much of what was read is kept. */
   cacheStatus(): CacheStatus;
-  /** The connected sites, and how their publications are. */
-  siteStatuses(): Promise<SiteStatus[]>;
+  /** What `wispr proxy status` tells. */
+  status(): Promise<ReaderStatus>;
   /** Stops listening, lets what is under way end for a moment, and closes everything. */
   close(): Promise<void>;
 }
@@ -64,19 +65,24 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const { store, settings, instance, lock } = reader;
     const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
     instance.remember(store.preferences);
-    const control = await openControl(storeOptions(options).directory, lock);
+    const status = statusOf(reader, urlOf(server));
+    const requests = await serveRequests(storeOptions(options).directory, { status, lock });
     const close = async () => {
-      await control.close();
+      await requests.close();
       await reader.close();
     };
-    return describe({ ...reader, close }, server, takenPort);
+    return { ...describe({ ...reader, close }, server, takenPort), status };
   } catch (error) {
     await reader.close();
     throw error;
   }
 }
 
-function describe(reader: OpenReader, server: LoopbackServer, takenPort: number | undefined): RunningProxy {
+function describe(
+  reader: OpenReader,
+  server: LoopbackServer,
+  takenPort: number | undefined,
+): Omit<RunningProxy, 'status'> {
   const { sites, health, cache, tunnels, store, lock, close } = reader;
   const { port } = server.address() as AddressInfo;
   const list = async () => {
@@ -85,7 +91,7 @@ function describe(reader: OpenReader, server: LoopbackServer, takenPort: number 
   };
   let closing: Promise<void> | undefined;
   return {
-    url: `http://${HOST}:${port}`,
+    url: urlOf(server),
     port,
     page: `http://localhost:${port}/`,
     takenPort,
@@ -102,10 +108,13 @@ function describe(reader: OpenReader, server: LoopbackServer, takenPort: number 
     notices: store.notices,
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
-    siteStatuses: () => siteStatuses(sites, port),
     close: () => {
       closing ??= close();
       return closing;
     },
   };
+}
+
+function urlOf(server: LoopbackServer): string {
+  return `http://${HOST}:${(server.address() as AddressInfo).port}`;
 }

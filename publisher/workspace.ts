@@ -88,7 +88,10 @@ export async function withLock<Result>(
   return await work();
 }
 
-/** SQLite's lock, since Node has none of its own for files; nothing is ever written. */
+/**
+ * SQLite's lock, since Node has none of its own for files; nothing is ever written. While it is held, nothing else in this process may open
+ * and close the file: the system would take the lock back (POSIX, `fcntl`).
+ */
 function takeLock(lock: string): DatabaseSync {
   try {
     if (!existsSync(lock)) createFile(lock, '', 0o600);

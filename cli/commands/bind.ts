@@ -1,6 +1,6 @@
 /** `wispr bind URL#CODE`: connects this device with a publisher. */
 import type { Command } from 'commander';
-import { type BoundSites, bindSite, type ConnectionRequest } from '../../client-proxy/index.ts';
+import { type BoundSites, bindSite, type ConnectionRequest, gatewayUrl } from '../../client-proxy/index.ts';
 import { describeDecision } from '../keys-place.ts';
 import { addProofOptions, type ProofFlags } from '../proof-options.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
@@ -68,7 +68,7 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
 }
 
 function tell({ sites, port, keysNowIn }: BoundSites): void {
-  for (const { site, label } of sites) say(`connected: ${site}, to be opened at http://${label}.localhost:${port}/`);
+  for (const { site, label } of sites) say(`connected: ${site}, to be opened at ${gatewayUrl(label, port)}`);
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
   say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
 }
@@ -78,7 +78,7 @@ function describe({ name, publisher, keyServer, sites, port }: BoundSites) {
     name,
     publisher,
     keyServer,
-    sites: sites.map(({ site, label }) => ({ site, gateway: `http://${label}.localhost:${port}/` })),
+    sites: sites.map(({ site, label }) => ({ site, gateway: gatewayUrl(label, port) })),
   };
 }
 

@@ -1,6 +1,6 @@
 /** `wispr identity`: what this device is to its publishers, and how that is kept. */
 import type { Command } from 'commander';
-import { type ControlOutcome, describeIdentity, lockReaders, unlockReaders } from '../../client-proxy/index.ts';
+import { describeIdentity, lockReaders, type ReaderAnswer, unlockReaders } from '../../client-proxy/index.ts';
 import { describePlace } from '../keys-place.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
@@ -87,7 +87,7 @@ async function runUnlock(flags: Flags): Promise<void> {
 }
 
 /** One line for each Reader; the exit code says whether all did what they were asked. */
-function tell(readers: readonly ControlOutcome[], { json, quiet }: Flags, done: string): void {
+function tell(readers: readonly ReaderAnswer[], { json, quiet }: Flags, done: string): void {
   if (readers.some((reader) => 'error' in reader)) process.exitCode = EXIT.failed;
   if (json) {
     print(JSON.stringify({ readers }));

@@ -48,7 +48,8 @@ async function install(flags: InstallFlags): Promise<void> {
       hint: 'name a file that only you can read, with --passphrase-file',
     });
   await readerOptions(flags); // a passphrase file that cannot be read is said now, not by the service
-  await checkParentProxy(flags);
+  const { parentProxy } = await parentProxyOptions(flags);
+  if (parentProxy !== undefined) parseParentProxy(parentProxy); // likewise
   const { dataDirectory } = readerFiles({
     ...(data !== undefined && { dataDirectory: resolve(data) }),
     ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
@@ -58,16 +59,6 @@ async function install(flags: InstallFlags): Promise<void> {
   const installed = await installService({ command: serviceCommand(flags), dataDirectory });
   if (json) print(JSON.stringify(describe(installed)));
   else if (!quiet) tell(installed);
-}
-
-/** The arguments of a service can be seen by every user of the machine, for as long as it runs. */
-async function checkParentProxy(flags: InstallFlags): Promise<void> {
-  const { parentProxy } = await parentProxyOptions(flags);
-  if (parentProxy === undefined || parseParentProxy(parentProxy).credentials === undefined) return;
-  if (flags.parentProxyFile === undefined)
-    throw new UsageError('a service with a password in its --parent-proxy would show it to all users of this machine', {
-      hint: 'put the URL into a file that only you can read, and name that with --parent-proxy-file',
-    });
 }
 
 async function confirm({ yes }: InstallFlags): Promise<void> {

@@ -1,8 +1,6 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
 import type { Command } from 'commander';
-import { type RunningProxy, readerFiles, serveStatus, startProxy } from '../../client-proxy/index.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
-import packageJson from '../../package.json' with { type: 'json' };
+import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { cacheOptions } from '../cache-options.ts';
 import { describeDecision } from '../keys-place.ts';
 import { parentProxyOptions } from '../parent-proxy.ts';
@@ -57,7 +55,6 @@ async function runProxy(flags: RunFlags): Promise<void> {
     },
     ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
   });
-  const status = await serveStatus(readerFiles(options).dataDirectory, statusOf(proxy));
   if (json)
     print(
       JSON.stringify({ proxy: proxy.url, page: proxy.page, sites: await proxy.sites(), locked: proxy.lock.isLocked }),
@@ -65,18 +62,7 @@ async function runProxy(flags: RunFlags): Promise<void> {
   for (const notice of proxy.notices) say(notice);
   if (!quiet) await greet(proxy);
   await stopped;
-  await status?.close();
   await proxy.close();
-}
-
-function statusOf(proxy: RunningProxy) {
-  const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url: proxy.url };
-  return async () => ({
-    ...known,
-    sites: await proxy.siteStatuses(),
-    cache: proxy.cacheStatus(),
-    locked: proxy.lock.isLocked,
-  });
 }
 
 async function greet(proxy: RunningProxy): Promise<void> {

@@ -51,7 +51,11 @@ export function redirect(endpoint: Endpoint, rules: readonly ConnectTo[]): Redir
   return { host: toHost ?? endpoint.host, port: toPort ?? endpoint.port, chosen: toHost !== undefined };
 }
 
-/** Sockets want IPv6 addresses without brackets. */
+/** Sockets want IPv6 addresses without the brackets that URLs and `Host` have around them. */
+export function unbracket(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1');
+}
+
 function nameOf(field: string | undefined): string | undefined {
-  return field ? field.replace(/^\[(.*)\]$/, '$1').toLowerCase() : undefined;
+  return field ? unbracket(field).toLowerCase() : undefined;
 }

@@ -8,7 +8,7 @@ import type { buildConnector } from 'undici';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { AllowLocal } from './allow-local.ts';
-import { type ConnectTo, type Endpoint, redirect } from './connect-to.ts';
+import { type ConnectTo, type Endpoint, redirect, unbracket } from './connect-to.ts';
 import { type Resolved, resolvePermitted } from './resolve.ts';
 
 export interface ConnectorOptions {
@@ -107,8 +107,4 @@ function isOwnPort(socket: Socket, ownPort: number | undefined): boolean {
 
 function loop(): ReaderError {
   return new ReaderError('loop', 'the request would come back to this proxy');
-}
-
-function unbracket(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1');
 }

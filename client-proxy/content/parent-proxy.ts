@@ -1,5 +1,6 @@
 /** The proxy that all plain HTTP goes through, where the reader named one. Its URL may hold a password: no message shows it. */
 import { ReaderError } from '../errors.ts';
+import { unbracket } from './connect-to.ts';
 
 export interface ParentAddress {
   /** Without the brackets of an IPv6 address. */
@@ -18,7 +19,7 @@ export function parseParentProxy(text: string): ParentAddress {
     throw malformed('what was given for the parent proxy is not the URL of an HTTP proxy', 'for example ');
   const { username, password, origin, hostname } = url;
   return {
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: unbracket(hostname),
     port: Number(url.port) || 80,
     origin,
     credentials: username || password ? `${decode(username)}:${decode(password)}` : undefined,

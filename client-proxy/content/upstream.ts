@@ -3,7 +3,7 @@ import { type ClientRequest, request as httpRequest } from 'node:http';
 import { Agent, type Dispatcher, Pool } from 'undici';
 import { LIMITS } from '../limits.ts';
 import type { AllowLocal } from './allow-local.ts';
-import type { ConnectTo, Endpoint } from './connect-to.ts';
+import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import { HostAgent } from './host-agent.ts';
 import { parseParentProxy } from './parent-proxy.ts';
@@ -83,7 +83,7 @@ export class Upstream {
     const parent = this.#parent;
     const outgoing = httpRequest({
       agent: parent?.agent ?? this.#passing,
-      host: parent?.host ?? host.replace(/^\[(.*)\]$/, '$1'),
+      host: parent?.host ?? unbracket(host),
       port: parent?.port ?? port,
       method,
       // An asterisk has no absolute form: it is what stands where no path does (RFC 9112 section 3.2.4).

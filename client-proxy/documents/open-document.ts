@@ -9,7 +9,6 @@ import {
 } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { describeAt, expectationOf, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
-import type { StoredObject } from '../cache/stored-object.ts';
 import { faultOf } from '../content/host-health.ts';
 import type { HostAttempt } from './content-source.ts';
 import { fetchPayload } from './fetch-payload.ts';
@@ -22,11 +21,9 @@ export interface Opened extends OpenedDocument {
 
 /** @throws as `openAt` */
 export async function openFor(supply: Supply, wanted: WantedDocument, context: ReadingContext): Promise<Opened> {
-  const { cache, site, entry, source } = supply;
-  const stored = cache.find(site, entry.head);
-  const kept = stored && (await openStored(stored, supply, wanted, context));
+  const kept = await openStored(supply, wanted, context);
   if (kept) return kept;
-  return source.ask((attempt) =>
+  return supply.source.ask((attempt) =>
     withPayload(supply, attempt, (follow) => openAt(attempt.fetch, wanted, { ...context, supply: follow })),
   );
 }
@@ -37,10 +34,8 @@ export async function describeFor(
   wanted: WantedDocument,
   context: ReadingContext,
 ): Promise<DocumentReader> {
-  const { cache, site, entry, source } = supply;
-  const stored = cache.find(site, entry.head);
-  const kept = stored && (await openStored(stored, supply, wanted, context));
-  return kept?.reader ?? source.ask((attempt) => describeAt(attempt.fetchPart, wanted, context));
+  const kept = await openStored(supply, wanted, context);
+  return kept?.reader ?? supply.source.ask((attempt) => describeAt(attempt.fetchPart, wanted, context));
 }
 
 /** A part of the payload of a document that was opened before, whole blocks from their beginning. @throws as `fetchPayload` */
@@ -56,14 +51,15 @@ export async function openPart(supply: Supply, reader: DocumentReader, range: By
   return new Payload(supply, reader, bytes, attempt, range.end);
 }
 
-/** `undefined` where what is there is no good; then it is dropped. */
+/** `undefined` where the cache has none, or what is there is no good; then it is dropped. */
 async function openStored(
-  stored: StoredObject,
   supply: Supply,
   wanted: WantedDocument,
   context: ReadingContext,
 ): Promise<Opened | undefined> {
   const { cache, site, entry, source } = supply;
+  const stored = cache.find(site, entry.head);
+  if (stored === undefined) return undefined;
   source.hold(stored);
   const object = entry.set === undefined ? stored.from(0, entry.headLength) : stored.from(0);
   try {

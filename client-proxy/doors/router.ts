@@ -16,7 +16,7 @@ import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { GatewayLinks } from '../gateway/links.ts';
 import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
-import { labelOf } from '../gateway-label.ts';
+import { gatewayUrl, labelOf } from '../gateway-label.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { SettingsKeeper } from '../settings/settings.ts';
 import { isLooping } from './header-fields.ts';
@@ -249,7 +249,7 @@ export class Router {
 
   /** Where a browser without any settings opens a site. */
   gatewayUrl(label: string): string {
-    return `http://${label}.localhost:${this.#options.ownPort()}/`;
+    return gatewayUrl(label, this.#options.ownPort());
   }
 
   #isOwn(host: { host: string; port: number }): boolean {

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { VIA } from '../answer-fields.ts';
 import type { BoundSites } from '../bound-sites.ts';
+import { unbracket } from '../content/connect-to.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { refuse } from '../pages/refusal.ts';
@@ -57,7 +58,7 @@ async function connectTo(authority: string, { sites, upstream, tunnels }: Tunnel
     );
   if (bound) tunnels.note(bound.site);
   try {
-    return await upstream.connect({ ...wanted, host: wanted.host.replace(/^\[(.*)\]$/, '$1'), allowHalfOpen: true });
+    return await upstream.connect({ ...wanted, host: unbracket(wanted.host), allowHalfOpen: true });
   } catch (cause) {
     if (cause instanceof ReaderError) throw cause;
     throw new ReaderError('host-unreachable', `${authority} could not be reached: ${reasonOf(cause)}`, { cause });

@@ -2,13 +2,12 @@
 import type { BoundSites } from '../bound-sites.ts';
 import type { ReaderStore } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
-import type { Lockable } from './control-socket.ts';
 
 /**
  * The lock of a running Reader. Locked, it holds no key: neither the one of its database nor those of devices and sets; what is being
  * delivered is delivered to its end.
  */
-export class ReaderLock implements Lockable {
+export class ReaderLock {
   readonly #store: ReaderStore;
   readonly #sites: BoundSites;
   readonly #attempts = new Attempts();

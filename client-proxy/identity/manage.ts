@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { forgetCached, forgetCachedSites } from '../cache/forget-cache.ts';
 import { CACHE_FOLDERS } from '../cache/layout.ts';
 import { ReaderError } from '../errors.ts';
+import { tellReaders } from '../running/ask-readers.ts';
+import type { ReaderAnswer } from '../running/contract.ts';
 import { changeProtection, type ProtectionChange } from '../store/change-protection.ts';
 import { openDatabase } from '../store/database.ts';
 import { whyNoKeyring } from '../store/keyring.ts';
@@ -25,7 +27,6 @@ import {
   unexpectedPassphrase,
 } from '../store/storage-key.ts';
 import { type ConnectedPublisher, ReaderStore } from '../store/store.ts';
-import { type ControlOutcome, tellReaders } from './control-socket.ts';
 
 export interface IdentityReport {
   /** The folder of the database. */
@@ -60,7 +61,7 @@ export type NewProtection =
 
 export interface ProtectReport extends ProtectionChange {
   /** What became of the Readers that run on the database: they go on with the new key. */
-  readonly readers: readonly ControlOutcome[];
+  readonly readers: readonly ReaderAnswer[];
 }
 
 /**
@@ -83,7 +84,7 @@ export async function protectIdentity(options: StorageOptions, how: NewProtectio
 
 export interface LockReport {
   readonly keysIn: KeyPlace['kind'] | undefined;
-  readonly readers: readonly ControlOutcome[];
+  readonly readers: readonly ReaderAnswer[];
 }
 
 /** Lets every Reader that runs on the database drop its keys. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { askStatus } from '../status/ask-status.ts';
+import { askStatus } from '../running/ask-readers.ts';
 import type { ReaderStatus } from '../status/status.ts';
 import { droppedOptions } from './dropped-options.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';

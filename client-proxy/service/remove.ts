@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CACHE_FOLDERS } from '../cache/layout.ts';
 import { ReaderError } from '../errors.ts';
 import { discardKeyOf } from '../identity/manage.ts';
-import { askStatus } from '../status/ask-status.ts';
+import { askStatus } from '../running/ask-readers.ts';
 import { DATABASE_FILES } from '../store/locations.ts';
 import { refuseForeign } from './install.ts';
 import { serviceState, systemctl } from './systemctl.ts';

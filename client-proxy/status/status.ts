@@ -1,7 +1,12 @@
 /** What `wispr proxy status` tells: of the Reader that runs, and of what it is connected with. */
+
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { PublicationStatus } from '../../node-support/publication/publication-keeper.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { BoundSites } from '../bound-sites.ts';
 import type { CacheStatus } from '../cache/object-cache.ts';
+import { gatewayUrl } from '../gateway-label.ts';
+import type { OpenReader } from '../open-reader.ts';
 
 /** One connected site, and how its publication is. */
 export interface SiteStatus {
@@ -27,6 +32,21 @@ export interface ReaderStatus {
   readonly locked: boolean;
 }
 
+/** How a Reader that starts now is, whenever it is asked. @param url - of the proxy */
+export function statusOf(
+  { sites, cache, lock }: Pick<OpenReader, 'sites' | 'cache' | 'lock'>,
+  url: string,
+): () => Promise<ReaderStatus> {
+  const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url };
+  const port = Number(new URL(url).port);
+  return async () => ({
+    ...known,
+    sites: await siteStatuses(sites, port),
+    cache: cache.status(),
+    locked: lock.isLocked,
+  });
+}
+
 /** @param port - of the gateway */
 export async function siteStatuses(sites: BoundSites, port: number): Promise<SiteStatus[]> {
   await sites.refresh();
@@ -34,7 +54,7 @@ export async function siteStatuses(sites: BoundSites, port: number): Promise<Sit
     sites.all().map(async ({ site, label, publisherName, publication }) => ({
       site,
       publisher: publisherName,
-      gateway: `http://${label}.localhost:${port}/`,
+      gateway: gatewayUrl(label, port),
       publication: await publication.status(),
     })),
   );

@@ -199,8 +199,7 @@ class Inspection implements InspectedOutput {
     if (OWN_TARGETS.includes(parseImmutableName(path)?.path ?? '')) return 'immutable';
     if (this.#hasObject(path)) return 'plain';
     const name = parseImmutableName(path);
-    if (name && (this.#hasObject(name.path) || startOf(file).length === 0 || digestOf(file) === name.hash))
-      return 'immutable';
+    if (name && (this.#hasObject(name.path) || digestOf(file) === name.hash)) return 'immutable';
     if (isHtmlCarrier(startOf(file))) return 'immutable';
     return this.#isFallbackPage(file) ? 'plain' : 'foreign';
   }

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import { send } from '../support/http-client.ts';
 import { ROOT, startCommand } from '../support/programs.ts';
-import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { CleanUp, proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();
 let rig: ReaderRig;
@@ -26,31 +26,8 @@ async function files(below: string): Promise<string[]> {
 
 /** `wispr proxy` as a process of its own. @param limit - a command of the shell before it */
 async function startProcess(limit = 'true') {
-  const { dataDirectory, keyFile } = rig.storage;
-  const rule = `:80:127.0.0.1:${rig.host.port}`;
-  const args = [
-    'proxy',
-    '--port',
-    '0',
-    '--json',
-    '--data',
-    dataDirectory,
-    '--key-file',
-    keyFile,
-    '--allow-local',
-    '127.0.0.1',
-    '--connect-to',
-    rule,
-  ];
-  const program = startCommand([
-    'bash',
-    '-c',
-    `${limit}; exec "$@"`,
-    'bash',
-    process.execPath,
-    `${ROOT}bin/wispr.js`,
-    ...args,
-  ]);
+  const wispr = [process.execPath, `${ROOT}bin/wispr.js`, ...proxyCommand(rig, rig.host.port), '--json'];
+  const program = startCommand(['bash', '-c', `${limit}; exec "$@"`, 'bash', ...wispr]);
   cleanUp.add(() => program.stop('SIGKILL'));
   const { proxy } = JSON.parse(await program.line(/^\{/)) as { proxy: string };
   return { ...program, port: Number(new URL(proxy).port) };

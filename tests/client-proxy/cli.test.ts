@@ -201,6 +201,7 @@ describe('what is typed wrong is exit code 2', () => {
     [['proxy', '--connect-to', 'a:b'], /HOST1:PORT1:HOST2:PORT2/],
     [['proxy', '--allow-local', 'http://a'], /HOST\[:PORT\]/],
     [['proxy', '--parent-proxy', 'nonsense'], /proxy/],
+    [['proxy', '--parent-proxy', 'http://me:secret@127.0.0.1:9'], /--parent-proxy-file/],
     [['proxy', '--parent-proxy', 'http://a', '--parent-proxy-file', '/dev/null'], /leave one of them out/],
     [['proxy', 'extra'], /argument/],
     [['proxy', '--passphrase-file', '/nowhere/at/all'], /passphrase/],

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ObjectWriter } from '../../core/object/writer.ts';
 import { send } from '../support/http-client.ts';
-import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { CleanUp, proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import { startWispr } from '../support/wispr.ts';
 
 const MiB = 1024 * 1024;
@@ -25,10 +25,7 @@ beforeAll(async () => {
   rig = await startReaderRig();
   cleanUp.add(() => rig.close());
   await publishFilm();
-  const { dataDirectory, keyFile } = rig.storage;
-  const rule = `:80:127.0.0.1:${rig.host.port}`;
-  const place = ['--data', dataDirectory, '--key-file', keyFile, '--allow-local', '127.0.0.1', '--connect-to', rule];
-  const program = await startWispr<{ proxy: string }>(['proxy', '--port', '0', '--quiet', ...place]);
+  const program = await startWispr<{ proxy: string }>([...proxyCommand(rig, rig.host.port), '--quiet']);
   cleanUp.add(() => program.stop('SIGKILL'));
   port = Number(new URL(program.ready.proxy).port);
   pid = program.pid;

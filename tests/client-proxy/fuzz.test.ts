@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { type MalformedAnswer, malformedAnswer } from '../support/malformed-answers.ts';
 import { startRawHost } from '../support/raw-host.ts';
-import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import { CleanUp, proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import { type RunningWispr, startWispr } from '../support/wispr.ts';
 
 /** Of both kinds together. */
@@ -34,18 +34,7 @@ beforeAll(async () => {
     objects.push(await rig.publisher.publish(rig.host.files, `/${index}.bin`, { content: CONTENT }));
   const host = await startRawHost(answer);
   cleanUp.add(host.close);
-  const { dataDirectory, keyFile } = rig.storage;
-  const place = [
-    '--data',
-    dataDirectory,
-    '--key-file',
-    keyFile,
-    '--allow-local',
-    '127.0.0.1',
-    '--connect-to',
-    `:80:127.0.0.1:${host.port}`,
-  ];
-  proxy = await startWispr(['proxy', '--port', '0', '--quiet', '--cache-size', '0', ...place]);
+  proxy = await startWispr([...proxyCommand(rig, host.port), '--quiet', '--cache-size', '0']);
   cleanUp.add(() => proxy.stop('SIGKILL'));
   proxy.ended.then(({ stderr }) => {
     died = stderr;

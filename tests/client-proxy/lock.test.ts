@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ import {
   unlockReaders,
 } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { statusSocket } from '../../client-proxy/status/socket-place.ts';
+import { socketsOf } from '../../client-proxy/running/socket-place.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
@@ -37,12 +37,7 @@ afterEach(() => rig.close());
 const read = () => send(rig.proxy.port, rig.url('/a.html'));
 const never = async () => expect.unreachable();
 /** By which this Reader is asked to lock. */
-const sockets = () => {
-  const status = statusSocket(rig.storage.dataDirectory);
-  const [start] = basename(status).split('.');
-  const names = readdirSync(dirname(status)).filter((name) => name.startsWith(`${start}-`));
-  return names.map((name) => join(dirname(status), name));
-};
+const sockets = () => socketsOf(rig.storage.dataDirectory);
 const setPassphrase = (passphrase: string) =>
   protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => passphrase });
 

@@ -287,7 +287,7 @@ describe('the index', () => {
   it('does not know files that a killed run had just begun: they are ours, and no others with such names', async () => {
     await createCheap({ 'a.txt': 'a' });
     await workspace.protect({ now: NOW });
-    const begun = { 'b.txt.protected': '', 'c.txt.protected': 'wispr', 'd.css': '' };
+    const begun = { 'b.txt.protected': '', 'c.txt.protected': 'wispr', 'd.css': 'h1 {', 'd.css.protected': 'wis' };
     for (const [name, text] of Object.entries(begun))
       await writeFile(join(workspace.out, `${'0'.repeat(64)}.${name}`), text);
     await workspace.protect({ now: NOW + 1 });

@@ -63,6 +63,22 @@ export function storageIn(directory: string) {
   };
 }
 
+/** `wispr proxy` on the reader's data as a process of its own. @param contentPort - of what stands for every site */
+export function proxyCommand({ storage }: Pick<ReaderRig, 'storage'>, contentPort: number): string[] {
+  const { dataDirectory, keyFile } = storage;
+  const place = ['--data', dataDirectory, '--key-file', keyFile];
+  return [
+    'proxy',
+    '--port',
+    '0',
+    ...place,
+    '--allow-local',
+    '127.0.0.1',
+    '--connect-to',
+    `:80:127.0.0.1:${contentPort}`,
+  ];
+}
+
 /** What a reader has to permit where everything is on one machine. */
 const ON_THIS_MACHINE = [parseAllowLocal('127.0.0.0/8')];
 

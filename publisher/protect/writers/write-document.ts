@@ -70,38 +70,42 @@ export async function keepObject(
 
 /** The content as it is, and its head beside it. */
 async function writeSigned(writing: Writing): Promise<WrittenDocument> {
-  const { task, content, writer, context } = writing;
-  const { head, digest } = content.whole
-    ? await writeSignedWhole(writing, content.whole)
-    : await writeSignedStream(writing);
-  const headDigest = await hexDigest(head);
-  createFile(objectFile(context.out, task.path, headDigest), shownFile(context.out, task), head);
-  return written(
-    task.path,
-    { digest: headDigest, length: head.length },
-    { content: digest, contentLength: writer.payloadLength, bytesOut: head.length + writer.payloadLength },
-  );
+  const { content, writer } = writing;
+  if (!content.whole) return writeSignedStream(writing);
+  return writeSignedWhole(writing, content.whole, await writer.encode(content.whole));
 }
 
-/** A head, and the digest of the content that lies beside it. */
-interface Signed {
-  readonly head: Uint8Array;
-  readonly digest: string;
-}
-
-async function writeSignedWhole({ task, writer, context }: Writing, content: Uint8Array): Promise<Signed> {
+/** The head first: where a kill cuts the content short, the head beside it says that it is ours. */
+async function writeSignedWhole(writing: Writing, content: Uint8Array, head: Uint8Array): Promise<WrittenDocument> {
+  const { task, context } = writing;
   const digest = await hexDigest(content);
+  const result = await keepHead(writing, head, digest);
   const file = contentFile(context.out, task.path, digest);
   createFile(file, shownFile(context.out, task), content, task.source.lastModified);
-  return { head: await writer.encode(content), digest };
+  return result;
 }
 
-async function writeSignedStream(writing: Writing): Promise<Signed> {
+async function writeSignedStream(writing: Writing): Promise<WrittenDocument> {
   const { task, writer, context } = writing;
   using file = new TemporaryFile(shownFile(context.out, task));
   const digest = await writeBlocks(writing, file, 0);
   file.keepAs(contentFile(context.out, task.path, digest), task.source.lastModified);
-  return { head: await writer.head(), digest };
+  return await keepHead(writing, await writer.head(), digest); // awaited: the file is closed next
+}
+
+/** @param content - the digest of what the head is beside */
+async function keepHead(
+  { task, writer, context }: Writing,
+  head: Uint8Array,
+  content: string,
+): Promise<WrittenDocument> {
+  const digest = await hexDigest(head);
+  createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), head);
+  return written(
+    task.path,
+    { digest, length: head.length },
+    { content, contentLength: writer.payloadLength, bytesOut: head.length + writer.payloadLength },
+  );
 }
 
 /** Object and fallback page in one file, which waits to be placed. */

@@ -1,18 +1,26 @@
-/**
- * Where a running Reader can be asked how it is: a Unix socket in a folder that only its user may enter. Not a port: browsers cannot reach
- * it, and other users of the machine are kept out by the system.
- */
+/** Where Readers that run can be asked: Unix sockets in a folder that only its user may enter; the system keeps other users out. */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Its name is as long as another, however long the folder's: sockets have a hundred bytes for their whole path. */
-export function statusSocket(dataDirectory: string, environment: Environment = process.env): string {
-  const name = createHash('sha256').update(realPath(dataDirectory)).digest('hex').slice(0, 24);
-  return join(socketFolder(environment), `${name}.sock`);
+/** Of the Reader that is this process. Its name is as long as another, however long the folder's: sockets have a hundred bytes for their whole path. */
+export function socketOf(dataDirectory: string, process: number, environment?: Environment): string {
+  return join(socketFolder(environment), `${prefixOf(dataDirectory)}${process}.sock`);
+}
+
+/** Of all Readers on this database: those that run, and those that were killed. */
+export function socketsOf(dataDirectory: string, environment?: Environment): string[] {
+  const [folder, prefix] = [socketFolder(environment), prefixOf(dataDirectory)];
+  if (!isOwn(folder)) return []; // no Reader ever ran here, or another user made the folder
+  const names = readdirSync(folder).filter((name) => name.startsWith(prefix) && name.endsWith('.sock'));
+  return names.map((name) => join(folder, name));
+}
+
+function prefixOf(dataDirectory: string): string {
+  return `${createHash('sha256').update(realPath(dataDirectory)).digest('hex').slice(0, 24)}-`;
 }
 
 /** Makes the folder of a socket; `undefined` if others can get at it, or nothing can be made. */
@@ -27,7 +35,7 @@ export function makeSocketFolder(socket: string): string | undefined {
 }
 
 /** Whether the folder is this user's own, and no other's: in a folder for temporary files anybody may have made it. */
-export function isOwn(folder: string): boolean {
+function isOwn(folder: string): boolean {
   try {
     const found = lstatSync(folder);
     return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
@@ -37,7 +45,7 @@ export function isOwn(folder: string): boolean {
 }
 
 /** The session's own folder, which goes when the user logs out; without a session, a folder of this user for temporary files. */
-function socketFolder({ XDG_RUNTIME_DIR: runtime = '' }: Environment): string {
+function socketFolder({ XDG_RUNTIME_DIR: runtime = '' }: Environment = process.env): string {
   const user = process.getuid?.();
   const session = isAbsolute(runtime) ? runtime : `/run/user/${user}`; // where it is, also for a shell that was not told
   const there = statSync(session, { throwIfNoEntry: false })?.isDirectory();

@@ -1,0 +1,14 @@
+/** What the command line and a Reader that runs say to each other: one line of JSON each way. */
+import type { ReaderStatus } from '../status/status.ts';
+
+/** What can be asked of a Reader that runs. */
+export type ReaderRequest =
+  | { readonly do: 'status' }
+  | { readonly do: 'lock' }
+  | { readonly do: 'unlock'; readonly passphrase?: string };
+
+/** One line of the answer. */
+export type ReaderAnswer =
+  | { readonly locked: boolean; readonly status?: ReaderStatus }
+  /** `code`: of docs/errors.md. */
+  | { readonly error: string; readonly code: string };
