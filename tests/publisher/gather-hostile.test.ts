@@ -128,8 +128,12 @@ describe('roots', () => {
     expect(forged.root).toMatchObject({ version: 2, roles: { targets: { threshold: 2 } } });
     expect((await signers.review(forged, 'ada')).review.signed).toBeUndefined();
     await signers.sign('publication.1.draft', 'ada');
-    await expect(signers.review(forged, 'ada')).rejects.toMatchObject(behind);
     expect((await signers.review(draft, 'ada')).review.after.root.version).toBe(3);
+    await workspace.write('a.html', 'v2');
+    const next = await signers.leave();
+    expect((await signers.review(next, 'ada')).review.after.signed?.version).toBe(2);
+    const again = await underRootOf(next, next.chain.slice(0, 2));
+    await expect(signers.review(again, 'ada')).rejects.toMatchObject(behind);
   });
 
   it('attack 36: what documents and bins stand under has to be what the root says', async () => {
