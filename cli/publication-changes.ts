@@ -1,5 +1,10 @@
 /** The changes of a publication in lines, for its signers. */
-import type { PublicationChanges, Readers, ShownDocument } from '../publisher/keys/publication-changes.ts';
+import type {
+  MovedDocument,
+  PublicationChanges,
+  Readers,
+  ShownDocument,
+} from '../publisher/keys/publication-changes.ts';
 import type { PublicationReview } from '../publisher/keys/publication-review.ts';
 import { shortId } from '../publisher/keys/roots.ts';
 import type { SectionsShown } from '../publisher/keys/section-changes.ts';
@@ -12,10 +17,12 @@ export function describeChanges(changes: PublicationChanges, most: number): stri
   const numbers = [`${moved.length} moved`, `${changed.length} changed`, `${removed.length} removed`].join(', ');
   return [
     `${count(added.length, 'document')} added, ${numbers}, in ${count(lists, 'list')}`,
+    ...grouped(added.map(({ set }) => `added, ${readersOf(set)}`)),
+    ...grouped(moved.map((one) => `moved, ${betweenOf(one)}`)),
     ...some('added', added.map(withSet), most),
     ...some(
       'moved: others can read them from now on, or with another key',
-      moved.map(({ path, set, before }) => `${printable(path)}  ${readersOf(before)} -> ${readersOf(set)}`),
+      moved.map((one) => `${printable(one.path)}  ${betweenOf(one)}`),
       most,
     ),
     ...some('changed', changed.map(withSet), most),
@@ -72,6 +79,17 @@ function comparedWith({ comparedWith: all }: PublicationChanges, most: number): 
     return `publication ${publication}: ${shown}${more > 0 ? `, and ${more} more` : ''}`;
   });
   return some('compared with what these keys signed in', lines, most);
+}
+
+/** However many documents there are: that one of them goes elsewhere than the rest is not lost among them. */
+function grouped(kinds: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return Array.from(counts, ([kind, number]) => `${count(number, 'document')} ${kind}`);
+}
+
+function betweenOf({ before, set }: MovedDocument): string {
+  return `${readersOf(before)} -> ${readersOf(set)}`;
 }
 
 function some(what: string, items: readonly string[], most: number): string[] {

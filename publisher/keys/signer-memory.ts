@@ -2,8 +2,8 @@
  * What a signer's machine remembers of what was signed with a key, in a small file beside it: so that whoever sends something to sign cannot
  * compare it with less than was there, nor under an earlier root. It is no secret, but nobody else's business.
  *
- *   {"wispr":"signer memory 1","publisher":…,"root":{"version":…,"digest":…},"bits":…,
- *    "signed":{"version":…,"digest":…},"lists":[[name, seen, signed] …]}
+ *   {"wispr":"signer memory 1","publisher":…,"root":{"version":…,"digest":…},"bits":…,"signed":{"version":…,"digest":…},
+ *    "lists":[{"name":…,"seen":{"version":…,"digest":…},"signed":{…}}…]}
  */
 import { realpath } from 'node:fs/promises';
 import { sha256 } from '#primitives';
@@ -24,10 +24,10 @@ export interface Version {
   readonly digest: string;
 }
 
-/** What is known of one list: the highest publication of which it was seen as published, and that for which it was signed; 0 for none. */
+/** What is known of one list: as of the highest publication of which it was seen as published, and as it was signed last. */
 export interface ListMemory {
-  readonly seen: number;
-  readonly signed: number;
+  readonly seen?: Version;
+  readonly signed?: Version;
 }
 
 export interface SignerMemory {
@@ -119,7 +119,7 @@ async function digestOf(root: Uint8Array | undefined): Promise<string> {
 }
 
 function encode({ publisher, root, bits, signed, lists }: SignerMemory): Uint8Array {
-  const named = Array.from(lists, ([name, list]) => [name, list.seen, list.signed]);
+  const named = Array.from(lists, ([name, list]) => ({ name, ...list }));
   return utf8(`${JSON.stringify({ wispr: KIND, publisher, root, bits, signed, lists: named })}\n`);
 }
 
@@ -142,9 +142,10 @@ function versionOf(value: Json | undefined): Version {
 }
 
 function listOf(value: Json): [string, ListMemory] {
-  const [name, seen, signed, ...more] = Array.isArray(value) ? value : [];
-  if (typeof name !== 'string' || !isCount(seen) || !isCount(signed) || more.length > 0) throw new TypeError('a list');
-  return [name, { seen, signed }];
+  if (!isJsonObject(value) || !hasMembers(value, ['name'], ['seen', 'signed'])) throw new TypeError('a list');
+  const { name, seen, signed } = value;
+  if (typeof name !== 'string') throw new TypeError('a list');
+  return [name, { ...(seen && { seen: versionOf(seen) }), ...(signed && { signed: versionOf(signed) }) }];
 }
 
 function isCount(value: Json | undefined): value is number {

@@ -2,7 +2,7 @@
  * Somebody who has `publisher.keys` sends a second signer a publication, and would like the signer to be shown less than is signed: a draft made
  * by hand, as that somebody could make it.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -272,6 +272,37 @@ describe('what it is compared with', () => {
       await expect(
         signers.forge(added, { before: new Map([...added.before, [name, polluted]]) }),
       ).rejects.toMatchObject(refused);
+  });
+});
+
+describe('a list under the name of another', () => {
+  it('attack 36: is refused where what was seen or signed here says so', async () => {
+    await signers.add('ada', 2);
+    const { expires } = await signers.leave();
+    await signers.publish('ada');
+    const home = async (path: string) =>
+      binFor(await pathHashOf(`${path}.protected`), { bits: 2, namePrefix: 'documents', keyids: [], threshold: 2 });
+    const bin = await home('a.html');
+    await rm(join(workspace.source, 'a.html'));
+    const draft = await signers.leave();
+    const empty = async (version: number) => signers.signedBy('ada', binMetadata({ version, expires }, []));
+    const comparedWith = async (version: number, of = draft) =>
+      signers.forge(of, { before: new Map([...of.before, [bin, await empty(version)]]) });
+    expect((await publicationChanges(draft)).removed.map(({ path }) => path)).toEqual(['/a.html']);
+    const first = await comparedWith(1);
+    expect((await publicationChanges(first)).removed).toEqual([]); // so nothing would be shown
+    await expect(signers.review(first, 'ada')).rejects.toMatchObject(behind); // as it was signed here
+    await workspace.write('a.html', 'a');
+    const last = await signers.publish('ada');
+    await workspace.write('index.html', 'another');
+    expect(await home('index.html')).not.toBe(bin);
+    const version = await signers.publish('ada'); // without that list
+    await rm(join(workspace.source, 'a.html'));
+    const next = await signers.leave();
+    expect(next.earlier.get(bin)?.version).toBe(last);
+    await expect(signers.review(await comparedWith(version, next), 'ada')).rejects.toMatchObject(behind);
+    await expect(signers.review(await comparedWith(last, next), 'ada')).rejects.toMatchObject(behind);
+    expect((await signers.review(next, 'ada')).review.overtaken).toEqual([]);
   });
 });
 

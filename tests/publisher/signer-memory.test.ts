@@ -6,7 +6,7 @@ import { addSigner, renewRoot } from '../../publisher/keys/change-roles.ts';
 import { readWaitingFile, signPublicationFile } from '../../publisher/keys/gather-publication.ts';
 import { finishDraft, readDraft, reviewRoot, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
 import { encodePublicationDraft } from '../../publisher/keys/publication-draft.ts';
-import { MAXIMUM_DRAFT_FILE } from '../../publisher/keys/read-draft.ts';
+import { MAXIMUM_DRAFT_FILE, readDraftIfThere } from '../../publisher/keys/read-draft.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { readMemory, withMemory } from '../../publisher/keys/signer-memory.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
@@ -46,7 +46,8 @@ describe('what is remembered', () => {
       bytes.replace('memory 1', 'memory 2'),
       bytes.replace(/"bits":\d+/, '"bits":-1'),
       bytes.replace(/"publisher":"../, '"publisher":"'),
-      bytes.replace('"lists":[[', '"lists":[[1,'),
+      bytes.replace('"lists":[{"name"', '"lists":[{"more"'),
+      bytes.replace(/"digest":"../, '"digest":"'),
     ];
     for (const text of damaged) {
       expect(text).not.toBe(bytes);
@@ -144,5 +145,9 @@ describe('a file that somebody sent', () => {
       await expect(readWaitingFile(signers.at(name))).rejects.toMatchObject(refused);
       await expect(readDraft(signers.at(name))).rejects.toMatchObject(refused);
     }
+    // Before anything of them is read, not only because nobody can parse them.
+    for (const name of ['long', 'pipe', '.'])
+      await expect(readDraftIfThere(signers.at(name))).rejects.toMatchObject(refused);
+    expect(await readDraftIfThere(signers.at('none'))).toBeUndefined();
   }, 20_000);
 });
