@@ -141,7 +141,7 @@ describe('a publication that waits for signatures', () => {
       changed: [{ path: '/a.html', set }],
       removed: [{ path: '/b.html', set: 'public' }],
       public: [],
-      lists: 9,
+      lists: 10,
       bins: { before: 4, after: 8 },
       comparedWith: ['targets', 'documents', ...[0, 1, 2, 3].map((bin) => `documents-${bin}`)].map((list) => {
         return { list, publication: 1 };
