@@ -20,7 +20,7 @@ import {
 } from '../../core/publication/writer.ts';
 import { addSigner } from '../../publisher/keys/change-roles.ts';
 import { publicationChanges } from '../../publisher/keys/publication-changes.ts';
-import type { PublicationDraft } from '../../publisher/keys/publication-draft.ts';
+import type { DraftParts, PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { rolesOf, verifyChain } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { contentOf, otherwise, Signers, toSign } from '../support/signers.ts';
@@ -336,7 +336,16 @@ describe('bins', () => {
     const none = await signers.forge(draft, { roles: await only(2, 4), before });
     expect((await signers.review(none, 'ada')).review.overtaken).toContainEqual({ list: 'documents', known: 2 });
     await signers.sign(`publication.${version}.draft`, 'ada');
-    await expect(signers.review(none, 'ada')).rejects.toMatchObject(behind);
+    await workspace.protect();
+    await workspace.write('a.html', 'changed again');
+    const next = await signers.leave();
+    const again = (roles: DraftParts['roles']) =>
+      roles.map(({ name, message }) => toSign(name, { ...contentOf(message), version: next.version }));
+    const forge = async (bits: number) =>
+      signers.forge(next, { roles: again(await only(bits, 2 ** bits)), before: new Map([['targets', targets]]) });
+    const targets = next.before.get('targets') ?? new Uint8Array(0);
+    await expect(signers.review(await forge(2), 'ada')).rejects.toMatchObject(behind);
+    expect((await signers.review(await forge(3), 'ada')).review.overtaken).not.toEqual([]);
   });
 });
 
