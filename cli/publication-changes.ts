@@ -51,7 +51,12 @@ export function describeOvertaken({ overtaken }: PublicationReview, most: number
   });
   return [
     ...some('compared with less than you know', lines, most),
-    ...(lines.length > 0 ? ['if readers have those publications, this takes back what they changed'] : []),
+    ...(lines.length > 0
+      ? [
+          'if readers have those publications, this takes back what they changed',
+          'hint: "wispr verify URL" says which one they have',
+        ]
+      : []),
   ];
 }
 
