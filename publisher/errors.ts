@@ -38,11 +38,15 @@ export type PublishErrorCode =
   | 'signer-unknown'
   /** A root waits for signatures, and the next change has to wait for it. */
   | 'draft-open'
-  /** What should be a root that waits for signatures is none. */
+  /** The key has signed for another publisher. */
+  | 'signer-bound'
+  /** What should be a root or a publication that waits for signatures is none. */
   | 'draft-malformed'
-  /** A root that waited for signatures was overtaken by another. */
+  /** A root that waited for signatures was overtaken by another, or a publication by a change of the site. */
   | 'draft-stale'
-  /** A root lacks signatures. What was gathered is kept. */
+  /** What waits for signatures goes behind what this signer has seen. */
+  | 'draft-rolled-back'
+  /** A root or a publication lacks signatures. What was gathered is kept. */
   | 'signatures-missing'
   /** There is no publication where one was looked for. */
   | 'publication-missing'

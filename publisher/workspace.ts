@@ -52,6 +52,11 @@ export function workspaceOf(configurationFile: string): Workspace {
   };
 }
 
+/** Where a publication waits for signatures of others. */
+export function publicationDraftFile({ directory }: Workspace, version: number): string {
+  return join(directory, `publication.${version}.draft`);
+}
+
 /**
  * The bytes of the workspace's key store.
  *
@@ -75,7 +80,10 @@ export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array>
  *
  * @throws PublishError `workspace-busy`, `output-failed`
  */
-export async function withLock<Result>({ lock }: Workspace, work: () => Promise<Result>): Promise<Result> {
+export async function withLock<Result>(
+  { lock }: Pick<Workspace, 'lock'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
   using _held = takeLock(lock);
   return await work();
 }

@@ -3,13 +3,16 @@ import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
-import { describeMissing, readDraft, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
+import { readWaitingFile, reviewForSigner, signPublicationFile } from '../../publisher/keys/gather-publication.ts';
+import { describeMissing, reviewRoot, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
+import type { PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { describeChanges } from '../../publisher/keys/root-changes.ts';
 import type { RootDraft } from '../../publisher/keys/root-draft.ts';
 import { shortId } from '../../publisher/keys/roots.ts';
 import { createSigner } from '../../publisher/keys/signer-file.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
+import { introducePublication, publicationAsJson, tellPublicationSigned } from '../publication-signing.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
@@ -18,6 +21,7 @@ interface Flags {
   readonly key: string;
   readonly passphraseFile?: string;
   readonly newPassphraseFile?: string;
+  readonly all?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
 }
@@ -37,10 +41,11 @@ export function addSignerCommands(keys: Command): void {
     .action(newSigner);
   keys
     .command('sign')
-    .description('sign a root that waits for signatures, after showing what it changes')
-    .argument('<file>', 'root.N.json')
+    .description('sign a root or a publication that waits for signatures, after showing what it changes')
+    .argument('<file>', 'root.N.json or publication.N.draft')
     .option('--key <file>', 'your key file', 'root.keys')
     .option(...PASSPHRASE_FILE)
+    .option('--all', 'show all documents of a publication, however many')
     .option('-y, --yes', 'sign without a question')
     .option('--json', 'print one JSON object')
     .action(sign);
@@ -67,9 +72,30 @@ ${made.publicFile}  hand this to the publisher; its key id is ${shortId(made.key
   );
 }
 
-async function sign(file: string, { key, passphraseFile, yes, json }: Flags): Promise<void> {
-  const draft = await readDraft(file);
+async function sign(file: string, flags: Flags): Promise<void> {
+  const { key } = flags;
+  const waiting = await readWaitingFile(file);
   if (!existsSync(key)) throw new UsageError(`there is no ${key}`, { hint: 'name your key file: --key FILE' });
+  if (waiting.kind === 'root') await signRoot(file, waiting.draft, flags);
+  else await signPublication(file, waiting.draft, flags);
+}
+
+async function signPublication(
+  file: string,
+  draft: PublicationDraft,
+  { key, passphraseFile, all, yes, json }: Flags,
+): Promise<void> {
+  const shown = await reviewForSigner(draft, key);
+  if (!json || !yes) await introducePublication(shown, key, all);
+  if (!yes) await confirm();
+  const signed = await signPublicationFile(file, shown, key, await readPassphrase(passphraseFile));
+  if (!json) return tellPublicationSigned(file, signed);
+  const { keyids, missing } = signed;
+  print(JSON.stringify({ file, signed: keyids, missing, ...(await publicationAsJson(shown)) }));
+}
+
+async function signRoot(file: string, draft: RootDraft, { key, passphraseFile, yes, json }: Flags): Promise<void> {
+  await reviewRoot(draft, key);
   if (!json || !yes) introduce(draft);
   if (!yes) await confirm();
   const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));

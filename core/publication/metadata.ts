@@ -113,10 +113,13 @@ export function parseTargets(signed: TufObject, role: string): TargetsMetadata {
   const delegations = signed.delegations === undefined ? {} : object(signed.delegations, role);
   const { keys, roles = [], succinct_roles: succinct } = delegations;
   if (!Array.isArray(roles) || (succinct !== undefined && roles.length > 0)) throw malformed(role);
+  const delegated = roles.map((value) => parseDelegation(value, role));
+  // Two of one name would share a file, and the one that is found first would hide the other.
+  if (new Set(delegated.map(({ name }) => name)).size < delegated.length) throw malformed(role, 'a delegation twice');
   return {
     ...common,
     keys: keys === undefined ? new Map() : parseKeys(keys),
-    delegations: roles.map((value) => parseDelegation(value, role)),
+    delegations: delegated,
     bins: succinct === undefined ? undefined : parseSuccinct(succinct, role),
     target: (path) => (Object.hasOwn(targets, path) ? parseTarget(targets[path], role) : undefined),
     targetPaths: () => Object.keys(targets),

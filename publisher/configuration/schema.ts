@@ -1,14 +1,9 @@
 /** What `wispr.json` may say. The JSON Schema for editors, `publisher/wispr.schema.json`, is made from this; a test holds both together. */
 import { z } from 'zod';
+import { isSectionName } from '../../core/publication/sections.ts';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
 import { PLACEHOLDERS, placeholdersIn } from '../site/placeholders.ts';
-import {
-  isSectionName,
-  isSectionPath,
-  SECTION_LIMITS,
-  SECTION_NAME_FORM,
-  SECTION_PATH_FORM,
-} from '../site/sections.ts';
+import { isSectionPath, SECTION_LIMITS, SECTION_NAME_FORM, SECTION_PATH_FORM } from '../site/sections.ts';
 import { isSetName, SET_NAME_FORM } from '../site/set-name.ts';
 import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
 

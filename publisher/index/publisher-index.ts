@@ -29,7 +29,9 @@ export type FactName =
   /** The sections, and who signed them: publisher/protect/sections.ts. */
   | 'sections'
   /** How many roots there are. */
-  | 'roots';
+  | 'roots'
+  /** The publication that waits for signatures: publisher/protect/gather.ts. */
+  | 'draft';
 
 /** What is published of a document. */
 export type PublishedDocument = Pick<
@@ -97,6 +99,12 @@ export class PublisherIndex extends TaskLists {
     const sql = 'SELECT set_name AS name, set_id AS id FROM document WHERE set_name IS NOT NULL GROUP BY set_name';
     const rows = this.statement(sql).all() as { name: string; id: string }[];
     return new Map(rows.map(({ name, id }) => [name, id]));
+  }
+
+  /** The key ids of the sets that documents of a section are in, by its number. */
+  setIdsIn(section: number): string[] {
+    const sql = 'SELECT DISTINCT set_id AS id FROM document WHERE head_bin = ? AND set_id IS NOT NULL';
+    return (this.statement(sql).all(section) as { id: string }[]).map(({ id }) => id);
   }
 }
 

@@ -33,6 +33,7 @@ export async function createKeys(passphrase: string, now = nowInSeconds()): Prom
   };
   const root = await firstRoot({ ...seeds, root: rootSeed }, now);
   const contents = {
+    kept: [],
     pending: [],
     publication: 0,
     publisherSeed,

@@ -1,11 +1,11 @@
 /** Signatures by file, for a root that more than one key has to sign: `wispr keys sign` and `wispr keys finish`. */
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
-import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { type ChainContext, draftFile, type KeysOptions, type RootOutcome, settle, withChain } from './change-roots.ts';
 import { replaceFile } from './file-update.ts';
+import { readDraftFile } from './read-draft.ts';
 import {
   encodeDraft,
   follows,
@@ -19,7 +19,9 @@ import {
 } from './root-draft.ts';
 import { dropRetiredRootKeys } from './root-keys.ts';
 import { readSigningKeys } from './signer-file.ts';
+import { afterRoot, checkRoots, readMemory, withMemory } from './signer-memory.ts';
 import { openSigningKeys } from './signing-keys.ts';
+import { changedMeanwhile, withDraftFile } from './update-draft.ts';
 
 /**
  * Reads a root that waits for signatures.
@@ -27,10 +29,7 @@ import { openSigningKeys } from './signing-keys.ts';
  * @throws PublishError `draft-malformed`
  */
 export async function readDraft(file: string): Promise<RootDraft> {
-  const bytes = await readFile(file).catch((error: unknown) => {
-    throw new PublishError('draft-malformed', describeUnreadable(file, error), { cause: error, typed: true });
-  });
-  return parseDraft(bytes);
+  return parseDraft(await readDraftFile(file));
 }
 
 /** What signing did. */
@@ -41,9 +40,19 @@ export interface Signed {
 }
 
 /**
- * Adds the signatures of a key file to a draft, in its place.
+ * Whether a root may be shown to be signed with a key.
  *
- * @throws PublishError `signer-unknown`, and those of key files
+ * @throws PublishError `signer-bound`, `draft-rolled-back`, and those of what is remembered
+ */
+export async function reviewRoot({ rootId, chain }: RootDraft, keyFile: string): Promise<void> {
+  await checkRoots(await readMemory(keyFile), rootId, chain);
+}
+
+/**
+ * Adds the signatures of a key file to a draft, in its place, and remembers the roots that it follows.
+ *
+ * @param draft - what the signer was shown
+ * @throws PublishError `signer-unknown`, `draft-stale` if the file is another one by now, and those of key files
  */
 export async function signDraftFile(
   file: string,
@@ -51,18 +60,28 @@ export async function signDraftFile(
   keyFile: string,
   passphrase: string,
 ): Promise<Signed> {
-  const { signers } = await openSigningKeys(await readSigningKeys(keyFile), passphrase, keyFile);
-  if (!signers.some(({ keyid }) => maySign(draft, keyid))) {
+  const { signers, rootId } = await openSigningKeys(await readSigningKeys(keyFile), passphrase, keyFile);
+  const isTheirs = rootId === undefined || rootId === draft.rootId;
+  if (!isTheirs || !signers.some(({ keyid }) => maySign(draft, keyid))) {
     throw new PublishError(
       'signer-unknown',
       `no key in ${keyFile} is a root key of this publisher, before or after the change`,
     );
   }
-  const signed = signDraft(draft, signers);
-  await replaceFile(file, encodeDraft(signed), 0o644);
-  const before = draft.signatures.map(({ keyid }) => keyid);
-  const keyids = signed.signatures.map(({ keyid }) => keyid).filter((keyid) => !before.includes(keyid));
-  return { keyids, missing: missingSignatures(signed) };
+  return withMemory(keyFile, (memory, remember) =>
+    withDraftFile(file, async () => {
+      const root = await checkRoots(memory, draft.rootId, draft.chain);
+      const { message, signatures } = await readDraft(file);
+      if (!equalBytes(message, draft.message)) throw changedMeanwhile(file);
+      const known = withSignatures(draft, signatures);
+      const signed = signDraft(known, signers);
+      await remember(afterRoot(memory, draft.rootId, root));
+      await replaceFile(file, encodeDraft(signed), 0o644);
+      const before = known.signatures.map(({ keyid }) => keyid);
+      const keyids = signed.signatures.map(({ keyid }) => keyid).filter((keyid) => !before.includes(keyid));
+      return { keyids, missing: missingSignatures(signed) };
+    }),
+  );
 }
 
 /**

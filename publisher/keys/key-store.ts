@@ -35,8 +35,16 @@ export interface SectionKeyRing {
   readonly seed?: Uint8Array;
 }
 
+/** A set key of before, by the name of the set. */
+export interface KeptKey {
+  readonly name: string;
+  readonly key: Uint8Array;
+}
+
 /** What a key store holds. */
 export interface KeyStoreContents {
+  /** Set keys that were replaced, and that documents of sections which are held back are still encrypted under. */
+  readonly kept: readonly KeptKey[];
   /** Seeds of role keys that were made for a root which is still to be signed by others. */
   readonly pending: readonly Uint8Array[];
   /** Version of the last publication whose metadata may have been written; 0 before the first. */
@@ -100,7 +108,9 @@ export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promi
 /** The content of the file, before it is sealed. */
 export function encodeContents(contents: KeyStoreContents): JsonObject {
   const { seeds } = contents;
+  const kept = contents.kept.map(({ name, key }) => ({ key: toBase64url(key), name }));
   return {
+    ...(kept.length > 0 && { kept }),
     pending: contents.pending.map(toBase64url),
     publication: contents.publication,
     publisherSeed: toBase64url(contents.publisherSeed),
@@ -130,14 +140,26 @@ function dateSets(before: KeyStoreContents, { sets }: KeyStoreContents): Map<str
 const MEMBERS = ['pending', 'publication', 'publisherSeed', 'roots', 'seeds', 'serial', 'sets', 'workspace'];
 
 function parseContents(value: Json | undefined): KeyStoreContents {
-  if (!isJsonObject(value) || !hasMembers(value, MEMBERS, ['sections'])) throw damaged(); // older ones have no sections
-  const { sections = [], pending, publication, publisherSeed, roots, seeds, serial, sets, workspace } = value;
+  if (!isJsonObject(value) || !hasMembers(value, MEMBERS, ['kept', 'sections'])) throw damaged(); // older ones have neither
+  const {
+    kept = [],
+    sections = [],
+    pending,
+    publication,
+    publisherSeed,
+    roots,
+    seeds,
+    serial,
+    sets,
+    workspace,
+  } = value;
   if (!isJsonObject(seeds) || !hasMembers(seeds, [...ONLINE_ROLES]) || !Array.isArray(sets)) throw damaged();
-  if (!Array.isArray(sections)) throw damaged();
+  if (!Array.isArray(kept) || !Array.isArray(sections)) throw damaged();
   const parsed = sets.map(parseSet);
   const chain = parseList(roots);
   if (chain.length === 0 || typeof publication !== 'number' || typeof serial !== 'number') throw damaged();
   return {
+    kept: kept.map(parseKept),
     pending: parseList(pending, KEY_LENGTH),
     publication,
     publisherSeed: parseBytes(publisherSeed, KEY_LENGTH),
@@ -160,6 +182,11 @@ function parseSection(value: Json): [string, SectionKeyRing] {
   const { name, keys, seed, threshold } = value;
   const publicKeys = parseList(keys, KEY_LENGTH);
   return [name, { publicKeys, threshold, ...(seed !== undefined && { seed: parseBytes(seed, KEY_LENGTH) }) }];
+}
+
+function parseKept(value: Json): KeptKey {
+  if (!isJsonObject(value) || typeof value.name !== 'string') throw damaged();
+  return { name: value.name, key: parseBytes(value.key, KEY_LENGTH) };
 }
 
 function parseSet(value: Json): { name: string; key: Uint8Array; since: number } {

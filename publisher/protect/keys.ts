@@ -85,6 +85,8 @@ export interface KeysWanted {
   readonly rings: ReadonlyMap<string, SectionKeyRing>;
   /** Those that get a new key. */
   readonly rekey: ReadonlySet<string>;
+  /** Key ids under which documents stay encrypted that nobody here can sign anew. */
+  readonly heldBack: ReadonlySet<KeyId>;
   /** The key server's public key, if it is there. */
   readonly recipient: Uint8Array | undefined;
   readonly now: number;
@@ -109,14 +111,15 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
   const sets = new Map([...keys.contents.sets, ...fresh]);
   const descriptor = currentDescriptor(wanted);
-  const named = await nameSets(sets);
+  const kept = await keysToKeep(wanted, made);
+  const named = [...(await nameSets(sets)), ...kept];
   const handedOver = recipient && digestOfHandOver(named, descriptor, recipient, timestampOf(wanted));
   const bundleIsNew =
     handedOver !== undefined && (index.fact('bundle') !== handedOver || !existsSync(workspace.bundle));
-  if (made.size + wanted.rings.size > 0 || bundleIsNew) {
+  if (made.size + wanted.rings.size > 0 || bundleIsNew || kept.length !== keys.contents.kept.length) {
     const serial = keys.contents.serial + (bundleIsNew ? 1 : 0);
     const sections = new Map([...keys.contents.sections, ...wanted.rings]);
-    const contents = { ...keys.contents, sections, serial, sets };
+    const contents = { ...keys.contents, kept, sections, serial, sets };
     await keys.change(contents, async () => {
       if (!bundleIsNew || recipient === undefined) return [];
       const about = { descriptor, sets: named };
@@ -130,6 +133,15 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
     for (const { id, name } of keys.sets()) index.setKeySince(id, keys.contents.setsSince.get(name) ?? now);
   });
   return { descriptor, made, bundleIsNew };
+}
+
+/** Keys of before that readers still need: without them, nobody could hand them out again from this workspace. */
+async function keysToKeep({ keys, heldBack }: KeysWanted, made: ReadonlySet<string>): Promise<NamedSet[]> {
+  const { kept, sets } = keys.contents;
+  const replaced = [...sets].filter(([name]) => made.has(name)).map(([name, key]) => ({ name, key }));
+  return (await nameSets([...kept, ...replaced].map(({ name, key }) => [name, key]))).filter(({ id }) =>
+    heldBack.has(id),
+  );
 }
 
 /** A descriptor that is good for less than this is made anew. */
@@ -151,7 +163,7 @@ function parse(descriptor: Uint8Array): Record<string, unknown> | undefined {
   return JSON.parse(fromUtf8(descriptor) ?? 'null') ?? undefined;
 }
 
-function nameSets(sets: ReadonlyMap<string, Uint8Array>): Promise<NamedSet[]> {
+function nameSets(sets: Iterable<readonly [name: string, key: Uint8Array]>): Promise<NamedSet[]> {
   return Promise.all(Array.from(sets, async ([name, key]) => ({ name, key, id: await keyIdOf('set', key) })));
 }
 

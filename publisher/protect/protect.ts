@@ -17,12 +17,13 @@ import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { withLock } from '../workspace.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
+import { gatherSignatures, removeOldDrafts } from './gather.ts';
 import { checkRekey, RunKeys, type SecuredKeys, secureKeys, setsDueForRekey } from './keys.ts';
 import { locate, openWhileLooking, type Place, type PlaceOptions } from './locate.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
-import { type PublicationSummary, publish } from './publication.ts';
+import { type Gathered, type PublicationContext, type PublicationSummary, publish } from './publication.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
 import { checkUseful, RunSections } from './sections.ts';
@@ -153,7 +154,7 @@ async function prepare(place: Place, keys: RunKeys, index: PublisherIndex, optio
   checkUseful(options.signers ?? [], roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
-  sections.settle(index, output.metadata);
+  sections.settle(index, output.metadata, publisher);
   const { setsSince } = keys.contents;
   const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, options.rekey);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
@@ -177,25 +178,44 @@ interface Done {
 
 /** The order of docs/spec/publication.md, section 8. */
 async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads | undefined): Promise<Done> {
-  const { index, keys, out, plan, roles, sections, now, output, settings } = run;
+  const { index, out, plan, sections, now, settings } = run;
   await begin(run);
-  const secured = await secureKeys({ ...run, sets: plan.sets.keys(), rings: sections.made });
+  const heldBack = sections.setsHeldBack(index);
+  const secured = await secureKeys({ ...run, sets: plan.sets.keys(), rings: sections.made, heldBack });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
-  const tasks = await writeAndPlace(run, options, spare);
+  const context = publicationOf(run, secured);
+  let gathered: Gathered | undefined;
+  const tasks = await writeAndPlace(run, options, spare, async () => {
+    gathered = await gatherSignatures(context, run.workspace);
+  });
   await putPlainFiles(run, secured.descriptor);
-  const { freshness } = run.configuration;
-  const publication = await publish({
-    ...{ out, index, roles, sections, now, descriptor: secured.descriptor, settings: encodeSettings(settings) },
-    freshFor: freshness.hours * 3600,
+  const publication = await publish(context, gathered);
+  await removeOldDrafts(run.workspace, publication.version);
+  index.startWaiting(now);
+  noteWhole(index);
+  const keepFor = context.freshFor + settings.grace + MARGIN;
+  return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
+}
+
+function publicationOf(run: Run, { descriptor }: SecuredKeys): PublicationContext {
+  const { index, keys, out, roles, sections, now, output, settings } = run;
+  return {
+    ...{
+      out,
+      index,
+      roles,
+      sections,
+      now,
+      publisher: keys.store.publisher.id,
+      descriptor,
+      settings: encodeSettings(settings),
+    },
+    freshFor: run.configuration.freshness.hours * 3600,
     metadata: output.metadata,
     ownTargets: output.ownTargets,
     lastVersion: keys.contents.publication,
     raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
-  });
-  index.startWaiting(now);
-  noteWhole(index);
-  const keepFor = freshness.hours * 3600 + settings.grace + MARGIN;
-  return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
+  };
 }
 
 /** The host proof first: it tells the next run whose the directory is, should this one be interrupted. */
@@ -207,10 +227,12 @@ async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   index.setFact('roots', String(roles.roots.length));
 }
 
+/** @param beforePlacing - when all objects are there, and browsers without a reader still find what they found before */
 async function writeAndPlace(
   run: Run,
   { onProgress, signal }: ProtectOptions,
   spare: SpareThreads | undefined,
+  beforePlacing: () => Promise<void>,
 ): Promise<TasksDone> {
   const { appearance, configuration, index, keys, output, out, plan, sections } = run;
   const total = index.countTasks().count;
@@ -231,6 +253,7 @@ async function writeAndPlace(
     onProgress?.({ stage: 'writing', done: 0, total });
     const done = await writeDocuments(context);
     stopper(signal)();
+    await beforePlacing();
     if (plan.documents > 0) await placeDocuments(context);
     return done;
   } finally {

@@ -4,12 +4,13 @@
  */
 import { join } from 'node:path';
 import { sha256 } from '#primitives';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { binBitsFor, binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
-import type { TufObject } from '../../core/publication/canonical.ts';
+import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
-import type { RoleSigner } from '../../core/publication/keys.ts';
 import {
   contentTargetOf,
   headTargetOf,
@@ -43,6 +44,8 @@ export interface PublicationContext {
   readonly index: PublisherIndex;
   readonly roles: PublicationRoles;
   readonly sections: RunSections;
+  /** The id of the publisher key, under which objects are signed. */
+  readonly publisher: string;
   /** Names of the metadata files that are there. */
   readonly metadata: ReadonlySet<string>;
   /** Hashes of the descriptor and the settings that are there. */
@@ -60,6 +63,14 @@ export interface PublicationContext {
   readonly raiseVersion: (version: number) => Promise<void>;
 }
 
+/** Signatures for `targets`, its documents and bins, of signers who are elsewhere: enough of them. */
+export interface Gathered {
+  readonly version: number;
+  readonly expires: number;
+  /** Signed metadata files by role, verified. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
 export interface PublicationSummary {
   /** Of the publication that is visible now. */
   readonly version: number;
@@ -74,13 +85,13 @@ export interface PublicationSummary {
 }
 
 /** Roles that expire sooner are signed again. */
-const RENEWAL = 90 * 86_400;
+export const RENEWAL = 90 * 86_400;
 
 /** Bits of the numbers by which the index finds the documents of a bin. */
 const INDEX_BITS = 16;
 
 /** What is signed in this run, and what is kept. */
-interface Draft {
+export interface Draft {
   readonly bits: number;
   /** Numbers of the bins that are signed. */
   readonly bins: readonly number[];
@@ -94,13 +105,14 @@ interface Draft {
 /**
  * Makes the state that the index describes the current publication.
  *
+ * @param gathered - of signers who are elsewhere, if the keys that are here are not enough
  * @throws PublishError `output-failed`
  */
-export async function publish(context: PublicationContext): Promise<PublicationSummary> {
+export async function publish(context: PublicationContext, gathered?: Gathered): Promise<PublicationSummary> {
   await putTargets(context);
   const draft = await makeDraft(context);
   const { version, signed } = draft.snapshot
-    ? await signPublication(context, draft)
+    ? await signPublication(context, draft, gathered)
     : { version: Number(context.index.fact('version')), signed: 0 };
   await putRoots(context); // a new one may end the trust in what the old timestamp names: nothing comes between the two
   const { expires, withdrawn } = await signTimestamp(context, draft.roles.get('snapshot'));
@@ -115,7 +127,7 @@ export async function publish(context: PublicationContext): Promise<PublicationS
 }
 
 /** Decides what has to be signed. */
-async function makeDraft(context: PublicationContext): Promise<Draft> {
+export async function makeDraft(context: PublicationContext): Promise<Draft> {
   const { index, metadata, now } = context;
   const roles = index.roles();
   if (roles.size === 0) for (const row of await recoverRoles(context.out)) roles.set(row.name, row);
@@ -125,7 +137,9 @@ async function makeDraft(context: PublicationContext): Promise<Draft> {
     const row = roles.get(name);
     return row !== undefined && row.expires > now + RENEWAL && metadata.has(metadataFile(name, row.version));
   };
-  const everything = index.fact('signers') !== signersOf(context) || Number(index.fact('bins')) !== bits;
+  const others = index.fact('signers') !== signersOf(context);
+  // With the list of the bins, all bins: whoever signs it sees all that it leads to.
+  const everything = others || Number(index.fact('bins')) !== bits || !isGood(DOCUMENTS_ROLE);
   const changed = new Set(
     index
       .changedBins()
@@ -140,55 +154,81 @@ async function makeDraft(context: PublicationContext): Promise<Draft> {
   });
   const facts = await targetFacts(context);
   const targets = everything || !isGood('targets') || index.fact('targets') !== facts;
-  const documents = everything || !isGood(DOCUMENTS_ROLE);
-  const snapshot = bins.length + sections.length > 0 || targets || documents || !isGood('snapshot');
-  return { bits, bins, sections, targets, documents, snapshot, roles };
+  const snapshot = bins.length + sections.length > 0 || targets || everything || !isGood('snapshot');
+  return { bits, bins, sections, targets, documents: everything, snapshot, roles };
+}
+
+/** Whether keys of `targets` have to sign. */
+export function needsTargets({ bins, documents, targets }: Draft): boolean {
+  return bins.length > 0 || documents || targets;
+}
+
+/** The version of a publication that is begun now. */
+export function nextVersion({ lastVersion, index, metadata }: PublicationContext): number {
+  return Math.max(lastVersion, Number(index.fact('version') ?? 0), newestOf(metadata)) + 1;
+}
+
+/** What keys of `targets` sign, by role, in the order in which it is written. */
+export async function* contentsToSign(
+  context: PublicationContext,
+  draft: Draft,
+  about: { readonly version: number; readonly expires: number },
+): AsyncGenerator<[role: string, content: TufObject]> {
+  const { index, roles, sections } = context;
+  const keys = roles.targetsKeys;
+  for (const bin of draft.bins) {
+    yield [binName(bin, draft.bits), binMetadata(about, targetsOf(index, bin, draft.bits))];
+  }
+  if (draft.documents) yield [DOCUMENTS_ROLE, await documentsMetadata(about, draft.bits, keys)];
+  if (!draft.targets) return;
+  const delegated = sections.list.map((section) => section.keys);
+  yield ['targets', await targetsMetadata(about, await ownTargets(context), keys, delegated)];
 }
 
 /** Signs everything but the timestamp. Nobody is sent to any of it yet. */
 async function signPublication(
   context: PublicationContext,
   draft: Draft,
+  gathered: Gathered | undefined,
 ): Promise<{ version: number; signed: number }> {
   const { index, roles, now } = context;
-  if (draft.bins.length > 0 || draft.documents || draft.targets) checkEnough(roles);
-  const version = Math.max(context.lastVersion, Number(index.fact('version') ?? 0), newestOf(context.metadata)) + 1;
-  await context.raiseVersion(version);
-  const about = { version, expires: now + ROLE_VALIDITY.targets };
-  const keys = roles.targetsKeys;
-  const sections = context.sections.list.map((section) => section.keys);
+  if (needsTargets(draft) && !gathered) checkEnough(roles);
+  const version = gathered?.version ?? nextVersion(context);
+  if (!gathered) await context.raiseVersion(version); // else it was, before anybody was asked
+  const about = { version, expires: gathered?.expires ?? now + ROLE_VALIDITY.targets };
   let signed = 0;
-  const sign = async (name: string, content: TufObject, signers: readonly RoleSigner[], expires = about.expires) => {
-    const bytes = signMetadata(content, signers);
+  const put = async (name: string, bytes: Uint8Array, expires = about.expires) => {
     replaceNow(metadataPlace(context, metadataFile(name, version)), bytes);
     draft.roles.set(name, { name, version, length: bytes.length, sha256: await hexDigest(bytes), expires });
     signed++;
   };
-  for (const bin of draft.bins) {
-    await sign(binName(bin, draft.bits), binMetadata(about, targetsOf(index, bin, draft.bits)), roles.targets);
-  }
+  for await (const [name, content] of contentsToSign(context, draft, about))
+    await put(name, gathered ? signedElsewhere(gathered, name, content) : signMetadata(content, roles.targets));
   for (const section of draft.sections) {
     const content = binMetadata(about, targetsBetween(index, section.number, section.number));
     checkSectionFits(section, content);
-    await sign(section.name, content, section.signers);
-  }
-  if (draft.documents) await sign(DOCUMENTS_ROLE, await documentsMetadata(about, draft.bits, keys), roles.targets);
-  if (draft.targets) {
-    await sign('targets', await targetsMetadata(about, await ownTargets(context), keys, sections), roles.targets);
+    await put(section.name, signMetadata(content, section.signers));
   }
   const files = [...draft.roles.values()]
     .filter(({ name }) => name !== 'snapshot')
     .map((row) => [row.name, row] as const);
   const expires = now + ROLE_VALIDITY.snapshot;
-  await sign('snapshot', snapshotMetadata({ version, expires }, files), [roles.snapshot], expires);
+  await put('snapshot', signMetadata(snapshotMetadata({ version, expires }, files), [roles.snapshot]), expires);
   index.storePublication(draft.roles.values(), {
     bins: String(draft.bits),
     version: String(version),
     signers: signersOf(context),
     targets: await targetFacts(context),
-    sections: context.sections.factAfter(new Set(draft.sections.map(({ name }) => name))),
+    sections: context.sections.factAfter(new Set(draft.sections.map(({ name }) => name)), context.publisher),
   });
   return { version, signed };
+}
+
+/** What was gathered, if it is what is published: nothing that was signed for something else goes out. */
+function signedElsewhere({ files }: Gathered, name: string, content: TufObject): Uint8Array {
+  const bytes = files.get(name);
+  if (bytes && equalBytes(openEnvelope(bytes, name).message, tufCanonical(content))) return bytes;
+  throw new Error(`what others signed of ${name} is not what is published`);
 }
 
 /** The targets of one bin. */

@@ -40,7 +40,12 @@ interface Remembered {
   readonly paths: readonly string[];
   /** Key ids that signed its last metadata. */
   readonly signedBy: readonly string[];
+  /** The publisher key under which its documents were signed then; those of older workspaces do not say it. */
+  readonly publisher?: string | undefined;
 }
+
+/** Who signed a section, and under which publisher key its documents were. */
+type Signed = Pick<Remembered, 'signedBy' | 'publisher'>;
 
 /** Numbers below are the first 16 bits of the hash of a target path. */
 const FIRST_NUMBER = 65_536;
@@ -102,6 +107,11 @@ export class RunSections {
     return section.find((each) => each?.held)?.name;
   }
 
+  /** Key ids of the sets that documents of held sections are in, as they are published. */
+  setsHeldBack(index: PublisherIndex): Set<string> {
+    return new Set(this.list.flatMap(({ held, number }) => (held ? index.setIdsIn(number) : [])));
+  }
+
   /** Whether a document lies deeper below a section than any pattern reaches. */
   isTooDeep(path: string): boolean {
     return this.#rules.reachesNot(path);
@@ -111,9 +121,10 @@ export class RunSections {
    * Brings the index to the sections of today.
    *
    * @param metadata - names of the metadata files that are there
+   * @param publisher - the publisher key of today: readers refuse what another has signed
    * @throws PublishError `section-key-missing`, if a section has to be signed whose keys are not here; the index is as it was then
    */
-  settle(index: PublisherIndex, metadata: ReadonlySet<string>): void {
+  settle(index: PublisherIndex, metadata: ReadonlySet<string>, publisher: string): void {
     index.transaction(() => {
       if (this.#isNew()) {
         index.renumber((path, isPublic) => ({
@@ -122,10 +133,14 @@ export class RunSections {
         }));
         index.setFact(
           'sections',
-          this.#encode((name) => this.#signedBy(name)),
+          this.#encode((name) => this.#knownOf(name)),
         );
       }
-      const late = this.list.filter((section) => section.held && this.mustSign(section, index, metadata));
+      const isOfAnother = ({ name }: RunSection) =>
+        (this.#knownOf(name).publisher ?? index.fact('publisher')) !== publisher;
+      const late = this.list.filter((section) => {
+        return section.held && (isOfAnother(section) || this.mustSign(section, index, metadata));
+      });
       if (late.length > 0) throw keysMissing(late);
     });
   }
@@ -135,7 +150,7 @@ export class RunSections {
     const { name, number, keyids, keys } = section;
     const row = index.roles().get(name);
     const isThere = row !== undefined && row.expires > 0 && metadata.has(metadataFile(name, row.version));
-    const signed = this.#signedBy(name).filter((keyid) => keyids.includes(keyid)).length;
+    const signed = this.#knownOf(name).signedBy.filter((keyid) => keyids.includes(keyid)).length;
     return !isThere || signed < keys.threshold || index.changedBins().includes(number);
   }
 
@@ -147,11 +162,10 @@ export class RunSections {
   }
 
   /** What the index is to remember once a publication has these signatures. */
-  factAfter(signed: ReadonlySet<string>): string {
+  factAfter(signed: ReadonlySet<string>, publisher: string): string {
     return this.#encode((name) => {
-      return signed.has(name)
-        ? (this.#byName.get(name)?.signers ?? []).map(({ keyid }) => keyid)
-        : this.#signedBy(name);
+      if (!signed.has(name)) return this.#knownOf(name);
+      return { signedBy: (this.#byName.get(name)?.signers ?? []).map(({ keyid }) => keyid), publisher };
     });
   }
 
@@ -160,8 +174,9 @@ export class RunSections {
     return name === undefined ? undefined : this.#byName.get(name);
   }
 
-  #signedBy(name: string): readonly string[] {
-    return this.#remembered.find((known) => known.name === name)?.signedBy ?? [];
+  #knownOf(name: string): Signed {
+    const { signedBy, publisher } = this.#remembered.find((known) => known.name === name) ?? { signedBy: [] };
+    return { signedBy, publisher };
   }
 
   /** Whether names, patterns or their order are others than before. */
@@ -172,8 +187,8 @@ export class RunSections {
   }
 
   /** Sections that are gone keep their numbers, and are signed anew if they come back. */
-  #encode(signedBy: (name: string) => readonly string[]): string {
-    const here = this.list.map(({ name, number, paths }) => ({ name, number, paths, signedBy: signedBy(name) }));
+  #encode(signed: (name: string) => Signed): string {
+    const here = this.list.map(({ name, number, paths }) => ({ name, number, paths, ...signed(name) }));
     const gone = this.#remembered.filter(({ name }) => !this.#byName.has(name));
     return JSON.stringify([...here, ...gone.map(({ name, number }) => ({ name, number, paths: [], signedBy: [] }))]);
   }
@@ -241,6 +256,6 @@ function keysMissing(sections: readonly RunSection[]): PublishError {
   const names = someOf(sections.map(({ name }) => name));
   const message = `${names} ${sections.length === 1 ? 'has' : 'have'} to be signed, and too few of the keys for it are here`;
   return new PublishError('section-key-missing', message, {
-    hint: 'bring the key file of its editors: --key FILE. It is needed once for a new section, after a change of its keys or paths, and where publisher.index was lost',
+    hint: 'bring the key file of its editors: --key FILE. It is needed once for a new section, after a change of its keys or paths or of the publisher key, and where publisher.index was lost',
   });
 }

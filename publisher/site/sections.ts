@@ -1,5 +1,6 @@
 /** Which section a target belongs to, and how that is said in TUF: docs/spec/publication.md, section 4. */
 import { matchesPattern } from '../../core/publication/bins.ts';
+import { MOST_SECTIONS } from '../../core/publication/sections.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 
 /** A section as `wispr.json` names it. */
@@ -12,7 +13,7 @@ export interface SectionRule {
 /** How many directories deep `/**` reaches: TUF's patterns have as many segments as the paths they are for, so each depth is one pattern. */
 export const SECTION_DEPTH = 16;
 
-export const SECTION_LIMITS = { sections: 16, paths: 8, pathLength: 256 } as const;
+export const SECTION_LIMITS = { sections: MOST_SECTIONS, paths: 8, pathLength: 256 } as const;
 
 export const SECTION_NAME_FORM =
   'must be 1 to 40 of a-z, 0-9 and "-", and neither the name of a role nor begin with "documents"';
@@ -20,15 +21,8 @@ export const SECTION_NAME_FORM =
 export const SECTION_PATH_FORM =
   'must be a path inside the source such as "sports/**": "*" and "?" stand within one name, "**" for everything below a directory, at the end only; none of []{}()!+@|\\';
 
-const NAME = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
-const TAKEN = /^(?:root|targets|snapshot|timestamp|publisher|bins|documents.*)$/;
-
 /** Signs that other TUF clients read as more than themselves. */
 const SPECIAL = /[[\]{}()!+@|\\\p{Cc}]/u;
-
-export function isSectionName(text: string): boolean {
-  return NAME.test(text) && !TAKEN.test(text);
-}
 
 export function isSectionPath(text: string): boolean {
   if (text.length > SECTION_LIMITS.pathLength || SPECIAL.test(text)) return false;

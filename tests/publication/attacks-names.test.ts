@@ -1,6 +1,10 @@
 /** Attacks by the numbers of docs/attacks.md, on core/publication alone: metadata with names that mean something elsewhere. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { PublicationClient } from '../../core/publication/client.ts';
+import { verifyEd25519 } from '../../core/publication/keys.ts';
+import { MemoryStore, readerOf } from '../support/publication-source.ts';
+import { TestPublication } from '../support/test-publication.ts';
 import { LATER, NOW, readSite, SET } from './reading.ts';
 
 describe('names', () => {
@@ -49,14 +53,34 @@ describe('names', () => {
     expect(source.requests.length).toBe(asked);
   });
 
-  it.each(['?', '#', '../up', '/slash', 'a b', 'ü', '%2e'])('attack 39: a section called %s', async (name) => {
-    const { source, site } = await readSite(async (publication) => {
-      await publication.addSection(name, ['sport/*']);
-      await publication.addEncrypted('/sport/match.html', SET, utf8('match'));
-    });
-    expect(await site.document('/sport/match.html', NOW)).toBeDefined();
+  it.each(['?', '#', '../up', '/slash', 'a b', 'ü', '%2e'])('attack 39: a role called %s', async (name) => {
+    const publication = await TestPublication.create(NOW);
+    await publication.addSection(name, ['sport/*']);
+    await publication.addEncrypted('/sport/match.html', SET, utf8('match'));
+    await publication.publish(NOW);
+    const { site, source } = readerOf(publication);
+    const firstRoot = async () => publication.metadata('root', 1);
+    const about = { source, store: new MemoryStore(), verify: verifyEd25519, grace: 0, firstRoot };
+    const client = new PublicationClient({ ...about, strict: false }); // of any repository
+    await client.refresh(NOW);
+    expect(await client.target('sport/match.html.protected', NOW)).toBeDefined();
     const file = source.requests.at(-1) ?? '';
     expect(file).toMatch(/^\/\.well-known\/wispr\/1\.[A-Za-z0-9._~%-]+\.json$/);
     expect(decodeURIComponent(file)).toBe(`/.well-known/wispr/1.${name}.json`);
+    await expect(site.refresh(NOW)).rejects.toMatchObject({ code: 'metadata-malformed' });
+  });
+
+  it('attack 39: no two sections have one name, and there are at most 16', async () => {
+    const publish = async (names: readonly string[]) => {
+      const publication = await TestPublication.create(NOW);
+      for (const name of names) await publication.addSection(name, ['sport/*']);
+      await publication.publish(NOW);
+      return readerOf(publication).site.refresh(NOW);
+    };
+    const many = (count: number) => Array.from({ length: count }, (_, n) => `sport-${n}`);
+    await publish(many(16));
+    await expect(publish(many(17))).rejects.toMatchObject({ code: 'metadata-malformed' });
+    await expect(publish(['sport', 'more', 'sport'])).rejects.toMatchObject({ code: 'metadata-malformed' });
+    await expect(publish(['sport', 'documents'])).rejects.toMatchObject({ code: 'metadata-malformed' });
   });
 });

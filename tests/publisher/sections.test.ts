@@ -3,8 +3,10 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ed25519KeyPair, randomBytes } from '#primitives';
+import { ed25519KeyPair, randomBytes, xwingKeyPair } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
+import { openBundle } from '../../core/keys/bundle.ts';
 import { delegates, pathHashOf } from '../../core/publication/bins.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
@@ -13,7 +15,7 @@ import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { parseConfiguration } from '../../publisher/configuration/read.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
-import { addSigner } from '../../publisher/keys/change-roles.ts';
+import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roles.ts';
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { openPublication } from '../../publisher/publication/open.ts';
@@ -203,6 +205,53 @@ describe('a section whose key is elsewhere', () => {
       await workspace.protect({ signers: [desk] });
       expect(await pathsRead()).toEqual(ALL);
       expect((await verifyTree(workspace.out)).findings).toEqual([]);
+    },
+  );
+
+  it('keeps the set keys that its documents are under, and no others, as long as it waits', async () => {
+    const recipient = xwingKeyPair(randomBytes(32));
+    await writeFile(join(workspace.directory, 'keyserver.pub'), `${toBase64url(recipient.publicKey)}\n`);
+    const bundled = async () => {
+      const { sets } = await openBundle(await readFile(join(workspace.directory, 'keys.bundle')), recipient);
+      return sets.map(({ key }) => key);
+    };
+    const [{ name = '' } = {}] = (await workspace.protect()).sets;
+    const keyOf = async () => toBase64url((await workspace.keyStore()).contents.sets.get(name) ?? new Uint8Array(0));
+    const kept = async () => (await workspace.keyStore()).contents.kept.map(({ key }) => toBase64url(key));
+    const first = await keyOf();
+    const desk = await handOver();
+    await workspace.protect({ signers: [desk] });
+    for (const _ of [1, 2]) {
+      await workspace.protect({ rekey: [name] });
+      expect(await keyOf()).not.toBe(first);
+      expect(await kept()).toEqual([first]);
+      expect(await bundled()).toEqual([await keyOf(), first]);
+      expect(await pathsRead()).toEqual(ALL);
+    }
+    await workspace.protect();
+    expect(await kept()).toEqual([first]);
+    await workspace.protect({ signers: [desk] });
+    expect(await kept()).toEqual([]);
+    expect(await bundled()).toEqual([await keyOf()]);
+    expect(await pathsRead()).toEqual(ALL);
+  });
+
+  it.each([false, true])(
+    'is not left with documents of another publisher key, also after a run that was killed: %s',
+    async (killed) => {
+      await workspace.protect();
+      const desk = await handOver();
+      await workspace.protect({ signers: [desk] });
+      await rotatePublisherKey(options());
+      const kill = ({ stage }: { stage: string }) => {
+        if (stage === 'writing') throw new Error('killed');
+      };
+      if (killed) await expect(workspace.protect({ signers: [desk], onProgress: kill })).rejects.toThrow('killed');
+      await expect(workspace.protect()).rejects.toMatchObject({ code: 'section-key-missing' });
+      await workspace.protect({ signers: [desk] });
+      expect(await pathsRead()).toEqual(ALL);
+      await workspace.write('index.html', '<title>Front 2</title>');
+      expect((await workspace.protect()).sections).toEqual([{ name: 'sports', documents: 2, waiting: 0 }]);
     },
   );
 

@@ -117,7 +117,8 @@ async function readOutput(
   store?: TrustedStore,
 ): Promise<Published> {
   const keys = new Map<string, Uint8Array>();
-  for (const key of contents.sets.values()) keys.set(await keyIdOf('set', key), key);
+  const all = [...contents.sets.values(), ...contents.kept.map(({ key }) => key)];
+  for (const key of all) keys.set(await keyIdOf('set', key), key);
   return readPublished(out, { site: SITE, keys, now, ...(store && { store }) });
 }
 

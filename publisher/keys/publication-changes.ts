@@ -1,0 +1,129 @@
+/** What a publication changes, worked out from what is signed and was signed, never from what somebody says of it: what a signer is shown. */
+import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import { documentEntryOf } from '../../core/publication/document-entry.ts';
+import type { TargetsMetadata } from '../../core/publication/metadata.ts';
+import { DESCRIPTOR_TARGET, documentPathOfHead, SETTINGS_TARGET } from '../../core/publication/names.ts';
+import { baseOfBin, bitsOf } from './publication-bases.ts';
+import type { PublicationDraft } from './publication-draft.ts';
+import { inForce, isNameOfBin } from './publication-draft-check.ts';
+import { type SectionsShown, sectionsOf } from './section-changes.ts';
+
+/** Who can read a document: those who have a set key, by its key id, or everybody. `null`: only its plain content is named. */
+export type Readers = string | 'public' | null;
+
+export interface ShownDocument {
+  readonly path: string;
+  readonly set: Readers;
+}
+
+export interface MovedDocument extends ShownDocument {
+  readonly before: Readers;
+}
+
+/** What is signed, document by document. Paths are in their order, each of them in one of the first four lists. */
+export interface PublicationChanges {
+  readonly added: readonly ShownDocument[];
+  /** To another set, to a new key of their set, to everybody, or from them; changed besides or not. */
+  readonly moved: readonly MovedDocument[];
+  readonly changed: readonly ShownDocument[];
+  readonly removed: readonly ShownDocument[];
+  /** Those of the added and moved that everybody can read, and could not before. */
+  readonly public: readonly string[];
+  /** How many lists are signed. */
+  readonly lists: number;
+  /** The lists that it is compared with, and of which publication each is. */
+  readonly comparedWith: readonly { readonly list: string; readonly publication: number }[];
+  /** Signed lists with nothing to compare: all in them counts as added, and what was removed from them cannot be known. */
+  readonly uncompared: readonly string[];
+  /** How many lists of documents there are, and were, where that is known. */
+  readonly bins: { readonly after: number; readonly before: number | undefined };
+  readonly sections: SectionsShown;
+  /** Where they change: what they say, all of it. */
+  readonly descriptor: string | undefined;
+  readonly settings: string | undefined;
+}
+
+interface Known {
+  head?: string;
+  set?: Readers;
+  content?: string;
+}
+
+export async function publicationChanges(draft: PublicationDraft): Promise<PublicationChanges> {
+  const { earlier, roles } = draft;
+  const bins = roles.filter(({ name }) => isNameOfBin(name));
+  const old = documentsIn([...earlier].flatMap(([name, list]) => (isNameOfBin(name) ? [list] : [])));
+  const now = documentsIn(bins.map(({ after }) => after));
+  const [bits, before] = [bitsOf(inForce(draft, DOCUMENTS_ROLE)) ?? 0, bitsOf(earlier.get(DOCUMENTS_ROLE))];
+  return {
+    ...documentChanges(old, now),
+    lists: roles.length,
+    comparedWith: Array.from(earlier, ([list, { version }]) => ({ list, publication: version })).sort(byAge),
+    uncompared: roles.map(({ name }) => name).filter((name) => !earlier.has(baseOf(name, bits, before))),
+    bins: { after: 2 ** bits, before: before && 2 ** before },
+    sections: await sectionsOf(earlier.get('targets'), inForce(draft, 'targets')),
+    descriptor: isNew(draft, DESCRIPTOR_TARGET) ? fromUtf8(draft.descriptor) : undefined,
+    settings: isNew(draft, SETTINGS_TARGET) ? fromUtf8(draft.settings) : undefined,
+  };
+}
+
+/** The list that one is compared with, whether it is there or not. */
+function baseOf(name: string, bits: number, before: number | undefined): string {
+  return isNameOfBin(name) ? (before === undefined ? '' : baseOfBin(name, bits, before)) : name;
+}
+
+/** The oldest first: that is where something may have been left out. */
+function byAge(a: { publication: number }, b: { publication: number }): number {
+  return a.publication - b.publication;
+}
+
+function documentChanges(
+  old: ReadonlyMap<string, Known>,
+  now: ReadonlyMap<string, Known>,
+): Pick<PublicationChanges, 'added' | 'moved' | 'changed' | 'removed' | 'public'> {
+  const added: ShownDocument[] = [];
+  const moved: MovedDocument[] = [];
+  const changed: ShownDocument[] = [];
+  const removed: ShownDocument[] = [];
+  for (const path of [...new Set([...old.keys(), ...now.keys()])].sort()) {
+    const [before, after] = [old.get(path), now.get(path)];
+    const document = { path, set: (after ?? before)?.set ?? null };
+    if (after === undefined || (before?.head !== undefined && after.head === undefined))
+      removed.push({ path, set: before?.set ?? null });
+    else if (before === undefined || (before.head === undefined && after.head !== undefined)) added.push(document);
+    else if (before.set !== after.set) moved.push({ ...document, before: before.set ?? null });
+    else if (before.head !== after.head || before.content !== after.content) changed.push(document);
+  }
+  const isPublic = [...added, ...moved].filter(({ set }) => set === 'public');
+  return { added, moved, changed, removed, public: isPublic.map(({ path }) => path).sort() };
+}
+
+/** Heads and contents may be in different bins: a document is what is known of both. */
+function documentsIn(bins: readonly TargetsMetadata[]): Map<string, Known> {
+  const found = new Map<string, Known>();
+  const known = (path: string) => {
+    const one = found.get(path) ?? {};
+    found.set(path, one);
+    return one;
+  };
+  for (const bin of bins) {
+    for (const target of bin.targetPaths()) {
+      const info = bin.target(target);
+      const path = documentPathOfHead(target);
+      if (info === undefined) continue;
+      if (path === undefined) known(`/${target}`).content = `${info.sha256} ${info.length}`;
+      else {
+        const entry = documentEntryOf(info, path);
+        Object.assign(known(path), { head: JSON.stringify(entry), set: entry.set ?? 'public' });
+      }
+    }
+  }
+  return found;
+}
+
+/** Only what a role says that is in it: what stays as it was is as it was shown then. */
+function isNew(draft: PublicationDraft, target: string): boolean {
+  const before = draft.earlier.get('targets')?.target(target)?.sha256;
+  return before === undefined || before !== inForce(draft, 'targets')?.target(target)?.sha256;
+}
