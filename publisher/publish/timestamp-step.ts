@@ -3,15 +3,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PublicationError } from '../../core/publication/errors.ts';
-import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { TimestampMetadata } from '../../core/publication/metadata.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { verifyNextRoot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
 import { headersOf } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 
@@ -51,6 +51,7 @@ export async function checkNotNewer({
         hint: 'name another target, or remove what is there',
       },
     );
+  await checkNoNewerRoot(target, publication);
   const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
   const there = bytes && timestampIfGood(bytes, publication);
   if (there) checkSnapshot(there, publication, target);
@@ -106,9 +107,26 @@ export function isOfFuture({ version }: TimestampMetadata, { now }: OpenedPublic
 /** A timestamp that our own root's keys have signed; anything else is as if it were not there. */
 export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication): TimestampMetadata | undefined {
   try {
-    return verifyTimestamp(bytes, state.root, undefined, { verify: verifyEd25519, strict: true });
+    return verifyTimestamp(bytes, state.root, undefined, READER_OPTIONS);
   } catch (error) {
     if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
+}
+
+/** Keys that an older root does not know sign what is there: nothing of it would count below as newer. */
+async function checkNoNewerRoot(target: Target, { state: { root } }: OpenedPublication): Promise<void> {
+  const path = `${METADATA_PATH}${metadataFile('root', root.version + 1)}`;
+  const bytes = await readBounded(target, path, PUBLICATION_LIMITS.rootLength);
+  if (bytes === undefined || !isNextRoot(bytes, root)) return;
+  throw newer(`${target.name} has root ${root.version + 1}, and this has ${root.version}`);
+}
+
+function isNextRoot(bytes: Uint8Array, root: RootMetadata): boolean {
+  try {
+    return verifyNextRoot(bytes, root, READER_OPTIONS).version > root.version;
+  } catch (error) {
+    if (error instanceof PublicationError) return false; // anybody's
     throw error;
   }
 }
@@ -116,8 +134,11 @@ export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication)
 function checkSnapshot({ snapshot }: TimestampMetadata, { state }: OpenedPublication, { name }: Target): void {
   const own = state.timestamp.snapshot;
   if (snapshot.version < own.version || (snapshot.version === own.version && snapshot.sha256 === own.sha256)) return;
-  const message = `somebody else has published: ${name} has publication ${snapshot.version}, and this is ${own.version}`;
-  throw new PublishError('target-newer', message, {
+  throw newer(`${name} has publication ${snapshot.version}, and this is ${own.version}`);
+}
+
+function newer(what: string): PublishError {
+  return new PublishError('target-newer', `somebody else has published: ${what}`, {
     hint: 'publish from where that was made, or bring its publisher.keys and its "out" here first',
   });
 }

@@ -6,6 +6,7 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { adoptTimestamp } from '../../publisher/publish/bring-timestamp.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
@@ -130,6 +131,22 @@ describe('publishing to a directory', () => {
     const before = await snapshot(place);
     await expect(publish(two.first)).rejects.toMatchObject({ code: 'target-newer' });
     expect(await snapshot(place)).toEqual(before);
+  });
+
+  it('refuses where somebody else has published under keys that are newer than ours', async () => {
+    const made = await createWorkspace({ 'a.html': '<p>1' });
+    await made.protect();
+    const older = join(directory, 'older');
+    await cp(made.out, older, { recursive: true });
+    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+    await made.protect();
+    const all = { workspace: workspaceOf(made.configurationFile), target, keysAreThere: true };
+    await publishSite({ ...all, out: made.out });
+    const before = await snapshot(place);
+    await expect(publishSite({ ...all, out: older })).rejects.toMatchObject({ code: 'target-newer' });
+    expect(await snapshot(place)).toEqual(before);
+    expect((await verifyTree(place)).findings).toEqual([]);
+    await made.remove();
   });
 
   it('refuses another publisher’s target', async () => {
