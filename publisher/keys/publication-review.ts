@@ -10,7 +10,16 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { baseOfBin, bitsOf } from './publication-bases.ts';
 import { digestOfPublication, type PublicationDraft } from './publication-draft.ts';
 import { inForce, isNameOfBin } from './publication-draft-check.ts';
-import { checkRoots, type ListMemory, rolledBack, type SignerMemory, type Version } from './signer-memory.ts';
+import {
+  checkRoots,
+  isIn,
+  type ListMemory,
+  type Run,
+  rolledBack,
+  type SignerMemory,
+  type Version,
+  withNumber,
+} from './signer-memory.ts';
 
 /** A list that was signed or seen here in a later publication than that with which it is compared. */
 export interface OvertakenList {
@@ -42,7 +51,9 @@ export async function reviewPublication(
   const bases = await basesIn(draft);
   const overtaken = memory ? overtakenLists(memory, draft, bases) : [];
   const bits = Math.max(memory?.bits ?? 0, bitsOf(draft.earlier.get(DOCUMENTS_ROLE)) ?? 0);
-  const after = { publisher: draft.rootId, root, bits, signed, lists: await listsAfter(memory, draft, bases) };
+  const publications = withNumber(memory?.publications ?? [], signed.version);
+  const lists = await listsAfter(memory, draft, bases);
+  const after = { publisher: draft.rootId, root, bits, signed, publications, lists };
   return { signed: memory?.signed?.version, overtaken, after };
 }
 
@@ -66,10 +77,9 @@ function overtakenLists(memory: SignerMemory, draft: PublicationDraft, bases: Ba
   const all = [...memory.lists.values()];
   const published = new Set(all.flatMap(({ seen }) => seen?.version ?? []));
   for (const { version } of bases.values()) published.add(version);
-  const signedHere = new Set(all.flatMap(({ signed }) => signed?.version ?? []));
   return comparedLists(draft).flatMap((list) => {
     const [known, base] = [memory.lists.get(list) ?? {}, bases.get(list)];
-    if (base) checkBase(list, base, known, signedHere);
+    if (base) checkBase(list, base, known, memory.publications);
     const signed = known.signed?.version === draft.version ? 0 : (known.signed?.version ?? 0);
     if (base && base.version < signed && published.has(signed))
       throw rolledBack(`${list} is compared with publication ${base.version}, and was published in ${signed}`);
@@ -79,12 +89,12 @@ function overtakenLists(memory: SignerMemory, draft: PublicationDraft, bases: Ba
 }
 
 /** Lists do not name themselves: so what was seen of one is compared with what is said to be it. */
-function checkBase(list: string, base: Version, { seen, signed }: ListMemory, signedHere: ReadonlySet<number>): void {
+function checkBase(list: string, base: Version, { seen, signed }: ListMemory, signedHere: readonly Run[]): void {
   if (seen && base.version < seen.version)
     throw rolledBack(`${list} is compared with publication ${base.version}, and was seen in ${seen.version}`);
   const isOther = [seen, signed].some((known) => known?.version === base.version && known.digest !== base.digest);
-  // Of a publication that was signed here, every list was.
-  const isForeign = signedHere.has(base.version) && (signed?.version ?? 0) < base.version;
+  // Of a publication that was signed here, every list was: and it would be remembered as the last of that name, or a later one.
+  const isForeign = isIn(signedHere, base.version) && (signed?.version ?? 0) < base.version;
   if (isOther || isForeign)
     throw rolledBack(`what is said to be ${list} of publication ${base.version} was another list`);
 }
