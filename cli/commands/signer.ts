@@ -95,11 +95,11 @@ async function signPublication(
 }
 
 async function signRoot(file: string, draft: RootDraft, { key, passphraseFile, yes, json }: Flags): Promise<void> {
-  await reviewRoot(draft, key);
-  if (!json || !yes) introduce(draft);
+  const { signedAnother } = await reviewRoot(draft, key);
+  if (!json || !yes) introduce(draft, signedAnother);
   if (!yes) await confirm();
   const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));
-  if (json) return print(JSON.stringify({ file, signed: keyids, missing }));
+  if (json) return print(JSON.stringify({ file, signed: keyids, missing, signedAnother }));
   const what = keyids.length > 0 ? `Signed by ${keyids.map(shortId).join(', ')}.` : 'Your signature was there already.';
   print(what);
   const rest = describeMissing(missing);
@@ -107,10 +107,13 @@ async function signRoot(file: string, draft: RootDraft, { key, passphraseFile, y
   say(`hint: send ${file} back to the publisher, who runs "wispr keys finish"`);
 }
 
-function introduce(draft: RootDraft): void {
+function introduce(draft: RootDraft, signedAnother: boolean): void {
   say(`the publisher ${draft.rootId}`);
   say(`asks to replace root ${draft.before.version} by root ${draft.after.version}:`);
   for (const line of describeChanges(draft.before, draft.after)) say(`  ${line}`);
+  if (!signedAnother) return;
+  say(`warning: this key signed another root ${draft.after.version} before; readers could be shown one or the other`);
+  say('hint: ask the publisher, by another way than the file came by, whether that one was given up');
 }
 
 async function confirm(): Promise<void> {

@@ -7,6 +7,9 @@ import { toHex } from '../../core/encoding/hex.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { isoTime } from '../../core/publication/verify-roles.ts';
+import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
 import { baseOfBin, bitsOf } from './publication-bases.ts';
 import { digestOfPublication, type PublicationDraft } from './publication-draft.ts';
 import { inForce, isNameOfBin } from './publication-draft-check.ts';
@@ -20,6 +23,15 @@ import {
   type Version,
   withNumber,
 } from './signer-memory.ts';
+
+/** Seconds by which the publisher's clock may be ahead. */
+const CLOCK_DIFFERENCE = 86_400;
+
+/** Numbers of publications that nobody signed here, and were given up or signed by others, between two that are known. */
+const MOST_SKIPPED = 10_000;
+
+/** The highest number of which a signer hears first: then nothing is known to compare it with. */
+const MOST_FIRST = 1_000_000_000;
 
 /** A list that was signed or seen here in a later publication than that with which it is compared. */
 export interface OvertakenList {
@@ -39,11 +51,16 @@ export interface PublicationReview {
   readonly after: SignerMemory;
 }
 
-/** @throws PublishError `signer-bound`, `draft-rolled-back` */
+/**
+ * @param now - seconds since 1970
+ * @throws PublishError `draft-out-of-bounds`, `signer-bound`, `draft-rolled-back`
+ */
 export async function reviewPublication(
   draft: PublicationDraft,
   memory: SignerMemory | undefined,
+  now: number,
 ): Promise<PublicationReview> {
+  checkNumbers(memory, draft, now);
   const root = await checkRoots(memory, draft.rootId, draft.chain);
   const signed = { version: draft.version, digest: await digestOfPublication(draft) };
   checkVersion(memory, signed);
@@ -53,8 +70,23 @@ export async function reviewPublication(
   const bits = Math.max(memory?.bits ?? 0, bitsOf(draft.earlier.get(DOCUMENTS_ROLE)) ?? 0);
   const publications = withNumber(memory?.publications ?? [], signed.version);
   const lists = await listsAfter(memory, draft, bases);
-  const after = { publisher: draft.rootId, root, bits, signed, publications, lists };
+  const after = { ...memory, publisher: draft.rootId, root, bits, signed, publications, lists };
   return { signed: memory?.signed?.version, overtaken, after };
+}
+
+/** What ends far from now, or leaves hardly a number for later ones, is nothing that the publisher's program asks for. */
+function checkNumbers(memory: SignerMemory | undefined, { version, expires, earlier }: PublicationDraft, now: number) {
+  if (expires <= now || expires > now + ROLE_VALIDITY.targets + CLOCK_DIFFERENCE)
+    throw outOfBounds(`it would be good until ${isoTime(expires)}, and publications are good for 400 days`);
+  const known = Math.max(0, memory?.signed?.version ?? 0, ...Array.from(earlier.values(), (list) => list.version));
+  if (known > 0 ? version > known + MOST_SKIPPED : version > MOST_FIRST)
+    throw outOfBounds(`it is publication ${version}, and ${known || 'none'} is the last that is known`);
+}
+
+function outOfBounds(why: string): PublishError {
+  return new PublishError('draft-out-of-bounds', `this is no publication to sign: ${why}`, {
+    hint: 'compare the clocks of both machines; else do not sign it, and ask the publisher by another way than the file came by',
+  });
 }
 
 /** A version is of one publication only, and they only grow. */

@@ -3,7 +3,7 @@
  * compare it with less than was there, nor under an earlier root. It is no secret, but nobody else's business.
  *
  *   {"wispr":"signer memory 1","publisher":…,"root":{"version":…,"digest":…},"bits":…,"signed":{"version":…,"digest":…},
- *    "publications":[[first,last]…],"lists":[{"name":…,"seen":{"version":…,"digest":…},"signed":{…}}…]}
+ *    "signedRoot":{…},"publications":[[first,last]…],"lists":[{"name":…,"seen":{"version":…,"digest":…},"signed":{…}}…]}
  */
 import { realpath } from 'node:fs/promises';
 import { sha256 } from '#primitives';
@@ -38,6 +38,8 @@ export interface SignerMemory {
   readonly publisher: string;
   /** The highest root that was seen. */
   readonly root: Version;
+  /** The last root that was signed. */
+  readonly signedRoot?: Version | undefined;
   /** The most bits of bins that were seen. */
   readonly bits: number;
   /** The last publication that was signed. */
@@ -104,9 +106,24 @@ export async function checkRoots(
   return { version: chain.length, digest: await digestOf(chain.at(-1)) };
 }
 
-/** What is remembered after a root was signed: what was in force before it. */
-export function afterRoot(memory: SignerMemory | undefined, publisher: string, root: Version): SignerMemory {
-  return { bits: 0, signed: undefined, publications: [], lists: new Map(), ...memory, publisher, root };
+/**
+ * A root that is to be signed, to be remembered.
+ *
+ * @param message - what it says
+ */
+export async function signedRootOf(version: number, message: Uint8Array): Promise<Version> {
+  return { version, digest: toHex(await sha256(message)) };
+}
+
+/** What is remembered after a root was signed: what was in force before it, and that one. */
+export function afterRoot(
+  memory: SignerMemory | undefined,
+  publisher: string,
+  root: Version,
+  signedRoot: Version,
+): SignerMemory {
+  const none = { bits: 0, signed: undefined, publications: [], lists: new Map() };
+  return { ...none, ...memory, publisher, root, signedRoot };
 }
 
 /** Runs with another number in them, above all that are there, or there already. */
@@ -148,14 +165,15 @@ function encode({ lists, ...rest }: SignerMemory): Uint8Array {
 
 function parse(value: Json): SignerMemory {
   const members = ['wispr', 'publisher', 'root', 'bits', 'publications', 'lists'];
-  if (!isJsonObject(value) || !hasMembers(value, members, ['signed']) || value.wispr !== KIND)
+  if (!isJsonObject(value) || !hasMembers(value, members, ['signed', 'signedRoot']) || value.wispr !== KIND)
     throw new TypeError('its form');
   const { publisher, bits, lists } = value;
   if (!isKeyId(publisher) || !isCount(bits) || bits > PUBLICATION_LIMITS.binBits) throw new TypeError('its members');
   if (!Array.isArray(lists)) throw new TypeError('its lists');
   const signed = value.signed === undefined ? undefined : versionOf(value.signed);
+  const signedRoot = value.signedRoot === undefined ? undefined : versionOf(value.signedRoot);
   const [root, publications] = [versionOf(value.root), runsOf(value.publications)];
-  return { publisher, bits, signed, root, publications, lists: new Map(lists.map(listOf)) };
+  return { publisher, bits, signed, root, signedRoot, publications, lists: new Map(lists.map(listOf)) };
 }
 
 /** In their order, each above the one before. */
