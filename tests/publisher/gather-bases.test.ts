@@ -4,6 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { binNames } from '../../core/publication/bins.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
 import { binMetadata, documentsMetadata, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { addSigner, removeSigner } from '../../publisher/keys/change-roles.ts';
@@ -142,16 +143,17 @@ describe('the bins that were seen', () => {
     const { draft } = await second();
     await signers.sign('publication.2.draft', 'ada');
     await workspace.protect();
-    expect(await readMemory(signers.key('ada'))).toMatchObject({ bits: 2 });
+    const bits = draft.earlier.get('documents')?.bins?.bits ?? 0;
+    expect(await readMemory(signers.key('ada'))).toMatchObject({ bits });
+    expect(bits).toBeGreaterThan(0);
     await workspace.write('a.html', 'v3');
     const next = await signers.leave();
     const about = { version: next.version, expires: next.expires };
-    const bins = [0, 1, 2, 3].map((number) => toSign(`documents-${number}`, binMetadata(about, [])));
-    const documents = toSign('documents', await documentsMetadata(about, 2, rolesOf(next.root).targets));
+    const bins = binNames(bits).map((name) => toSign(name, binMetadata(about, [])));
+    const documents = toSign('documents', await documentsMetadata(about, bits, rolesOf(next.root).targets));
     const before = new Map([...next.before].filter(([name]) => name === 'targets'));
     const none = await signers.forge(next, { before, roles: [...bins, documents] });
-    expect((await signers.review(none, 'ada')).review.after.bits).toBe(2);
+    expect((await signers.review(none, 'ada')).review.after.bits).toBe(bits);
     expect((await signers.review(none, 'bea')).review.after.bits).toBe(0);
-    expect(draft.version).toBe(2);
   });
 });
