@@ -16,7 +16,7 @@ import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { makeDescriptor } from '../../publisher/keys/hand-over.ts';
 import { publicationChanges } from '../../publisher/keys/publication-changes.ts';
 import type { PublicationDraft } from '../../publisher/keys/publication-draft.ts';
-import { targetPatterns } from '../../publisher/site/sections.ts';
+import { sectionPathsOf, targetPatterns } from '../../publisher/site/sections.ts';
 import { printable } from '../../publisher/text.ts';
 import { contentOf, later, otherwise, Signers, targetsOf, toSign } from '../support/signers.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -80,6 +80,32 @@ describe('sections', () => {
     const fewer = await publicationChanges(await withPaths(full.slice(0, -1), next));
     expect(fewer.sections.list).toMatchObject([{ is: 'changed' }]);
     expect((await publicationChanges(await withPaths(full, next))).sections.list).toMatchObject([{ is: 'as before' }]);
+  });
+});
+
+describe('section paths', () => {
+  it('come back from the patterns that are made of them', () => {
+    const same = [
+      ['a/**'],
+      ['a/b.html'],
+      ['*'],
+      ['a/*', 'b/**', 'c.html'],
+      ['a/b?/**', 'a/**'],
+      ['a/*/**', 'a/**'],
+      ['a/*/x'],
+    ];
+    for (const paths of same) expect(sectionPathsOf(targetPatterns({ name: '', paths }))).toEqual(paths);
+    // What says the same in other words comes back in one of them, and makes the same patterns.
+    for (const paths of [
+      ['a/*', 'a/**'],
+      ['a/*', 'b', 'a/**'],
+      ['a/*/*', 'a/**'],
+      ['a/**', 'a/*/**'],
+      ['a/**', 'a/**'],
+    ]) {
+      const patterns = targetPatterns({ name: '', paths });
+      expect(targetPatterns({ name: '', paths: sectionPathsOf(patterns) ?? [] })).toEqual(patterns);
+    }
   });
 });
 
