@@ -4,6 +4,8 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   process.exitCode = await runWithOwnNode();
 } else {
+  const { startFrugally } = await import('../cli/start-frugally.ts');
+  startFrugally();
   await keepCompiledSources();
   await import('../cli/main.ts');
 }

@@ -2,7 +2,10 @@
 import { getAsset } from 'node:sea';
 import type { Command } from 'commander';
 import { type CommandTable, runCommandLine } from './run.ts';
+import { startFrugally } from './start-frugally.ts';
 import { print } from './voice.ts';
+
+startFrugally();
 
 const COMMANDS: CommandTable = {
   proxy: async () => (await import('./commands/proxy.ts')).addProxyCommand,

@@ -47,6 +47,8 @@ export const LIMITS = {
   clientSilence: 600_000,
   /** The same, of a host to which a request passes through: long enough for those that answer when something happens. */
   passingSilence: 300_000,
+  /** To one content host, key server or parent proxy at once; further requests for content wait. Browsers have six. */
+  contentConnections: 64,
   /** Connections to hosts kept for the next request that passes through: how many for one host, and for how long. */
   keptPerHost: 64,
   keptIdle: 4_000,

@@ -83,6 +83,7 @@ function inject() {
     output,
     disableExperimentalSEAWarning: true,
     useCodeCache: false, // it differs from one run to the next
+    execArgv: ['--max-semi-space-size=1'], // as cli/start-frugally.ts has it
     execArgvExtension: 'none', // nobody adds code by NODE_OPTIONS
     assets: { 'licenses.txt': 'licenses.txt', [THREAD]: THREAD },
   };

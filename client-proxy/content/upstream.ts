@@ -108,6 +108,7 @@ function settings(connector: Connector): Agent.Options {
     connect: forUndici(connector),
     allowH2: false,
     pipelining: 1,
+    connections: LIMITS.contentConnections,
     headersTimeout: LIMITS.headersTimeout,
     bodyTimeout: LIMITS.bodyTimeout,
     maxHeaderSize: LIMITS.headerFields,

@@ -4,10 +4,10 @@
  */
 import { sha256 } from '#primitives';
 import { toHex } from '../encoding/hex.ts';
-import { DOCUMENTS_ROLE } from './bins.ts';
+import { checkDelegations, type Delegator } from './delegations.ts';
 import { checkSignatures, type Envelope, openEnvelope } from './envelope.ts';
 import { PublicationError } from './errors.ts';
-import type { RoleKeys, SignatureVerifier, TufKey } from './keys.ts';
+import type { SignatureVerifier } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import {
   type MetaFile,
@@ -20,7 +20,6 @@ import {
   type TargetsMetadata,
   type TimestampMetadata,
 } from './metadata.ts';
-import { isSectionName, MOST_SECTIONS } from './sections.ts';
 
 /** What differs between a reader of a bound site and a client of any TUF repository. */
 export interface VerifyOptions {
@@ -148,15 +147,15 @@ export function verifyOwnSnapshot(bytes: Uint8Array, root: RootMetadata, options
 export async function verifyTargets(
   bytes: Uint8Array,
   role: string,
-  { roleKeys, keys }: { readonly roleKeys: RoleKeys; readonly keys: ReadonlyMap<string, TufKey> },
+  by: Delegator,
   expected: MetaFile,
   options: VerifyOptions,
 ): Promise<TargetsMetadata> {
   await checkFile(bytes, expected, role);
-  const envelope = checkSignatures(openEnvelope(bytes, role), role, roleKeys, keys, options.verify);
+  const envelope = checkSignatures(openEnvelope(bytes, role), role, by.roleKeys, by.keys, options.verify);
   const targets = parseTargets(envelope.signed(), role);
   if (targets.version !== expected.version) throw wrongVersion(role, targets.version, expected.version);
-  if (options.strict && role === 'targets') checkDelegations(targets);
+  if (options.strict) checkDelegations(role, targets, by);
   return targets;
 }
 
@@ -194,13 +193,6 @@ async function checkFile(bytes: Uint8Array, { length, sha256: hash }: MetaFile, 
 function checkComplete({ length, sha256: hash }: MetaFile, role: string): void {
   if (length !== undefined && hash !== undefined) return;
   throw new PublicationError('metadata-mismatch', `nothing says which length and hash ${role} has`);
-}
-
-/** P11. Whoever signs `targets` was shown as many, by these names. */
-function checkDelegations({ delegations }: TargetsMetadata): void {
-  const others = delegations.filter(({ name }) => name !== DOCUMENTS_ROLE);
-  if (others.length <= MOST_SECTIONS && others.every(({ name }) => isSectionName(name))) return;
-  throw new PublicationError('metadata-malformed', 'targets delegates to what is neither a section nor documents');
 }
 
 function checkLength(bytes: Uint8Array, maximum: number, role: string): void {

@@ -1,9 +1,10 @@
 /** Goes through everything that a publication names, one delegated role at a time, so that memory holds one bin however large the site is. */
 import { binFor, binNames, DOCUMENTS_ROLE, delegates, pathHashOf } from '../../core/publication/bins.ts';
 import type { TrustedState } from '../../core/publication/client.ts';
+import type { Delegator } from '../../core/publication/delegations.ts';
 import { type DocumentEntry, documentEntryOf } from '../../core/publication/document-entry.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
-import { type RoleKeys, type TufKey, verifyEd25519 } from '../../core/publication/keys.ts';
+import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile, TargetInfo, TargetsMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
@@ -36,8 +37,6 @@ export interface RoleContents {
   /** What is wrong with targets that readers are never sent to, or would refuse. */
   readonly wrong: readonly PublicationError[];
 }
-
-type Delegator = { readonly roleKeys: RoleKeys; readonly keys: ReadonlyMap<string, TufKey> };
 
 /** The delegated roles of a publication, in the order in which readers ask them. */
 export async function* delegatedRoles(publication: OpenedPublication): AsyncGenerator<DelegatedRole> {

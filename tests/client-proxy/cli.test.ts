@@ -126,6 +126,13 @@ describe('wispr bind and wispr proxy', () => {
     expect(new URL(sites[0]?.gateway ?? '').port).toBe(port);
   });
 
+  it('run as the process that was started, with small heaps', async () => {
+    const { pid } = await startProxyCommand('--quiet');
+    const started = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
+    expect(started('cmdline')).toContain('--max-semi-space-size=1');
+    expect(started('environ')).toContain('MALLOC_ARENA_MAX=1');
+  });
+
   it('end at once on SIGINT, also while a request is under way', async () => {
     host.handlers.set('/never', () => undefined);
     const running = await startProxyCommand('--quiet');

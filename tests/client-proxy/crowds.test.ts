@@ -116,6 +116,33 @@ describe('attack 65: ten thousand connections', () => {
     }));
 });
 
+describe('attack 65: a crowd of requests for documents', () => {
+  it('asks a content host on no more connections than the bound, and everybody is answered', async () => {
+    const before = LIMITS.contentConnections;
+    Object.assign(LIMITS, { contentConnections: 3 });
+    const own = await startReaderRig();
+    try {
+      const names = Array.from({ length: 12 }, (_, n) => `/${n}.txt`);
+      for (const name of names) await own.publisher.publish(own.host.files, name, { content: name });
+      let [underWay, most] = [0, 0];
+      for (const [path, bytes] of own.host.files) {
+        if (!path.endsWith('.protected')) continue;
+        own.host.handlers.set(path, (_, response) => {
+          most = Math.max(most, ++underWay);
+          response.once('close', () => underWay--).writeHead(200, { 'content-type': 'application/cache-protected' });
+          setTimeout(() => response.end(bytes), 50);
+        });
+      }
+      const answers = await Promise.all(names.map((name) => send(own.proxy.port, own.url(name))));
+      expect(answers.map(({ text }) => text)).toEqual(names);
+      expect(most).toBe(3);
+    } finally {
+      Object.assign(LIMITS, { contentConnections: before });
+      await own.close();
+    }
+  });
+});
+
 describe('attack 65: the slow', () => {
   it('client that stops in the midst of a request is let go of, and so is what was asked for it', () =>
     withLimits({ clientSilence: 500 }, async (port) => {

@@ -1,9 +1,7 @@
 /** Attacks by the numbers of docs/attacks.md, on core/publication alone: metadata with names that mean something elsewhere. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
-import { PublicationClient } from '../../core/publication/client.ts';
-import { verifyEd25519 } from '../../core/publication/keys.ts';
-import { MemoryStore, readerOf } from '../support/publication-source.ts';
+import { clientOf, readerOf } from '../support/publication-source.ts';
 import { TestPublication } from '../support/test-publication.ts';
 import { LATER, NOW, readSite, SET } from './reading.ts';
 
@@ -58,10 +56,8 @@ describe('names', () => {
     await publication.addSection(name, ['sport/*']);
     await publication.addEncrypted('/sport/match.html', SET, utf8('match'));
     await publication.publish(NOW);
-    const { site, source } = readerOf(publication);
-    const firstRoot = async () => publication.metadata('root', 1);
-    const about = { source, store: new MemoryStore(), verify: verifyEd25519, grace: 0, firstRoot };
-    const client = new PublicationClient({ ...about, strict: false }); // of any repository
+    const { site } = readerOf(publication);
+    const { client, source } = clientOf(publication);
     await client.refresh(NOW);
     expect(await client.target('sport/match.html.protected', NOW)).toBeDefined();
     const file = source.requests.at(-1) ?? '';

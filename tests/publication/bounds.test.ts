@@ -8,7 +8,7 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { verifyFirstRoot, verifyNextRoot, verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { binMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
 import { READER_OPTIONS } from '../../publisher/keys/roots.ts';
-import { MemoryStore, readerOf } from '../support/publication-source.ts';
+import { clientOf, MemoryStore, readerOf } from '../support/publication-source.ts';
 import { TEST_SETTINGS, TestPublication } from '../support/test-publication.ts';
 import { DAY, expectRefused, HOUR, LATER, NOW, PAGE, readSite, SET, TIMESTAMP_PATH } from './reading.ts';
 
@@ -49,11 +49,12 @@ describe('what is asked for one target', () => {
     for (let n = 1; n <= PUBLICATION_LIMITS.delegations; n++) roles.set(`r${n}`, []); // and x above them
     roles.set('r31', [['x/in.html.protected', DOCUMENT]]);
     roles.set('r32', [['x/out.html.protected', DOCUMENT]]);
-    const { publication, site, source } = await readSite();
+    const { publication } = await readSite();
     await delegate(publication, roles);
-    await site.refresh(LATER);
-    expect(await site.document('/x/in.html', LATER)).toMatchObject({ set: SET });
-    expect(await site.document('/x/out.html', LATER)).toBeUndefined();
+    const { client, source } = clientOf(publication);
+    await client.refresh(LATER);
+    expect(await client.target('x/in.html.protected', LATER)).toBeDefined();
+    expect(await client.target('x/out.html.protected', LATER)).toBeUndefined();
     expect(source.requests.filter((path) => path.includes('.r32.'))).toEqual([]);
   });
 
@@ -64,11 +65,11 @@ describe('what is asked for one target', () => {
     const { publication } = await readSite();
     await delegate(publication, roles);
     const store = new CountingStore();
-    const { site } = readerOf(publication, store);
-    await site.refresh(LATER);
+    const { client } = clientOf(publication, store);
+    await client.refresh(LATER);
     const readsAfter = async () => {
       store.reads.clear();
-      await site.document('/x/none.html', LATER);
+      await client.target('x/none.html.protected', LATER);
       return [...store.reads];
     };
     await readsAfter();

@@ -24,9 +24,7 @@ it('counts what an earlier key of the publisher signed among what earlier public
   bytes[position] = (bytes[position] ?? 0) ^ 1;
   await writeFile(old, bytes);
   const { findings } = await verifyTree(renewed.out);
-  expect(findings.map(({ path, code }) => `${path} ${code}`).sort()).toEqual([
-    `/${name} file-unsigned`,
-    `/a/${name} file-unsigned`,
-  ]);
+  const both = [`/${name} file-unsigned`, `/a/${name} file-unsigned`].sort(); // a hash comes before or behind "a/"
+  expect(findings.map(({ path, code }) => `${path} ${code}`).sort()).toEqual(both);
   await renewed.remove();
 });

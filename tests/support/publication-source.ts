@@ -1,5 +1,6 @@
 /** How a reader in a test comes to a publication: over files in memory, with a record of what was asked for, and failures on demand. */
-import type { MetadataStore } from '../../core/publication/client.ts';
+import { type MetadataStore, PublicationClient } from '../../core/publication/client.ts';
+import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { SitePublication, type SiteSource } from '../../core/publication/site-publication.ts';
 import type { TestPublication } from './test-publication.ts';
@@ -77,4 +78,17 @@ export function readerOf(
   source = new MemorySource(publication.files),
 ): TestReader {
   return { site: new SitePublication({ rootId: publication.rootId, source, store }), source, store };
+}
+
+/** A client of any TUF repository, which asks for nothing of what a bound site has to keep to besides. */
+export function clientOf(
+  publication: TestPublication,
+  store: MetadataStore = new MemoryStore(),
+): { readonly client: PublicationClient; readonly source: MemorySource } {
+  const source = new MemorySource(publication.files);
+  const firstRoot = async () => publication.metadata('root', 1);
+  return {
+    source,
+    client: new PublicationClient({ source, store, verify: verifyEd25519, grace: 0, firstRoot, strict: false }),
+  };
 }

@@ -1,0 +1,65 @@
+/** P11 of docs/spec/publication.md, section 6: who may delegate to whom on a bound site, and that nobody hands on fewer keys than they have. */
+import { DOCUMENTS_ROLE } from './bins.ts';
+import { PublicationError } from './errors.ts';
+import type { RoleKeys, TufKey } from './keys.ts';
+import { PUBLICATION_LIMITS } from './limits.ts';
+import type { TargetsMetadata } from './metadata.ts';
+import { isSectionName, MOST_SECTIONS } from './sections.ts';
+
+/** The keys under which a role was verified, with their values. */
+export interface Delegator {
+  readonly roleKeys: RoleKeys;
+  readonly keys: ReadonlyMap<string, TufKey>;
+}
+
+/**
+ * Lists do not name themselves, so one may be brought in the place of another of the same keys, or of fewer. What stands here keeps such a one
+ * from handing on more than the role may whose place it takes.
+ *
+ * @param by - the keys of `role`
+ * @throws PublicationError `metadata-malformed`
+ */
+export function checkDelegations(role: string, list: TargetsMetadata, by: Delegator): void {
+  const good = role === 'targets' ? isTop(list, by) : role === DOCUMENTS_ROLE ? isDocuments(list, by) : isEnd(list);
+  if (!good) throw new PublicationError('metadata-malformed', `${role} delegates what it cannot`);
+}
+
+/** Sections, whose keys are their own; and documents, under the very keys of `targets`. */
+function isTop({ bins, delegations, keys }: TargetsMetadata, by: Delegator): boolean {
+  const sections = delegations.filter(({ name }) => name !== DOCUMENTS_ROLE);
+  const documents = delegations.find(({ name }) => name === DOCUMENTS_ROLE);
+  return (
+    bins === undefined &&
+    sections.length <= MOST_SECTIONS &&
+    sections.every(({ name }) => isSectionName(name)) &&
+    (documents === undefined || sameKeys({ roleKeys: documents, keys }, by))
+  );
+}
+
+/** The bins, under its own keys, and nothing else. */
+function isDocuments({ bins, delegations, keys, targetPaths }: TargetsMetadata, by: Delegator): boolean {
+  return (
+    bins !== undefined &&
+    bins.namePrefix === DOCUMENTS_ROLE &&
+    bins.bits <= PUBLICATION_LIMITS.binBits &&
+    sameKeys({ roleKeys: bins, keys }, by) &&
+    delegations.length === 0 &&
+    targetPaths().length === 0
+  );
+}
+
+/** Bins and sections. */
+function isEnd({ bins, delegations }: TargetsMetadata): boolean {
+  return bins === undefined && delegations.length === 0;
+}
+
+/** Whether as many of the same keys have to sign, by id and by value. */
+export function sameKeys(one: Delegator, other: Delegator): boolean {
+  const { keyids, threshold } = other.roleKeys;
+  const same = (keyid: string) => one.keys.get(keyid)?.public === other.keys.get(keyid)?.public;
+  return one.roleKeys.threshold === threshold && sameMembers(one.roleKeys.keyids, keyids) && keyids.every(same);
+}
+
+function sameMembers(a: readonly string[], b: readonly string[]): boolean {
+  return [...a].sort().join() === [...b].sort().join();
+}
