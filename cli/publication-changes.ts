@@ -1,4 +1,5 @@
 /** The changes of a publication in lines, for its signers. */
+import type { FileChanges } from '../publisher/keys/own-file-changes.ts';
 import type {
   MovedDocument,
   PublicationChanges,
@@ -6,7 +7,7 @@ import type {
   ShownDocument,
 } from '../publisher/keys/publication-changes.ts';
 import type { PublicationReview } from '../publisher/keys/publication-review.ts';
-import { shortId } from '../publisher/keys/roots.ts';
+import { signingId } from '../publisher/keys/roots.ts';
 import type { SectionsShown } from '../publisher/keys/section-changes.ts';
 import { count, printable } from '../publisher/text.ts';
 
@@ -31,8 +32,8 @@ export function describeChanges(changes: PublicationChanges, most: number): stri
     ...(bins.before === bins.after
       ? []
       : [`the documents are divided into ${bins.after} lists${formerly(bins.before)}`]),
-    ...(descriptor === undefined ? [] : [`the descriptor is: ${printable(descriptor)}`]),
-    ...(settings === undefined ? [] : [`the site settings are: ${printable(settings)}`]),
+    ...describeFile('the descriptor', descriptor, most),
+    ...describeFile('the site settings', settings, most),
     ...describeSections(sections),
     ...comparedWith(changes, most),
     ...some(
@@ -60,6 +61,18 @@ export function describeOvertaken({ overtaken }: PublicationReview, most: number
   ];
 }
 
+/** A line for each member that is otherwise. */
+function describeFile(what: string, changes: FileChanges | undefined, most: number): string[] {
+  if (changes === undefined) return [];
+  const lines = changes.members.map(({ member, before, now }) => {
+    const change =
+      now === undefined ? 'removed' : !changes.compared ? 'is' : before === undefined ? 'added' : 'changed';
+    const values = [before, now].filter((value) => value !== undefined);
+    return `${change}: ${printable(member)} ${values.map(printable).join(' -> ')}`;
+  });
+  return some(changes.compared ? `${what}, against before` : `${what}, with nothing to compare`, lines, most);
+}
+
 /** All of them, whether they changed or not: the first that fits signs. */
 function describeSections({ list, removed, reordered }: SectionsShown): string[] {
   return [
@@ -67,7 +80,7 @@ function describeSections({ list, removed, reordered }: SectionsShown): string[]
       ? [`sections, the first that fits signs${reordered ? '; in another order than before' : ''}:`]
       : []),
     ...list.map(({ name, keyids, threshold, paths, is }) => {
-      const keys = keyids.map(shortId).join(', ');
+      const keys = keyids.map(signingId).join(', ');
       return `  ${name} (${is}): ${threshold} of the keys ${keys} sign ${paths.map(printable).join(', ')}`;
     }),
     ...removed.map((name) => `section ${name}: there is none any more`),
@@ -106,7 +119,7 @@ function some(what: string, items: readonly string[], most: number): string[] {
 
 function readersOf(set: Readers): string {
   if (set === null) return '(its content alone)';
-  return set === 'public' ? 'public' : `set key ${shortId(set)}`;
+  return set === 'public' ? 'public' : `set key ${signingId(set)}`;
 }
 
 function formerly(bins: number | undefined): string {

@@ -8,7 +8,7 @@ import type {
 } from '../publisher/keys/gather-publication.ts';
 import { publicationChanges } from '../publisher/keys/publication-changes.ts';
 import type { PublicationDraft } from '../publisher/keys/publication-draft.ts';
-import { shortId } from '../publisher/keys/roots.ts';
+import { signingId } from '../publisher/keys/roots.ts';
 import { memoryFile } from '../publisher/keys/signer-memory.ts';
 import { count, printable } from '../publisher/text.ts';
 import { describeChanges, describeOvertaken } from './publication-changes.ts';
@@ -28,7 +28,7 @@ export async function introducePublication(
   const { keyids, threshold } = root.roles.targets;
   const until = isoTime(draft.expires).slice(0, 10);
   say(`the publisher ${draft.rootId}`);
-  say(`by root ${root.version}, where ${threshold} of the keys ${keyids.map(shortId).join(', ')} sign targets`);
+  say(`by root ${root.version}, where ${threshold} of the keys ${keyids.map(signingId).join(', ')} sign targets`);
   say(`asks to sign publication ${draft.version} of ${sitesOf(draft)}, good until ${until}:`);
   for (const line of describeChanges(await publicationChanges(draft), most)) say(`  ${line}`);
   if (review.signed === undefined) {
@@ -60,7 +60,7 @@ function sitesOf({ descriptor }: PublicationDraft): string {
 }
 
 export function tellPublicationSigned(file: string, { keyids, missing }: PublicationSigned): void {
-  print(keyids.length > 0 ? `Signed by ${keyids.map(shortId).join(', ')}.` : 'Your signature was there already.');
+  print(keyids.length > 0 ? `Signed by ${keyids.map(signingId).join(', ')}.` : 'Your signature was there already.');
   say(missing > 0 ? `it still needs ${count(missing, 'signature')}` : 'no signature is missing any more');
   say(`hint: send ${file} back to the publisher, who runs "wispr keys finish ${file}"`);
 }

@@ -46,6 +46,8 @@ export type PublishErrorCode =
   | 'draft-stale'
   /** What waits for signatures goes behind what this signer has seen. */
   | 'draft-rolled-back'
+  /** A publication that waits for signatures has a number or an expiry that no publisher's program gives it. */
+  | 'draft-out-of-bounds'
   /** A root or a publication lacks signatures. What was gathered is kept. */
   | 'signatures-missing'
   /** There is no publication where one was looked for. */

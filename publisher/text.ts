@@ -1,10 +1,12 @@
 /** Text for people's eyes that may come from files, and from hosts that nobody trusts. */
 
-/** Makes control characters, which can rewrite what a terminal shows, visible. */
+/**
+ * Makes characters visible that can rewrite what a terminal shows, or look like nothing or like a space; of spaces in a row, all but the first,
+ * which could move text into another column.
+ */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) => {
-    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-  });
+  const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|(?<= ) /gu;
+  return text.replace(unseen, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 const SHOWN = 5;

@@ -8,7 +8,7 @@ import { describeMissing, reviewRoot, signDraftFile } from '../../publisher/keys
 import type { PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { describeChanges } from '../../publisher/keys/root-changes.ts';
 import type { RootDraft } from '../../publisher/keys/root-draft.ts';
-import { shortId } from '../../publisher/keys/roots.ts';
+import { shortId, signingId } from '../../publisher/keys/roots.ts';
 import { createSigner } from '../../publisher/keys/signer-file.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
@@ -66,7 +66,7 @@ async function newSigner(file: string, { passphraseFile, json }: Flags): Promise
   const made = await createSigner(file, passphrase);
   if (json) return print(JSON.stringify(made));
   print(`${made.file}  SECRET: your key, encrypted under your passphrase. Keep it, and a copy elsewhere.
-${made.publicFile}  hand this to the publisher; its key id is ${shortId(made.keyid)}`);
+${made.publicFile}  hand this to the publisher; its key id is ${signingId(made.keyid)}`);
   say(
     `hint: the publisher runs "wispr keys add ROLE ${made.publicFile}"; read the key id to each other by another way`,
   );
@@ -95,22 +95,26 @@ async function signPublication(
 }
 
 async function signRoot(file: string, draft: RootDraft, { key, passphraseFile, yes, json }: Flags): Promise<void> {
-  await reviewRoot(draft, key);
-  if (!json || !yes) introduce(draft);
+  const { signedAnother } = await reviewRoot(draft, key);
+  if (!json || !yes) introduce(draft, signedAnother);
   if (!yes) await confirm();
   const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));
-  if (json) return print(JSON.stringify({ file, signed: keyids, missing }));
-  const what = keyids.length > 0 ? `Signed by ${keyids.map(shortId).join(', ')}.` : 'Your signature was there already.';
+  if (json) return print(JSON.stringify({ file, signed: keyids, missing, signedAnother }));
+  const what =
+    keyids.length > 0 ? `Signed by ${keyids.map(signingId).join(', ')}.` : 'Your signature was there already.';
   print(what);
   const rest = describeMissing(missing);
   say(rest === '' ? 'no signature is missing any more' : `it still needs ${rest}`);
   say(`hint: send ${file} back to the publisher, who runs "wispr keys finish"`);
 }
 
-function introduce(draft: RootDraft): void {
+function introduce(draft: RootDraft, signedAnother: boolean): void {
   say(`the publisher ${draft.rootId}`);
   say(`asks to replace root ${draft.before.version} by root ${draft.after.version}:`);
   for (const line of describeChanges(draft.before, draft.after)) say(`  ${line}`);
+  if (!signedAnother) return;
+  say(`warning: this key signed another root ${draft.after.version} before; readers could be shown one or the other`);
+  say('hint: ask the publisher, by another way than the file came by, whether that one was given up');
 }
 
 async function confirm(): Promise<void> {

@@ -1,4 +1,5 @@
 /** Signatures by file, for a publication that keys of `targets` on several machines have to sign: `wispr keys sign` and `wispr keys finish`. */
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
 import { publicationDraftFile, withLock, workspaceOf } from '../workspace.ts';
 import { replaceFile } from './file-update.ts';
@@ -51,7 +52,7 @@ export interface ReviewedPublication {
  * @throws PublishError `signer-bound`, `draft-rolled-back`, and those of what is remembered
  */
 export async function reviewForSigner(draft: PublicationDraft, keyFile: string): Promise<ReviewedPublication> {
-  return { draft, review: await reviewPublication(draft, await readMemory(keyFile)) };
+  return { draft, review: await reviewPublication(draft, await readMemory(keyFile), nowInSeconds()) };
 }
 
 /** What signing did. */
@@ -80,7 +81,7 @@ export async function signPublicationFile(
   }
   return withMemory(keyFile, (memory, remember) =>
     withDraftFile(file, async () => {
-      const review = await reviewPublication(shown.draft, memory);
+      const review = await reviewPublication(shown.draft, memory, nowInSeconds());
       if (JSON.stringify(review.overtaken) !== JSON.stringify(shown.review.overtaken)) throw changedMeanwhile(file);
       const draft = await readAgain(file, shown.draft);
       const signed = signPublicationDraft(draft, signers);

@@ -19,7 +19,7 @@ import {
 } from './root-draft.ts';
 import { dropRetiredRootKeys } from './root-keys.ts';
 import { readSigningKeys } from './signer-file.ts';
-import { afterRoot, checkRoots, readMemory, withMemory } from './signer-memory.ts';
+import { afterRoot, checkRoots, readMemory, signedRootOf, withMemory } from './signer-memory.ts';
 import { openSigningKeys } from './signing-keys.ts';
 import { changedMeanwhile, withDraftFile } from './update-draft.ts';
 
@@ -39,13 +39,22 @@ export interface Signed {
   readonly missing: Missing;
 }
 
+/** What a signer's machine has to say of a root. */
+export interface ReviewedRoot {
+  /** Whether the key signed another root of that number: that may have been given up, or both are to be shown to different readers. */
+  readonly signedAnother: boolean;
+}
+
 /**
  * Whether a root may be shown to be signed with a key.
  *
  * @throws PublishError `signer-bound`, `draft-rolled-back`, and those of what is remembered
  */
-export async function reviewRoot({ rootId, chain }: RootDraft, keyFile: string): Promise<void> {
-  await checkRoots(await readMemory(keyFile), rootId, chain);
+export async function reviewRoot({ rootId, chain, after, message }: RootDraft, keyFile: string): Promise<ReviewedRoot> {
+  const memory = await readMemory(keyFile);
+  await checkRoots(memory, rootId, chain);
+  const [last, { version, digest }] = [memory?.signedRoot, await signedRootOf(after.version, message)];
+  return { signedAnother: last?.version === version && last.digest !== digest };
 }
 
 /**
@@ -71,11 +80,12 @@ export async function signDraftFile(
   return withMemory(keyFile, (memory, remember) =>
     withDraftFile(file, async () => {
       const root = await checkRoots(memory, draft.rootId, draft.chain);
+      const signedRoot = await signedRootOf(draft.after.version, draft.message);
       const { message, signatures } = await readDraft(file);
       if (!equalBytes(message, draft.message)) throw changedMeanwhile(file);
       const known = withSignatures(draft, signatures);
       const signed = signDraft(known, signers);
-      await remember(afterRoot(memory, draft.rootId, root));
+      await remember(afterRoot(memory, draft.rootId, root, signedRoot));
       await replaceFile(file, encodeDraft(signed), 0o644);
       const before = known.signatures.map(({ keyid }) => keyid);
       const keyids = signed.signatures.map(({ keyid }) => keyid).filter((keyid) => !before.includes(keyid));

@@ -4,7 +4,8 @@
  */
 import { binIndex, binName, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import type { TargetsMetadata } from '../../core/publication/metadata.ts';
-import { isSectionName, MOST_SECTIONS } from '../../core/publication/sections.ts';
+import { isSectionName } from '../../core/publication/sections.ts';
+import { SECTION_LIMITS, sectionPathsOf } from '../site/sections.ts';
 
 /** The bits of the bins that a role `documents` leads to. */
 export function bitsOf(documents: TargetsMetadata | undefined): number | undefined {
@@ -40,12 +41,18 @@ export async function isBase(name: string, list: TargetsMetadata, before: number
   return before !== undefined && !delegates && (await holdsOnlyItsOwn(name, list, before));
 }
 
-/** Whether `targets` delegates to sections as they may be, and to the documents last. */
+/** Whether `targets` delegates to sections as they may be, of patterns as they are made of paths, and to the documents last. */
 export function hasGoodSections({ bins, delegations }: TargetsMetadata): boolean {
   const sections = delegations.slice(0, -1);
   const isLast = delegations.at(-1)?.name === DOCUMENTS_ROLE;
-  const isGood = sections.every(({ name, paths }) => isSectionName(name) && paths !== undefined);
-  return bins === undefined && isLast && isGood && sections.length <= MOST_SECTIONS;
+  const isGood = sections.every(({ name, paths }) => isSectionName(name) && hasGoodPaths(paths ?? []));
+  return bins === undefined && isLast && isGood && sections.length <= SECTION_LIMITS.sections;
+}
+
+/** Signers are shown paths, not patterns: so these have to say all of them. */
+function hasGoodPaths(patterns: readonly string[]): boolean {
+  const paths = patterns.length <= SECTION_LIMITS.patterns ? sectionPathsOf(patterns) : undefined;
+  return paths !== undefined && paths.length > 0;
 }
 
 /** Whether every path of a bin hashes into it. */

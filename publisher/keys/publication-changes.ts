@@ -1,9 +1,9 @@
 /** What a publication changes, worked out from what is signed and was signed, never from what somebody says of it: what a signer is shown. */
-import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { documentEntryOf } from '../../core/publication/document-entry.ts';
 import type { TargetsMetadata } from '../../core/publication/metadata.ts';
-import { DESCRIPTOR_TARGET, documentPathOfHead, SETTINGS_TARGET } from '../../core/publication/names.ts';
+import { documentPathOfHead } from '../../core/publication/names.ts';
+import { descriptorChanges, type FileChanges, settingsChanges } from './own-file-changes.ts';
 import { baseOfBin, bitsOf } from './publication-bases.ts';
 import type { PublicationDraft } from './publication-draft.ts';
 import { inForce, isNameOfBin } from './publication-draft-check.ts';
@@ -39,9 +39,9 @@ export interface PublicationChanges {
   /** How many lists of documents there are, and were, where that is known. */
   readonly bins: { readonly after: number; readonly before: number | undefined };
   readonly sections: SectionsShown;
-  /** Where they change: what they say, all of it. */
-  readonly descriptor: string | undefined;
-  readonly settings: string | undefined;
+  /** Where they change. */
+  readonly descriptor: FileChanges | undefined;
+  readonly settings: FileChanges | undefined;
 }
 
 interface Known {
@@ -63,8 +63,8 @@ export async function publicationChanges(draft: PublicationDraft): Promise<Publi
     uncompared: roles.map(({ name }) => name).filter((name) => !earlier.has(baseOf(name, bits, before))),
     bins: { after: 2 ** bits, before: before && 2 ** before },
     sections: await sectionsOf(earlier.get('targets'), inForce(draft, 'targets')),
-    descriptor: isNew(draft, DESCRIPTOR_TARGET) ? fromUtf8(draft.descriptor) : undefined,
-    settings: isNew(draft, SETTINGS_TARGET) ? fromUtf8(draft.settings) : undefined,
+    descriptor: descriptorChanges(draft),
+    settings: settingsChanges(draft),
   };
 }
 
@@ -120,10 +120,4 @@ function documentsIn(bins: readonly TargetsMetadata[]): Map<string, Known> {
     }
   }
   return found;
-}
-
-/** Only what a role says that is in it: what stays as it was is as it was shown then. */
-function isNew(draft: PublicationDraft, target: string): boolean {
-  const before = draft.earlier.get('targets')?.target(target)?.sha256;
-  return before === undefined || before !== inForce(draft, 'targets')?.target(target)?.sha256;
 }

@@ -21,6 +21,7 @@ import {
   type SectionKeys,
   targetsMetadata,
 } from '../../core/publication/writer.ts';
+import { problemOfFile } from '../site/names.ts';
 import { baseOfBin, bitsOf, hasGoodSections, holdsOnlyItsOwn, isBase } from './publication-bases.ts';
 import type { PublicationDraft } from './publication-draft.ts';
 import { rolesOf } from './roots.ts';
@@ -58,6 +59,7 @@ const CHECKS: readonly ((checked: Checked) => boolean | Promise<boolean>)[] = [
   isWhole,
   comparesBinWithBin,
   namesItsFiles,
+  comparesFileWithFile,
   saysNothingElse,
   contentsFit,
 ];
@@ -124,6 +126,19 @@ async function namesItsFiles({ draft, targets }: Checked): Promise<boolean> {
   return descriptor.publisher === draft.rootId;
 }
 
+/** Descriptor and settings are compared with those that the earlier `targets` named. */
+async function comparesFileWithFile({ draft: { earlier, filesBefore } }: Checked): Promise<boolean> {
+  const targets = earlier.get('targets');
+  for (const [target, bytes] of filesBefore) {
+    if (![DESCRIPTOR_TARGET, SETTINGS_TARGET].includes(target)) return false;
+    if (targets?.target(target)?.sha256 !== toHex(await sha256(bytes))) return false;
+  }
+  const [descriptor, settings] = [filesBefore.get(DESCRIPTOR_TARGET), filesBefore.get(SETTINGS_TARGET)];
+  if (settings) parseSettings(settings);
+  if (descriptor) await verifyDescriptor(descriptor, 0);
+  return true;
+}
+
 async function saysNothingElse({ draft, bits }: Checked): Promise<boolean> {
   const bins = new Set(binNames(bits));
   for (const { name, message, after } of draft.roles) {
@@ -144,9 +159,17 @@ async function contentOf(
   const about = { version, expires };
   const { targets: keys } = rolesOf(draft.root);
   if (name === DOCUMENTS_ROLE) return documentsMetadata(about, bits, keys);
-  if (name !== 'targets') return (await holdsOnlyItsOwn(name, after, bits)) ? binContent(about, after) : undefined;
+  if (name !== 'targets')
+    return namesDocuments(after) && (await holdsOnlyItsOwn(name, after, bits)) ? binContent(about, after) : undefined;
   const own = ownFiles(draft).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as const);
   return targetsMetadata(about, await Promise.all(own), keys, sectionsIn(after));
+}
+
+/** Whether all in a bin could be documents of a site: no other path is shown as it would be read. */
+function namesDocuments(list: TargetsMetadata): boolean {
+  return list.targetPaths().every((target) => {
+    return problemOfFile(documentPathOfHead(target) ?? `/${target}`) === undefined;
+  });
 }
 
 function binContent(about: { readonly version: number; readonly expires: number }, after: TargetsMetadata): TufObject {

@@ -3,13 +3,14 @@
  * signed before, so that signers see what changes, and the roots. It is no secret. Everything in it is checked before anything is shown or signed.
  *
  *   {"wispr":"publication draft 1","chain":[base64url of 1.root.json …],"descriptor":…,"settings":…,
- *    "before":[{"name":…,"file":base64url}…],"roles":[{"name":…,"file":base64url of the envelope}…]}
+ *    "filesBefore":[{"name":target path,"file":base64url}…],"before":[{"name":…,"file":base64url}…],"roles":[{"name":…,"file":base64url of the envelope}…]}
  */
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
 import { toHex } from '../../core/encoding/hex.ts';
+import { tufCanonical } from '../../core/publication/canonical.ts';
 import { checkSignatures, encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
 import { countSigners, type RoleSigner, type TufSignature, verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -40,6 +41,8 @@ export interface DraftParts {
   readonly chain: readonly Uint8Array[];
   readonly descriptor: Uint8Array;
   readonly settings: Uint8Array;
+  /** Descriptor and settings that the earlier `targets` named, as far as they are other than now, by target path. */
+  readonly filesBefore: ReadonlyMap<string, Uint8Array>;
   /** Metadata files that the last root's keys for `targets` signed earlier, by role. */
   readonly before: ReadonlyMap<string, Uint8Array>;
   readonly roles: readonly Pick<DraftRole, 'name' | 'message' | 'signatures'>[];
@@ -83,11 +86,15 @@ export async function makePublicationDraft(parts: DraftParts): Promise<Publicati
   return draft;
 }
 
-/** What a file says that the keys of `targets` signed, as many as have to; `undefined` if they did not. */
+/**
+ * What a file says that the keys of `targets` signed, as many as have to, in the form in which it is signed here, so that it has one digest;
+ * `undefined` if they did not.
+ */
 export function earlierRole(root: RootMetadata, name: string, bytes: Uint8Array): TargetsMetadata | undefined {
   try {
     const envelope = openEnvelope(bytes, name, PUBLICATION_LIMITS.targetsLength);
-    return parseTargets(checkSignatures(envelope, name, root.roles.targets, root.keys, verifyEd25519).signed(), name);
+    const signed = checkSignatures(envelope, name, root.roles.targets, root.keys, verifyEd25519).signed();
+    return equalBytes(tufCanonical(signed), envelope.message) ? parseTargets(signed, name) : undefined;
   } catch {
     return undefined;
   }
@@ -99,12 +106,20 @@ export function isPublicationDraft(bytes: Uint8Array): boolean {
 }
 
 /** The bytes of `publication.N.draft`. */
-export function encodePublicationDraft({ chain, descriptor, settings, before, roles }: DraftParts): Uint8Array {
+export function encodePublicationDraft({
+  chain,
+  descriptor,
+  settings,
+  filesBefore,
+  before,
+  roles,
+}: DraftParts): Uint8Array {
   const rest = {
     chain: chain.map(toBase64url),
     descriptor: toBase64url(descriptor),
     settings: toBase64url(settings),
-    before: Array.from(before, ([name, bytes]) => ({ name, file: toBase64url(bytes) })),
+    filesBefore: Array.from(filesBefore, namedFile),
+    before: Array.from(before, namedFile),
     roles: roles.map(({ name, signatures, message }) => {
       return { name, file: toBase64url(encodeEnvelope(signatures, message)) };
     }),
@@ -117,7 +132,7 @@ export async function parsePublicationDraft(bytes: Uint8Array): Promise<Publicat
   try {
     if (bytes.length > MAXIMUM_DRAFT_FILE || !isPublicationDraft(bytes)) throw malformed();
     const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
-    const members = ['wispr', 'chain', 'descriptor', 'settings', 'before', 'roles'];
+    const members = ['wispr', 'chain', 'descriptor', 'settings', 'filesBefore', 'before', 'roles'];
     if (!isJsonObject(value) || !hasMembers(value, members)) throw malformed();
     const chain = listOf(value.chain, PUBLICATION_LIMITS.rootRotations).map(bytesOf);
     const most = 2 ** PUBLICATION_LIMITS.binBits + 2;
@@ -126,10 +141,11 @@ export async function parsePublicationDraft(bytes: Uint8Array): Promise<Publicat
       const { message, signatures } = openEnvelope(file, name, PUBLICATION_LIMITS.targetsLength);
       return { name, message, signatures };
     });
-    const before = listOf(value.before, most).map(fileOf);
-    if (hasTwice(roles.map(({ name }) => name)) || hasTwice(before.map(([name]) => name))) throw malformed();
+    const filesBefore = filesIn(value.filesBefore, most);
+    const before = filesIn(value.before, most);
+    if (hasTwice(roles.map(({ name }) => name))) throw malformed();
     const [descriptor, settings] = [bytesOf(value.descriptor), bytesOf(value.settings)];
-    return await makePublicationDraft({ chain, descriptor, settings, before: new Map(before), roles });
+    return await makePublicationDraft({ chain, descriptor, settings, filesBefore, before, roles });
   } catch (error) {
     throw error instanceof PublishError ? error : malformed(error);
   }
@@ -137,7 +153,8 @@ export async function parsePublicationDraft(bytes: Uint8Array): Promise<Publicat
 
 /** A draft with those signatures of a copy of it that it does not have yet. */
 export function mergeDrafts(draft: PublicationDraft, copy: PublicationDraft): PublicationDraft {
-  return withMore(draft, ({ name }) => copy.roles.find((role) => role.name === name)?.signatures ?? []);
+  const signatures = new Map(copy.roles.map((role) => [role.name, role.signatures]));
+  return withMore(draft, ({ name }) => signatures.get(name) ?? []);
 }
 
 /** A draft with the signatures of those of `signers` that may sign it. */
@@ -209,9 +226,18 @@ function goodSignatures(
   return good;
 }
 
+function namedFile([name, bytes]: readonly [string, Uint8Array]): { name: string; file: string } {
+  return { name, file: toBase64url(bytes) };
+}
+
 function fileOf(value: Json): [name: string, file: Uint8Array] {
   if (!isJsonObject(value) || !hasMembers(value, ['name', 'file']) || typeof value.name !== 'string') throw malformed();
   return [value.name, bytesOf(value.file)];
+}
+
+function filesIn(value: Json | undefined, most: number): Map<string, Uint8Array> {
+  const files = listOf(value, most).map(fileOf);
+  return hasTwice(files.map(([name]) => name)) ? never() : new Map(files);
 }
 
 function bytesOf(value: Json | undefined): Uint8Array {

@@ -7,10 +7,31 @@ import { toHex } from '../../core/encoding/hex.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { isoTime } from '../../core/publication/verify-roles.ts';
+import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
 import { baseOfBin, bitsOf } from './publication-bases.ts';
 import { digestOfPublication, type PublicationDraft } from './publication-draft.ts';
 import { inForce, isNameOfBin } from './publication-draft-check.ts';
-import { checkRoots, type ListMemory, rolledBack, type SignerMemory, type Version } from './signer-memory.ts';
+import {
+  checkRoots,
+  isIn,
+  type ListMemory,
+  type Run,
+  rolledBack,
+  type SignerMemory,
+  type Version,
+  withNumber,
+} from './signer-memory.ts';
+
+/** Seconds by which the publisher's clock may be ahead. */
+const CLOCK_DIFFERENCE = 86_400;
+
+/** Numbers of publications that nobody signed here, and were given up or signed by others, between two that are known. */
+const MOST_SKIPPED = 10_000;
+
+/** The highest number of which a signer hears first: then nothing is known to compare it with. */
+const MOST_FIRST = 1_000_000_000;
 
 /** A list that was signed or seen here in a later publication than that with which it is compared. */
 export interface OvertakenList {
@@ -30,11 +51,16 @@ export interface PublicationReview {
   readonly after: SignerMemory;
 }
 
-/** @throws PublishError `signer-bound`, `draft-rolled-back` */
+/**
+ * @param now - seconds since 1970
+ * @throws PublishError `draft-out-of-bounds`, `signer-bound`, `draft-rolled-back`
+ */
 export async function reviewPublication(
   draft: PublicationDraft,
   memory: SignerMemory | undefined,
+  now: number,
 ): Promise<PublicationReview> {
+  checkNumbers(memory, draft, now);
   const root = await checkRoots(memory, draft.rootId, draft.chain);
   const signed = { version: draft.version, digest: await digestOfPublication(draft) };
   checkVersion(memory, signed);
@@ -42,8 +68,25 @@ export async function reviewPublication(
   const bases = await basesIn(draft);
   const overtaken = memory ? overtakenLists(memory, draft, bases) : [];
   const bits = Math.max(memory?.bits ?? 0, bitsOf(draft.earlier.get(DOCUMENTS_ROLE)) ?? 0);
-  const after = { publisher: draft.rootId, root, bits, signed, lists: await listsAfter(memory, draft, bases) };
+  const publications = withNumber(memory?.publications ?? [], signed.version);
+  const lists = await listsAfter(memory, draft, bases);
+  const after = { ...memory, publisher: draft.rootId, root, bits, signed, publications, lists };
   return { signed: memory?.signed?.version, overtaken, after };
+}
+
+/** What ends far from now, or leaves hardly a number for later ones, is nothing that the publisher's program asks for. */
+function checkNumbers(memory: SignerMemory | undefined, { version, expires, earlier }: PublicationDraft, now: number) {
+  if (expires <= now || expires > now + ROLE_VALIDITY.targets + CLOCK_DIFFERENCE)
+    throw outOfBounds(`it would be good until ${isoTime(expires)}, and publications are good for 400 days`);
+  const known = Math.max(0, memory?.signed?.version ?? 0, ...Array.from(earlier.values(), (list) => list.version));
+  if (known > 0 ? version > known + MOST_SKIPPED : version > MOST_FIRST)
+    throw outOfBounds(`it is publication ${version}, and ${known || 'none'} is the last that is known`);
+}
+
+function outOfBounds(why: string): PublishError {
+  return new PublishError('draft-out-of-bounds', `this is no publication to sign: ${why}`, {
+    hint: 'compare the clocks of both machines; else do not sign it, and ask the publisher by another way than the file came by',
+  });
 }
 
 /** A version is of one publication only, and they only grow. */
@@ -66,10 +109,9 @@ function overtakenLists(memory: SignerMemory, draft: PublicationDraft, bases: Ba
   const all = [...memory.lists.values()];
   const published = new Set(all.flatMap(({ seen }) => seen?.version ?? []));
   for (const { version } of bases.values()) published.add(version);
-  const signedHere = new Set(all.flatMap(({ signed }) => signed?.version ?? []));
   return comparedLists(draft).flatMap((list) => {
     const [known, base] = [memory.lists.get(list) ?? {}, bases.get(list)];
-    if (base) checkBase(list, base, known, signedHere);
+    if (base) checkBase(list, base, known, memory.publications);
     const signed = known.signed?.version === draft.version ? 0 : (known.signed?.version ?? 0);
     if (base && base.version < signed && published.has(signed))
       throw rolledBack(`${list} is compared with publication ${base.version}, and was published in ${signed}`);
@@ -79,12 +121,12 @@ function overtakenLists(memory: SignerMemory, draft: PublicationDraft, bases: Ba
 }
 
 /** Lists do not name themselves: so what was seen of one is compared with what is said to be it. */
-function checkBase(list: string, base: Version, { seen, signed }: ListMemory, signedHere: ReadonlySet<number>): void {
+function checkBase(list: string, base: Version, { seen, signed }: ListMemory, signedHere: readonly Run[]): void {
   if (seen && base.version < seen.version)
     throw rolledBack(`${list} is compared with publication ${base.version}, and was seen in ${seen.version}`);
   const isOther = [seen, signed].some((known) => known?.version === base.version && known.digest !== base.digest);
-  // Of a publication that was signed here, every list was.
-  const isForeign = signedHere.has(base.version) && (signed?.version ?? 0) < base.version;
+  // Of a publication that was signed here, every list was: and it would be remembered as the last of that name, or a later one.
+  const isForeign = isIn(signedHere, base.version) && (signed?.version ?? 0) < base.version;
   if (isOther || isForeign)
     throw rolledBack(`what is said to be ${list} of publication ${base.version} was another list`);
 }

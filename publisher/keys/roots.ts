@@ -75,6 +75,11 @@ export function shortId(keyid: string): string {
   return keyid.slice(0, 12);
 }
 
+/** As much of a key id as nobody finds another key for: where somebody is to sign on seeing it. */
+export function signingId(keyid: string): string {
+  return keyid.slice(0, 32);
+}
+
 /** Snapshot and timestamp are signed by programs alone, so one signature has to be enough. */
 function checkRole(name: TopLevelRole, { publicKeys, threshold }: RolePublicKeys): void {
   const keys = publicKeys.length;

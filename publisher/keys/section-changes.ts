@@ -2,7 +2,7 @@
 import { tufKeyId } from '../../core/publication/keys.ts';
 import type { TargetsMetadata } from '../../core/publication/metadata.ts';
 import type { SectionKeys } from '../../core/publication/writer.ts';
-import { targetPatterns } from '../site/sections.ts';
+import { sectionPathsOf } from '../site/sections.ts';
 import { sectionsIn } from './publication-draft-check.ts';
 
 export interface ShownSection {
@@ -10,7 +10,7 @@ export interface ShownSection {
   /** Key ids of those who may sign for it. */
   readonly keyids: readonly string[];
   readonly threshold: number;
-  /** Which paths. Patterns that differ in their depth only stand as one, `sports/**`. */
+  /** Which paths, as `wispr.json` has them: nothing else can be made of other patterns. */
   readonly paths: readonly string[];
   readonly is: 'as before' | 'new' | 'changed';
 }
@@ -37,12 +37,17 @@ export async function sectionsOf(
   const inBoth = (a: readonly Bare[], b: readonly Bare[]) =>
     a.map(({ name }) => name).filter((name) => b.some((other) => other.name === name));
   return {
-    list: now.map((section) => ({ ...section, is: isOf(section) })),
+    list: now.map((section) => ({
+      ...section,
+      paths: sectionPathsOf(section.paths) ?? section.paths,
+      is: isOf(section),
+    })),
     removed: old.map(({ name }) => name).filter((name) => now.every((section) => section.name !== name)),
     reordered: inBoth(old, now).join() !== inBoth(now, old).join(),
   };
 }
 
+/** With the patterns that are signed. */
 type Bare = Omit<ShownSection, 'is'>;
 
 function listOf(targets: TargetsMetadata | undefined): Promise<Bare[]> {
@@ -50,19 +55,5 @@ function listOf(targets: TargetsMetadata | undefined): Promise<Bare[]> {
 }
 
 async function bare({ name, paths, publicKeys, threshold }: SectionKeys): Promise<Bare> {
-  return { name, keyids: (await Promise.all(publicKeys.map(tufKeyId))).sort(), threshold, paths: shortened(paths) };
-}
-
-/** `sports/**` for the patterns that it stands for in metadata. */
-function shortened(paths: readonly string[]): string[] {
-  const short: string[] = [];
-  for (let at = 0; at < paths.length; ) {
-    const path = paths[at] ?? '';
-    const below = `${path}*`;
-    const all = path.endsWith('/*') ? targetPatterns({ name: '', paths: [below] }) : [];
-    const isAll = all.length > 1 && all.every((pattern, deeper) => paths[at + deeper] === pattern);
-    short.push(isAll ? below : path);
-    at += isAll ? all.length : 1;
-  }
-  return short;
+  return { name, keyids: (await Promise.all(publicKeys.map(tufKeyId))).sort(), threshold, paths };
 }

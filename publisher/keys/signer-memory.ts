@@ -3,7 +3,7 @@
  * compare it with less than was there, nor under an earlier root. It is no secret, but nobody else's business.
  *
  *   {"wispr":"signer memory 1","publisher":…,"root":{"version":…,"digest":…},"bits":…,"signed":{"version":…,"digest":…},
- *    "lists":[{"name":…,"seen":{"version":…,"digest":…},"signed":{…}}…]}
+ *    "signedRoot":{…},"publications":[[first,last]…],"lists":[{"name":…,"seen":{"version":…,"digest":…},"signed":{…}}…]}
  */
 import { realpath } from 'node:fs/promises';
 import { sha256 } from '#primitives';
@@ -30,19 +30,29 @@ export interface ListMemory {
   readonly signed?: Version;
 }
 
+/** Numbers from the first to the last. */
+export type Run = readonly [first: number, last: number];
+
 export interface SignerMemory {
   /** The root id of the one publisher for whom the key signs. */
   readonly publisher: string;
   /** The highest root that was seen. */
   readonly root: Version;
+  /** The last root that was signed. */
+  readonly signedRoot?: Version | undefined;
   /** The most bits of bins that were seen. */
   readonly bits: number;
   /** The last publication that was signed. */
   readonly signed: Version | undefined;
+  /** All publications that were signed. */
+  readonly publications: readonly Run[];
   readonly lists: ReadonlyMap<string, ListMemory>;
 }
 
 const KIND = 'signer memory 1';
+
+/** Runs of publications that are remembered. */
+const MOST_RUNS = 1024;
 
 /** Where it lies. */
 export function memoryFile(keyFile: string): string {
@@ -96,9 +106,39 @@ export async function checkRoots(
   return { version: chain.length, digest: await digestOf(chain.at(-1)) };
 }
 
-/** What is remembered after a root was signed: what was in force before it. */
-export function afterRoot(memory: SignerMemory | undefined, publisher: string, root: Version): SignerMemory {
-  return { bits: 0, signed: undefined, lists: new Map(), ...memory, publisher, root };
+/**
+ * A root that is to be signed, to be remembered.
+ *
+ * @param message - what it says
+ */
+export async function signedRootOf(version: number, message: Uint8Array): Promise<Version> {
+  return { version, digest: toHex(await sha256(message)) };
+}
+
+/** What is remembered after a root was signed: what was in force before it, and that one. */
+export function afterRoot(
+  memory: SignerMemory | undefined,
+  publisher: string,
+  root: Version,
+  signedRoot: Version,
+): SignerMemory {
+  const none = { bits: 0, signed: undefined, publications: [], lists: new Map() };
+  return { ...none, ...memory, publisher, root, signedRoot };
+}
+
+/** Runs with another number in them, above all that are there, or there already. */
+export function withNumber(runs: readonly Run[], number: number): Run[] {
+  const [last, before] = [runs.at(-1), runs.slice(0, -1)];
+  if (isIn(runs, number)) return [...runs];
+  const more: Run[] = last?.[1] === number - 1 ? [...before, [last[0], number]] : [...runs, [number, number]];
+  const [first, second, ...rest] = more;
+  // What lies between the two counts as signed here then: that may refuse too much, and forgets nothing.
+  return more.length > MOST_RUNS && first && second ? [[first[0], second[1]], ...rest] : more;
+}
+
+/** Whether a number is in a run. */
+export function isIn(runs: readonly Run[], number: number): boolean {
+  return runs.some(([first, last]) => first <= number && number <= last);
 }
 
 export function rolledBack(why: string): PublishError {
@@ -118,20 +158,35 @@ async function digestOf(root: Uint8Array | undefined): Promise<string> {
   return root === undefined ? '' : toHex(await sha256(openEnvelope(root, 'root').message));
 }
 
-function encode({ publisher, root, bits, signed, lists }: SignerMemory): Uint8Array {
+function encode({ lists, ...rest }: SignerMemory): Uint8Array {
   const named = Array.from(lists, ([name, list]) => ({ name, ...list }));
-  return utf8(`${JSON.stringify({ wispr: KIND, publisher, root, bits, signed, lists: named })}\n`);
+  return utf8(`${JSON.stringify({ wispr: KIND, ...rest, lists: named })}\n`);
 }
 
 function parse(value: Json): SignerMemory {
-  const members = ['wispr', 'publisher', 'root', 'bits', 'lists'];
-  if (!isJsonObject(value) || !hasMembers(value, members, ['signed']) || value.wispr !== KIND)
+  const members = ['wispr', 'publisher', 'root', 'bits', 'publications', 'lists'];
+  if (!isJsonObject(value) || !hasMembers(value, members, ['signed', 'signedRoot']) || value.wispr !== KIND)
     throw new TypeError('its form');
   const { publisher, bits, lists } = value;
   if (!isKeyId(publisher) || !isCount(bits) || bits > PUBLICATION_LIMITS.binBits) throw new TypeError('its members');
   if (!Array.isArray(lists)) throw new TypeError('its lists');
   const signed = value.signed === undefined ? undefined : versionOf(value.signed);
-  return { publisher, bits, signed, root: versionOf(value.root), lists: new Map(lists.map(listOf)) };
+  const signedRoot = value.signedRoot === undefined ? undefined : versionOf(value.signedRoot);
+  const [root, publications] = [versionOf(value.root), runsOf(value.publications)];
+  return { publisher, bits, signed, root, signedRoot, publications, lists: new Map(lists.map(listOf)) };
+}
+
+/** In their order, each above the one before. */
+function runsOf(value: Json | undefined): Run[] {
+  if (!Array.isArray(value) || value.length > MOST_RUNS) throw new TypeError('its publications');
+  let before = 0;
+  return value.map((run) => {
+    if (!Array.isArray(run) || run.length !== 2) throw new TypeError('its publications');
+    const [first, last] = run;
+    if (!isCount(first) || !isCount(last) || first <= before || last < first) throw new TypeError('its publications');
+    before = last;
+    return [first, last];
+  });
 }
 
 function versionOf(value: Json | undefined): Version {

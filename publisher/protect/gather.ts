@@ -5,10 +5,20 @@
  */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sha256 } from '#primitives';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import { binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
-import { encodeEnvelope } from '../../core/publication/envelope.ts';
-import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
+import { encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
+import { parseTargets } from '../../core/publication/metadata.ts';
+import {
+  DESCRIPTOR_TARGET,
+  METADATA_PATH,
+  metadataFile,
+  SETTINGS_TARGET,
+  targetFile,
+} from '../../core/publication/names.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere, removeLeftovers, replaceFile } from '../keys/file-update.ts';
@@ -102,8 +112,10 @@ async function beginGathering(context: PublicationContext, work: Draft, workspac
   const { roots, targets } = context.roles;
   const version = nextVersion(context);
   const roles = await rolesToSign(context, work, { version, expires: context.now + ROLE_VALIDITY.targets });
-  const before = await filesBefore(context, work);
-  const parts: DraftParts = { chain: roots, descriptor: context.descriptor, settings: context.settings, before, roles };
+  const before = await listsBefore(context, work);
+  const { descriptor, settings } = context;
+  const filesBefore = await ownFilesBefore(context, before.get('targets'));
+  const parts: DraftParts = { chain: roots, descriptor, settings, filesBefore, before, roles };
   await context.raiseVersion(version);
   const draft = signPublicationDraft(await makePublicationDraft(parts), targets);
   const bytes = encodePublicationDraft(draft);
@@ -128,7 +140,7 @@ async function rolesToSign(
 }
 
 /** What the same keys signed before of what is signed now; where there are more bins now, the old ones that these were parts of. */
-async function filesBefore(
+async function listsBefore(
   context: PublicationContext,
   { bins, bits, roles }: Draft,
 ): Promise<Map<string, Uint8Array>> {
@@ -148,6 +160,24 @@ async function filesBefore(
   const names = new Set(bins.map((bin) => baseOfBin(binName(bin, bits), bits, oldBits)));
   for (const name of names) await take(name, oldBits);
   return before;
+}
+
+/** Descriptor and settings that are others now, as the earlier `targets` named them. */
+async function ownFilesBefore(
+  { out, descriptor, settings }: PublicationContext,
+  earlier: Uint8Array | undefined,
+): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  if (earlier === undefined) return files;
+  const targets = parseTargets(openEnvelope(earlier, 'targets').signed(), 'targets');
+  const now = [[DESCRIPTOR_TARGET, descriptor] as const, [SETTINGS_TARGET, settings] as const];
+  for (const [target, bytes] of now) {
+    const hash = targets.target(target)?.sha256;
+    const old = hash && (await readIfThere(join(out, targetFile(target, hash))));
+    // A file that was altered is no help; without it, signers are shown all of the new one.
+    if (old && toHex(await sha256(old)) === hash && !equalBytes(old, bytes)) files.set(target, old);
+  }
+  return files;
 }
 
 function sameRoots(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {

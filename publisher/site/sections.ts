@@ -13,7 +13,15 @@ export interface SectionRule {
 /** How many directories deep `/**` reaches: TUF's patterns have as many segments as the paths they are for, so each depth is one pattern. */
 export const SECTION_DEPTH = 16;
 
-export const SECTION_LIMITS = { sections: MOST_SECTIONS, paths: 8, pathLength: 256 } as const;
+const MOST_PATHS = 8;
+
+export const SECTION_LIMITS = {
+  sections: MOST_SECTIONS,
+  paths: MOST_PATHS,
+  pathLength: 256,
+  /** What the paths of one section become. */
+  patterns: MOST_PATHS * SECTION_DEPTH,
+} as const;
 
 export const SECTION_NAME_FORM =
   'must be 1 to 40 of a-z, 0-9 and "-", and neither the name of a role nor begin with "documents"';
@@ -34,6 +42,31 @@ export function isSectionPath(text: string): boolean {
 /** The patterns of a delegation, for heads as well as for the contents of public documents. */
 export function targetPatterns({ paths }: SectionRule): string[] {
   return [...new Set(paths.flatMap(patternsOf))];
+}
+
+/**
+ * What {@link targetPatterns} makes these patterns of: no two lists of patterns have the same paths.
+ *
+ * @returns `undefined` if it makes them of nothing
+ */
+export function sectionPathsOf(patterns: readonly string[]): string[] | undefined {
+  const paths: string[] = [];
+  const seen = new Set<string>();
+  for (let at = 0; at < patterns.length; ) {
+    const first = patterns[at] ?? '';
+    const made = (path: string) => patternsOf(path).filter((pattern) => !seen.has(pattern));
+    const isMade = (path: string) => {
+      const rest = made(path);
+      return isSectionPath(path) && rest.length > 0 && rest.every((pattern, index) => patterns[at + index] === pattern);
+    };
+    const path = [...(first.endsWith('/*') ? [`${first}*`] : []), first].find(isMade);
+    if (path === undefined) return undefined;
+    const own = made(path);
+    for (const pattern of own) seen.add(pattern);
+    paths.push(path);
+    at += own.length;
+  }
+  return paths;
 }
 
 function patternsOf(path: string): string[] {

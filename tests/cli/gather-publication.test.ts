@@ -44,7 +44,7 @@ async function leaveDraft(version: number): Promise<string> {
 async function signThere(name: string): Promise<string> {
   await copyFile(at(name), there(name));
   const signed = await bea('keys', 'sign', name, '--key', 'bea.key', '--yes');
-  expect(signed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Signed by [0-9a-f]{12}\.\n$/) });
+  expect(signed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Signed by [0-9a-f]{32}\.\n$/) });
   expect(signed.stderr).toContain('no signature is missing any more');
   return signed.stderr;
 }
@@ -86,7 +86,7 @@ describe('two editors', () => {
       /removed:\s+wispr: +\/b\.html/,
       /compared with what these keys signed in:\s+wispr: +publication 2: targets/,
       'this key signed publication 2 last',
-      /by root 2, where 2 of the keys [0-9a-f]{12}, [0-9a-f]{12} sign targets/,
+      /by root 2, where 2 of the keys [0-9a-f]{32}, [0-9a-f]{32} sign targets/,
     ])
       expect(no.shown).toEqual(
         typeof shown === 'string' ? expect.stringContaining(shown) : expect.stringMatching(shown),

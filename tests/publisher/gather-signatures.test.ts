@@ -95,7 +95,7 @@ describe('gathering signatures', () => {
     await addSigner(options(), 'root', await readSigner(at('ada.key.pub')), 2);
     const draft = await readDraft(at('root.2.json'));
     expect(describeChanges(draft.before, draft.after)).toEqual([
-      expect.stringMatching(/^root: the key [0-9a-f]{12} may sign from now on$/),
+      expect.stringMatching(/^root: the key [0-9a-f]{32} may sign from now on$/),
       'root: 2 of 2 keys have to sign (before: 1)',
       expect.stringMatching(/^good until /),
     ]);

@@ -8,7 +8,7 @@ import { finishDraft, readDraft, reviewRoot, signDraftFile } from '../../publish
 import { encodePublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { MAXIMUM_DRAFT_FILE, readDraftIfThere } from '../../publisher/keys/read-draft.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
-import { readMemory, withMemory } from '../../publisher/keys/signer-memory.ts';
+import { isIn, type Run, readMemory, withMemory, withNumber } from '../../publisher/keys/signer-memory.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
 import { Signers, THEIRS } from '../support/signers.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
@@ -48,6 +48,14 @@ describe('what is remembered', () => {
       bytes.replace(/"publisher":"../, '"publisher":"'),
       bytes.replace('"lists":[{"name"', '"lists":[{"more"'),
       bytes.replace(/"digest":"../, '"digest":"'),
+      bytes.replace('"publications":[[1,1]],', ''),
+      ...[
+        '[1]',
+        '[2,1]',
+        '[0,1]',
+        '[1,2],[2,3]',
+        Array.from({ length: 1025 }, (_, n) => `[${2 * n + 1},${2 * n + 1}]`),
+      ].map((runs) => bytes.replace('"publications":[[1,1]]', `"publications":[${runs}]`)),
     ];
     for (const text of damaged) {
       expect(text).not.toBe(bytes);
@@ -89,6 +97,22 @@ describe('what is remembered', () => {
     await sign('root.3.json');
     expect(await readMemory(signers.key('ada'))).toMatchObject({ root: { version: 2 } });
     await expect(reviewRoot(second, signers.key('ada'))).rejects.toMatchObject({ code: 'draft-rolled-back' });
+  });
+});
+
+describe('runs of numbers', () => {
+  it('are joined, bounded, and never forget', () => {
+    const with_ = (...numbers: number[]) => numbers.reduce<readonly Run[]>(withNumber, []);
+    expect(with_(1, 2, 2, 3, 5, 6, 9)).toEqual([
+      [1, 3],
+      [5, 6],
+      [9, 9],
+    ]);
+    const odd = Array.from({ length: 3000 }, (_, n) => 2 * n + 1);
+    const runs = with_(...odd);
+    expect(runs).toHaveLength(1024);
+    expect(odd.every((number) => isIn(runs, number))).toBe(true);
+    expect([isIn(runs, 5998), isIn(runs, 6000), isIn(runs, 0)]).toEqual([false, false, false]);
   });
 });
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
-import { METADATA_PATH } from '../../core/publication/names.ts';
-import { signMetadata } from '../../core/publication/writer.ts';
+import { DESCRIPTOR_TARGET, METADATA_PATH, SETTINGS_TARGET } from '../../core/publication/names.ts';
+import { fileTarget, type SectionKeys, signMetadata, targetsMetadata } from '../../core/publication/writer.ts';
 import { addSigner } from '../../publisher/keys/change-roles.ts';
 import { readWaitingFile, reviewForSigner, signPublicationFile } from '../../publisher/keys/gather-publication.ts';
 import { openSigners } from '../../publisher/keys/open-signers.ts';
@@ -14,6 +14,7 @@ import {
   encodePublicationDraft,
   type PublicationDraft,
 } from '../../publisher/keys/publication-draft.ts';
+import { rolesOf } from '../../publisher/keys/roots.ts';
 import { createSigner, readSigner } from '../../publisher/keys/signer-file.ts';
 import { cheapenKeys } from './cheap-keys.ts';
 import { PASSPHRASE, type TestWorkspace } from './workspace.ts';
@@ -126,4 +127,22 @@ export function otherwise(
 /** What a message says. */
 export function contentOf(message: Uint8Array): TufObject {
   return JSON.parse(fromUtf8(message) ?? '') as TufObject;
+}
+
+/** All roles of a draft, in another version. */
+export function later({ roles }: PublicationDraft, version: number) {
+  return Object.fromEntries(roles.map(({ name }) => [name, (content: TufObject) => ({ ...content, version })]));
+}
+
+/** The role `targets` of a draft, for other settings, sections or keys. */
+export async function targetsOf(
+  { version, expires, root, descriptor }: PublicationDraft,
+  settings: Uint8Array,
+  sections: readonly SectionKeys[] = [],
+): Promise<TufObject> {
+  const own: [string, TufObject][] = [
+    [DESCRIPTOR_TARGET, await fileTarget(descriptor)],
+    [SETTINGS_TARGET, await fileTarget(settings)],
+  ];
+  return targetsMetadata({ version, expires }, own, rolesOf(root).targets, sections);
 }

@@ -1,0 +1,159 @@
+/**
+ * Lists, roots and keys of before that come with a publication that waits for signatures: each of the checks that they are what they are said to
+ * be, by a draft in which nothing else is wrong.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { binNames } from '../../core/publication/bins.ts';
+import { tufCanonical } from '../../core/publication/canonical.ts';
+import { binMetadata, documentsMetadata, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
+import { addSigner, removeSigner } from '../../publisher/keys/change-roles.ts';
+import { readDraft, reviewRoot, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
+import { openSigners } from '../../publisher/keys/open-signers.ts';
+import type { PublicationDraft } from '../../publisher/keys/publication-draft.ts';
+import { encodeDraft, makeDraft } from '../../publisher/keys/root-draft.ts';
+import { rolesOf } from '../../publisher/keys/roots.ts';
+import { readSigner } from '../../publisher/keys/signer-file.ts';
+import { readMemory } from '../../publisher/keys/signer-memory.ts';
+import { Signers, THEIRS, toSign } from '../support/signers.ts';
+import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+
+vi.setConfig({ testTimeout: 240_000 }); // each protects several times
+
+let workspace: TestWorkspace;
+let signers: Signers;
+
+beforeEach(async () => {
+  workspace = await createWorkspace({ 'index.html': 'front', 'a.html': 'a' });
+  signers = await Signers.in(workspace, ['ada', 'bea']);
+});
+afterEach(() => workspace.remove());
+
+const refused = { code: 'draft-malformed' };
+const behind = { code: 'draft-rolled-back' };
+const options = () => ({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE });
+
+const base = (name: string, version: number) => readFile(signers.metadata(`${version}.${name}.json`));
+
+/** A draft of publication 2, in which one bin changes. */
+async function second(): Promise<{ draft: PublicationDraft; bin: string }> {
+  await signers.publish('ada');
+  await workspace.write('a.html', 'v2');
+  const draft = await signers.leave();
+  return { draft, bin: draft.roles[0]?.name ?? '' };
+}
+
+describe('a list of before', () => {
+  it('attack 36: is signed by as many as have to', async () => {
+    await signers.add('ada', 2);
+    const { draft, bin } = await second();
+    const list = binMetadata({ version: 1, expires: draft.expires }, []);
+    const comparedWith = (bytes: Uint8Array) =>
+      signers.forge(draft, { before: new Map([...draft.before, [bin, bytes]]) });
+    expect((await comparedWith(await signers.signedBy('ada', list))).earlier.get(bin)?.version).toBe(1);
+    await expect(comparedWith(signMetadata(list, [await signers.own()]))).rejects.toMatchObject(refused);
+  });
+
+  it('attack 36: is of an earlier publication', async () => {
+    await signers.add('ada', 2);
+    const { draft, bin } = await second();
+    const comparedWith = async (version: number) => {
+      const bytes = await signers.signedBy('ada', binMetadata({ version, expires: draft.expires }, []));
+      return signers.forge(draft, { before: new Map([...draft.before, [bin, bytes]]) });
+    };
+    expect((await comparedWith(1)).earlier.get(bin)?.version).toBe(1);
+    for (const version of [2, 3]) await expect(comparedWith(version)).rejects.toMatchObject(refused);
+  });
+
+  it('attack 36: has one digest, whoever spells it', async () => {
+    await signers.add('ada', 2);
+    const { draft, bin } = await second();
+    const comparedWith = (text: string) =>
+      signers.forge(draft, { before: new Map([...draft.before, [bin, Buffer.from(text)]]) });
+    const text = (await base(bin, 1)).toString();
+    const around = await comparedWith(`${text.replace('{"signatures"', '{ "signatures"')}`);
+    const seen = async (one: PublicationDraft) => (await signers.review(one, 'bea')).review.after.lists.get(bin)?.seen;
+    expect(await seen(around)).toEqual(await seen(draft));
+    for (const [from, to] of [
+      ['"signed":{', '"signed":{ '],
+      ['"signed":{', '"signed": {'],
+      ['"_type"', '"\\u005ftype"'],
+    ] as const) {
+      expect(text).toContain(from);
+      const spelled = await comparedWith(text.replace(from, to)).catch((error: unknown) => error);
+      if (spelled instanceof Error) expect(spelled).toMatchObject(refused);
+      else expect(await seen(spelled as PublicationDraft)).toEqual(await seen(draft));
+    }
+  });
+});
+
+describe('what documents and bins stand under', () => {
+  it('attack 36: has the threshold of the root', async () => {
+    await signers.add('ada');
+    await signers.add('bea', 3);
+    await signers.publish('ada', 'bea'); // by three of three
+    const [bea = ''] = (await openSigners([signers.key('bea')], async () => THEIRS)).map(({ keyid }) => keyid);
+    await removeSigner(options(), 'targets', bea, 2);
+    await signers.add('bea', 2); // the same keys, and two of them are enough now
+    await workspace.write('a.html', 'v2');
+    const draft = await signers.leave();
+    expect(draft.root.roles.targets).toMatchObject({ threshold: 2, keyids: { length: 3 } });
+    expect(draft.earlier.get('documents')?.bins).toMatchObject({ threshold: 3, keyids: { length: 3 } });
+    expect(draft.earlier.get('targets')?.delegations.at(-1)).toMatchObject({ threshold: 3 });
+    const without = (...names: string[]) =>
+      signers.forge(draft, { roles: draft.roles.filter(({ name }) => !names.includes(name)) });
+    expect((await without()).version).toBe(2);
+    await expect(without('targets')).rejects.toMatchObject(refused);
+    await expect(without('documents')).rejects.toMatchObject(refused);
+  });
+});
+
+describe('roots', () => {
+  it('attack 36: are those that were seen, not others of the same number', async () => {
+    await signers.add('ada', 2);
+    const { draft } = await second();
+    const content = await rootMetadata({ version: 2, expires: draft.root.expires - 60 }, rolesOf(draft.root));
+    const keys = await openSigners([signers.at('root.keys')], async () => PASSPHRASE);
+    const chain = [...draft.chain.slice(0, 1), signMetadata(content, keys)];
+    const forged = await signers.forge(draft, { chain });
+    expect(forged).toMatchObject({ rootId: draft.rootId, root: { version: 2 } });
+    expect((await signers.review(forged, 'bea')).review.signed).toBeUndefined();
+    await expect(signers.review(forged, 'ada')).rejects.toMatchObject(behind);
+    expect((await signers.review(draft, 'ada')).review.signed).toBe(1);
+  });
+
+  it('attack 36: two of one number are not signed without a word', async () => {
+    await addSigner(options(), 'root', await readSigner(`${signers.key('ada')}.pub`), 2);
+    const draft = await readDraft(signers.at('root.2.json'));
+    expect(await reviewRoot(draft, signers.key('ada'))).toEqual({ signedAnother: false });
+    await signDraftFile(signers.at('root.2.json'), draft, signers.key('ada'), THEIRS);
+    expect(await readMemory(signers.key('ada'))).toMatchObject({ signedRoot: { version: 2 } });
+    expect(await reviewRoot(draft, signers.key('ada'))).toEqual({ signedAnother: false });
+    const content = await rootMetadata({ version: 2, expires: draft.after.expires + 5 }, rolesOf(draft.after));
+    const other = await makeDraft(draft.chain, tufCanonical(content));
+    await writeFile(signers.at('other.json'), encodeDraft(other));
+    expect(await reviewRoot(other, signers.key('ada'))).toEqual({ signedAnother: true });
+    expect(await reviewRoot(other, signers.key('bea'))).toEqual({ signedAnother: false });
+  });
+});
+
+describe('the bins that were seen', () => {
+  it('attack 36: are remembered, also where a publication is compared with none', async () => {
+    await signers.add('ada', 2);
+    const { draft } = await second();
+    await signers.sign('publication.2.draft', 'ada');
+    await workspace.protect();
+    const bits = draft.earlier.get('documents')?.bins?.bits ?? 0;
+    expect(await readMemory(signers.key('ada'))).toMatchObject({ bits });
+    expect(bits).toBeGreaterThan(0);
+    await workspace.write('a.html', 'v3');
+    const next = await signers.leave();
+    const about = { version: next.version, expires: next.expires };
+    const bins = binNames(bits).map((name) => toSign(name, binMetadata(about, [])));
+    const documents = toSign('documents', await documentsMetadata(about, bits, rolesOf(next.root).targets));
+    const before = new Map([...next.before].filter(([name]) => name === 'targets'));
+    const none = await signers.forge(next, { before, roles: [...bins, documents] });
+    expect((await signers.review(none, 'ada')).review.after.bits).toBe(bits);
+    expect((await signers.review(none, 'bea')).review.after.bits).toBe(0);
+  });
+});
