@@ -60,6 +60,7 @@ export function sameKeys(one: Delegator, other: Delegator): boolean {
   return one.roleKeys.threshold === threshold && sameMembers(one.roleKeys.keyids, keyids) && keyids.every(same);
 }
 
-function sameMembers(a: readonly string[], b: readonly string[]): boolean {
+/** Whether both have the same members, in whatever order. */
+export function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   return [...a].sort().join() === [...b].sort().join();
 }

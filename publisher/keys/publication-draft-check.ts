@@ -8,8 +8,9 @@ import { fromHex, toHex } from '../../core/encoding/hex.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { binNames, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
+import { sameKeys, sameMembers } from '../../core/publication/delegations.ts';
 import { documentEntryOf, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import { type RoleKeys, type TufKey, tufKeyId } from '../../core/publication/keys.ts';
+import { tufKeyId } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TargetsMetadata } from '../../core/publication/metadata.ts';
 import { DESCRIPTOR_TARGET, documentPathOfHead, SETTINGS_TARGET } from '../../core/publication/names.ts';
@@ -71,30 +72,16 @@ function needsOthers({ draft }: Checked): boolean {
 
 /** Whether the keys of the root's `targets`, and as many of them, have to sign documents and bins too; and each is shown by its own id. */
 async function hasKeysOfRoot({ draft: { root }, targets, documents }: Checked): Promise<boolean> {
-  const wanted = root.roles.targets;
+  const by = { roleKeys: root.roles.targets, keys: root.keys };
   const ids = await Promise.all(rolesOf(root).targets.publicKeys.map(tufKeyId));
   const [rest, { bins }] = [targets.delegations.at(-1), documents];
   return (
-    sameMembers(ids, wanted.keyids) &&
+    sameMembers(ids, by.roleKeys.keyids) &&
     rest !== undefined &&
     bins !== undefined &&
-    sameKeys(rest, targets.keys, wanted, root.keys) &&
-    sameKeys(bins, documents.keys, wanted, root.keys)
+    sameKeys({ roleKeys: rest, keys: targets.keys }, by) &&
+    sameKeys({ roleKeys: bins, keys: documents.keys }, by)
   );
-}
-
-function sameKeys(
-  role: RoleKeys,
-  keys: ReadonlyMap<string, TufKey>,
-  wanted: RoleKeys,
-  known: ReadonlyMap<string, TufKey>,
-): boolean {
-  const same = (keyid: string) => keys.get(keyid)?.public === known.get(keyid)?.public;
-  return role.threshold === wanted.threshold && sameMembers(role.keyids, wanted.keyids) && wanted.keyids.every(same);
-}
-
-function sameMembers(a: readonly string[], b: readonly string[]): boolean {
-  return [...a].sort().join() === [...b].sort().join();
 }
 
 /** Bins of earlier numbers stay where they are, with all that they said. */
