@@ -7,15 +7,20 @@ import { UsageError } from './voice.ts';
 
 export interface SignerFlags {
   key?: readonly string[];
-  keyPassphraseFile?: string;
+  /** One for all keys, or one for each, in their order. */
+  keyPassphraseFile?: readonly string[];
 }
 
 /** Opens the keys of `--key`. */
-export async function readSigners({ key = [], keyPassphraseFile }: SignerFlags): Promise<RoleSigner[]> {
+export async function readSigners({ key = [], keyPassphraseFile: files = [] }: SignerFlags): Promise<RoleSigner[]> {
   const missing = key.find((file) => !existsSync(file));
   if (missing !== undefined)
     throw new UsageError(`there is no ${missing}`, { hint: 'name the key file of a signer: --key FILE' });
-  return openSigners(key, (file) => {
-    return readPassphrase(keyPassphraseFile, `passphrase of ${file}`, '--key-passphrase-file');
+  if (files.length > 1 && files.length !== key.length)
+    throw new UsageError(`there are ${key.length} of --key and ${files.length} of --key-passphrase-file`, {
+      hint: 'name one file for all keys, or one for each, in the same order',
+    });
+  return openSigners(key, (file, index) => {
+    return readPassphrase(files[index] ?? files[0], `passphrase of ${file}`, '--key-passphrase-file');
   });
 }

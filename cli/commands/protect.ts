@@ -28,7 +28,11 @@ export function addProtectCommand(program: Command): void {
       collect,
     )
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
-    .option('--key-passphrase-file <file>', 'take the passphrase of --key from a file')
+    .option(
+      '--key-passphrase-file <file>',
+      'take the passphrase of --key from a file (once, or as often as --key, in its order)',
+      collect,
+    )
     .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')
     .action(protect);

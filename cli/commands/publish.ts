@@ -35,7 +35,7 @@ interface Options {
   keysHandedOver?: boolean;
   passphraseFile?: string;
   key?: readonly string[];
-  keyPassphraseFile?: string;
+  keyPassphraseFile?: readonly string[];
   yes?: boolean;
   quiet?: boolean;
   json?: boolean;
@@ -65,7 +65,11 @@ export function addPublishCommand(program: Command): void {
       collect,
     )
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
-    .option('--key-passphrase-file <file>', 'take the passphrase of --key from a file')
+    .option(
+      '--key-passphrase-file <file>',
+      'take the passphrase of --key from a file (once, or as often as --key, in its order)',
+      collect,
+    )
     .option('-y, --yes', 'make the target directory if it is not there, without a question')
     .option('-q, --quiet', 'say nothing but errors and warnings')
     .option('--json', 'print one JSON object at the end')

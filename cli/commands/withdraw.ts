@@ -54,8 +54,7 @@ function tell(version: number, { signed: { publication }, target, keyServerTold 
   }
   if (target !== undefined) say(`it is at ${target} now`);
   if (keyServerTold) say('the key server has it, and confirms that publication no more');
-  else
-    say(
-      'hint: it counts once readers can fetch it: see that your web host has this timestamp.json, and your key server',
-    );
+  const missing = [target === undefined && 'web host', !keyServerTold && 'key server'].filter(Boolean).join(' and ');
+  if (missing)
+    say(`hint: your ${missing} were not told; bring them the new timestamp.json, or name them in wispr.json`);
 }

@@ -11,12 +11,12 @@ import { openSigningKeys } from './signing-keys.ts';
  */
 export async function openSigners(
   files: readonly string[],
-  passphraseFor: (file: string) => Promise<string>,
+  passphraseFor: (file: string, index: number) => Promise<string>,
 ): Promise<RoleSigner[]> {
   const signers: RoleSigner[] = [];
-  for (const file of files) {
+  for (const [index, file] of files.entries()) {
     const bytes = await readSigningKeys(file);
-    signers.push(...(await openSigningKeys(bytes, await passphraseFor(file), file)).signers);
+    signers.push(...(await openSigningKeys(bytes, await passphraseFor(file, index), file)).signers);
   }
   return signers;
 }

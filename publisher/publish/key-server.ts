@@ -113,7 +113,10 @@ async function answerOf(
 
 function noAnswer(origin: string, cause: unknown): PublishError {
   const message = `the key server ${origin} does not answer: ${printable(systemReason(cause))}`;
-  return new PublishError('key-server-refused', message, { cause, hint: 'is "keyServer" in wispr.json right?' });
+  return new PublishError('key-server-refused', message, {
+    cause,
+    hint: 'is "keyServer" in wispr.json right, and does it run? then run the same command again: it goes on where this ended',
+  });
 }
 
 async function startOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

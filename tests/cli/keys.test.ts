@@ -218,7 +218,9 @@ describe('wispr withdraw', () => {
     const yes = await onTerminal(['withdraw', '7'], ['for good?', 'y\r'], ['passphrase: ', `${PASSPHRASE}\r`]);
     expect([yes.code, yes.shown]).toEqual([
       0,
-      expect.stringMatching(/Publication 7 is withdrawn\.[\s\S]*publication 8 ends this/),
+      expect.stringMatching(
+        /Publication 7 is withdrawn\.[\s\S]*publication 8 ends this[\s\S]*your web host and key server were not told/,
+      ),
     ]);
     await expectError(
       wispr('timestamp', ...withPassphrase),

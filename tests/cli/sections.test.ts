@@ -68,6 +68,16 @@ it('says what is wrong with a section that nobody named, and with a key of nobod
   const stranger = await wispr('protect', ...ours, ...nobody);
   expect(stranger).toMatchObject({ code: 2 });
   expect(stranger.stderr).toContain('[signer-unknown]');
+  // Each key has its passphrase, in their order; two files for one key are a slip.
+  const both = ['--key', 'desk.key', ...nobody, '--key-passphrase-file', 'desk-passphrase'];
+  expect((await wispr('protect', ...ours, ...both)).stderr).toContain('[passphrase-wrong]');
+  const inOrder = ['--key', 'nobody.key', ...desk, '--key-passphrase-file', 'passphrase'];
+  expect((await wispr('protect', ...ours, ...inOrder)).stderr).toContain('[passphrase-wrong]');
+  const right = ['--key', 'desk.key', '--key', 'nobody.key', '--key-passphrase-file', 'desk-passphrase'];
+  expect((await wispr('protect', ...ours, ...right, '--key-passphrase-file', 'passphrase')).stderr).toContain(
+    '[signer-unknown]',
+  );
+  expect(await wispr('protect', ...ours, ...desk, '--key-passphrase-file', 'passphrase')).toMatchObject({ code: 2 });
   expect(await wispr('publish', '--no-protect', ...nobody)).toMatchObject({ code: 2 });
   expect(await wispr('protect', ...ours, '--key', 'absent.key')).toMatchObject({ code: 2, stdout: '' });
 });
