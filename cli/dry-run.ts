@@ -1,5 +1,5 @@
 /** `--dry-run` of the commands that protect. */
-import { planSite } from '../publisher/protect/protect.ts';
+import { planSite } from '../publisher/protect/dry-run.ts';
 import { showProtecting } from './progress.ts';
 import { describeDryRun } from './protection-summary.ts';
 import { print } from './voice.ts';

@@ -1,6 +1,6 @@
 /** Progress on standard error: a bar on a terminal, now and then a line elsewhere. */
 import progressBars, { Presets, SingleBar } from 'cli-progress'; // its `Format` can be had through the whole only
-import type { Progress } from '../publisher/protect/protect.ts';
+import type { Progress } from '../publisher/protect/prepare.ts';
 import { say } from './voice.ts';
 
 /** How far something is. */

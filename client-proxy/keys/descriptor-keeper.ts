@@ -3,8 +3,7 @@
  * publication has brought a newer one.
  */
 import type { Dispatcher } from 'undici';
-import { sha256 } from '#primitives';
-import { toHex } from '../../core/encoding/hex.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
 import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import type { SitePublication } from '../../core/publication/site-publication.ts';
@@ -44,7 +43,7 @@ export class DescriptorKeeper {
    */
   async follow(publication: SitePublication): Promise<void> {
     const { descriptorBytes } = this.#binding;
-    if (publication.descriptorHash() === toHex(await sha256(descriptorBytes))) return;
+    if (publication.descriptorHash() === (await hexDigest(descriptorBytes))) return;
     const bytes = await publication.descriptor();
     const descriptor = await verifyDescriptor(bytes, nowInSeconds()).catch(ignoreRefusal);
     if (descriptor && this.#isOfSame(descriptor) && (this.#isNewer(descriptor) || !this.#isBySameKey(descriptor)))

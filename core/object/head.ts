@@ -7,7 +7,7 @@ import { ed25519Sign, ed25519Verify, type KeyPair, sha256 } from '#primitives';
 import { toBase64url } from '../encoding/base64url.ts';
 import { ByteReader, streamOf } from '../encoding/byte-reader.ts';
 import { concat, equalBytes, readU32, u32, utf8 } from '../encoding/bytes.ts';
-import { toHex } from '../encoding/hex.ts';
+import { hexDigest } from '../encoding/digest.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
 import { PublicationError } from '../publication/errors.ts';
 import { ObjectError } from './errors.ts';
@@ -89,7 +89,7 @@ async function readPinned(input: ByteReader, { length, sha256: hash }: HeadPin):
   const maximum = LIMITS.headerLength + LIMITS.blocks * DIGEST_LENGTH + 100;
   const bytes = length <= maximum ? await input.read(length) : undefined;
   if (bytes === undefined) throw unexpected('it is shorter');
-  if (toHex(await sha256(bytes)) !== hash) throw unexpected('its hash is another');
+  if ((await hexDigest(bytes)) !== hash) throw unexpected('its hash is another');
   return bytes;
 }
 

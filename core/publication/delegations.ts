@@ -54,7 +54,7 @@ function isEnd({ bins, delegations }: TargetsMetadata): boolean {
 }
 
 /** Whether as many of the same keys have to sign, by id and by value. */
-export function sameKeys(one: Delegator, other: Delegator): boolean {
+function sameKeys(one: Delegator, other: Delegator): boolean {
   const { keyids, threshold } = other.roleKeys;
   const same = (keyid: string) => one.keys.get(keyid)?.public === other.keys.get(keyid)?.public;
   return one.roleKeys.threshold === threshold && sameMembers(one.roleKeys.keyids, keyids) && keyids.every(same);

@@ -1,5 +1,6 @@
 /** Keys of roles, and whether enough of them have signed (TUF specification sections 4.2 and 4.3). */
-import { ed25519Verify, type KeyPair, sha256 } from '#primitives';
+import { ed25519Verify, type KeyPair } from '#primitives';
+import { hexDigest } from '../encoding/digest.ts';
 import { fromHex, toHex } from '../encoding/hex.ts';
 import { type TufObject, tufCanonical } from './canonical.ts';
 
@@ -41,7 +42,7 @@ export function encodeTufKey(publicKey: Uint8Array): TufObject {
 
 /** The key id of an Ed25519 public key: SHA-256 of its canonical form. */
 export async function tufKeyId(publicKey: Uint8Array): Promise<string> {
-  return toHex(await sha256(tufCanonical(encodeTufKey(publicKey))));
+  return hexDigest(tufCanonical(encodeTufKey(publicKey)));
 }
 
 /** A key pair with its key id. */

@@ -18,6 +18,17 @@ export const SETTINGS_PATH = '/.well-known/wispr-settings';
 export const DESCRIPTOR_TARGET = DESCRIPTOR_PATH.slice(1);
 export const SETTINGS_TARGET = SETTINGS_PATH.slice(1);
 
+/** The files that the role `targets` names itself, by their target paths. */
+export function ownTargetFiles(own: {
+  readonly descriptor: Uint8Array;
+  readonly settings: Uint8Array;
+}): [target: string, bytes: Uint8Array][] {
+  return [
+    [DESCRIPTOR_TARGET, own.descriptor],
+    [SETTINGS_TARGET, own.settings],
+  ];
+}
+
 /** The file of a role's metadata, `7.documents-a4.json`, as it stands in a URL; without a version in repositories that are not consistent. */
 export function metadataFile(role: string, version?: number): string {
   const name = `${urlPathOf(role).replaceAll('/', '%2F')}.json`;

@@ -5,6 +5,7 @@
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, fromUtf8, utf8 } from '../encoding/bytes.ts';
+import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
@@ -273,7 +274,7 @@ export class SitePublication {
   async #keptSettings(): Promise<KeptSettings | undefined> {
     const kept = await readKept(this.#store, SETTINGS, async (bytes) => {
       const settings = bytes.subarray(HASH_LENGTH);
-      const hash = toHex(await sha256(settings));
+      const hash = await hexDigest(settings);
       return toHex(bytes.subarray(0, HASH_LENGTH)) === hash ? { hash, value: parseSettings(settings) } : undefined;
     });
     return kept?.role;
@@ -286,7 +287,7 @@ export class SitePublication {
     const bytes = await this.#smallTarget(SETTINGS_TARGET, target, PUBLICATION_LIMITS.settingsLength);
     const value = parseSettings(bytes);
     await this.#store.write(SETTINGS, concat(await sha256(bytes), bytes));
-    this.#settings = { hash: toHex(await sha256(bytes)), value };
+    this.#settings = { hash: await hexDigest(bytes), value };
   }
 
   async #smallTarget(path: string, target: TargetInfo | undefined, maximum: number): Promise<Uint8Array> {
@@ -296,7 +297,7 @@ export class SitePublication {
         ? await this.#options.source.file(targetUrlPath(path, target.sha256), target.length)
         : undefined;
     if (bytes === undefined) throw new PublicationError('metadata-missing', `the content hosts do not have ${path}`);
-    if (bytes.length !== target.length || toHex(await sha256(bytes)) !== target.sha256)
+    if (bytes.length !== target.length || (await hexDigest(bytes)) !== target.sha256)
       throw new PublicationError('metadata-mismatch', `${path} is not the file that the publication names`);
     return bytes;
   }

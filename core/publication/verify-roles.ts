@@ -2,8 +2,7 @@
  * The checks of each role's metadata, in the order of TUF specification section 5; step numbers stand at each. Bytes come from anybody: they
  * are bounded by the caller, compared with the hash above them where there is one, and their signatures checked before their content is looked at.
  */
-import { sha256 } from '#primitives';
-import { toHex } from '../encoding/hex.ts';
+import { hexDigest } from '../encoding/digest.ts';
 import { checkDelegations, type Delegator } from './delegations.ts';
 import { checkSignatures, type Envelope, openEnvelope } from './envelope.ts';
 import { PublicationError } from './errors.ts';
@@ -185,7 +184,7 @@ function checkConsistent(root: RootMetadata, { strict }: VerifyOptions): RootMet
 
 async function checkFile(bytes: Uint8Array, { length, sha256: hash }: MetaFile, role: string): Promise<void> {
   const good =
-    (length === undefined || bytes.length === length) && (hash === undefined || toHex(await sha256(bytes)) === hash);
+    (length === undefined || bytes.length === length) && (hash === undefined || (await hexDigest(bytes)) === hash);
   if (!good) throw new PublicationError('metadata-mismatch', `${role} is not the file that the metadata above it name`);
 }
 

@@ -1,6 +1,7 @@
 /** Makes the signed metadata of publications: docs/spec/publication.md, sections 2 to 4. */
 import { ed25519Sign, sha256 } from '#primitives';
 import { toBase64url } from '../encoding/base64url.ts';
+import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { DOCUMENTS_ROLE } from './bins.ts';
 import { type TufJson, type TufObject, tufCanonical } from './canonical.ts';
@@ -130,7 +131,7 @@ export function binMetadata(
 
 /** The entry of a target that is a whole file. */
 export async function fileTarget(bytes: Uint8Array): Promise<TufObject> {
-  return { hashes: { sha256: toHex(await sha256(bytes)) }, length: bytes.length };
+  return { hashes: { sha256: await hexDigest(bytes) }, length: bytes.length };
 }
 
 /** Signs metadata with every signer. */
@@ -149,7 +150,7 @@ export function signMessage(message: Uint8Array, { keyid, secretKey }: RoleSigne
 
 /** What the metadata above say about a file. */
 export async function factsOf(version: number, bytes: Uint8Array): Promise<FileFacts> {
-  return { version, length: bytes.length, sha256: toHex(await sha256(bytes)) };
+  return { version, length: bytes.length, sha256: await hexDigest(bytes) };
 }
 
 /** The root id: who a publisher is to its readers. */

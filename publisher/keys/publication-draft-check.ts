@@ -2,18 +2,23 @@
  * Whether a draft is what its signers are shown: the metadata in it are, byte for byte, those that its documents, sections, settings, version
  * and expiry make, under the keys that the root names, so nothing stands beside them; and what they are compared with can be compared.
  */
-import { sha256 } from '#primitives';
 import { equalBytes } from '../../core/encoding/bytes.ts';
-import { fromHex, toHex } from '../../core/encoding/hex.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { fromHex } from '../../core/encoding/hex.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { binNames, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
-import { sameKeys, sameMembers } from '../../core/publication/delegations.ts';
+import { checkDelegations, sameMembers } from '../../core/publication/delegations.ts';
 import { documentEntryOf, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TargetsMetadata } from '../../core/publication/metadata.ts';
-import { DESCRIPTOR_TARGET, documentPathOfHead, SETTINGS_TARGET } from '../../core/publication/names.ts';
+import {
+  DESCRIPTOR_TARGET,
+  documentPathOfHead,
+  ownTargetFiles,
+  SETTINGS_TARGET,
+} from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
 import {
   binMetadata,
@@ -74,14 +79,9 @@ function needsOthers({ draft }: Checked): boolean {
 async function hasKeysOfRoot({ draft: { root }, targets, documents }: Checked): Promise<boolean> {
   const by = { roleKeys: root.roles.targets, keys: root.keys };
   const ids = await Promise.all(rolesOf(root).targets.publicKeys.map(tufKeyId));
-  const [rest, { bins }] = [targets.delegations.at(-1), documents];
-  return (
-    sameMembers(ids, by.roleKeys.keyids) &&
-    rest !== undefined &&
-    bins !== undefined &&
-    sameKeys({ roleKeys: rest, keys: targets.keys }, by) &&
-    sameKeys({ roleKeys: bins, keys: documents.keys }, by)
-  );
+  checkDelegations('targets', targets, by);
+  checkDelegations(DOCUMENTS_ROLE, documents, by);
+  return sameMembers(ids, by.roleKeys.keyids);
 }
 
 /** Bins of earlier numbers stay where they are, with all that they said. */
@@ -106,8 +106,8 @@ async function comparesBinWithBin({ draft: { earlier, roles }, bits }: Checked):
 
 /** Descriptor and settings are those that are named, of the form in which readers take them, and of this publisher. */
 async function namesItsFiles({ draft, targets }: Checked): Promise<boolean> {
-  for (const [target, bytes] of ownFiles(draft))
-    if (targets.target(target)?.sha256 !== toHex(await sha256(bytes))) return false;
+  for (const [target, bytes] of ownTargetFiles(draft))
+    if (targets.target(target)?.sha256 !== (await hexDigest(bytes))) return false;
   parseSettings(draft.settings);
   const descriptor = await verifyDescriptor(draft.descriptor, 0); // for its form: when it ends, readers look
   return descriptor.publisher === draft.rootId;
@@ -118,7 +118,7 @@ async function comparesFileWithFile({ draft: { earlier, filesBefore } }: Checked
   const targets = earlier.get('targets');
   for (const [target, bytes] of filesBefore) {
     if (![DESCRIPTOR_TARGET, SETTINGS_TARGET].includes(target)) return false;
-    if (targets?.target(target)?.sha256 !== toHex(await sha256(bytes))) return false;
+    if (targets?.target(target)?.sha256 !== (await hexDigest(bytes))) return false;
   }
   const [descriptor, settings] = [filesBefore.get(DESCRIPTOR_TARGET), filesBefore.get(SETTINGS_TARGET)];
   if (settings) parseSettings(settings);
@@ -148,7 +148,7 @@ async function contentOf(
   if (name === DOCUMENTS_ROLE) return documentsMetadata(about, bits, keys);
   if (name !== 'targets')
     return namesDocuments(after) && (await holdsOnlyItsOwn(name, after, bits)) ? binContent(about, after) : undefined;
-  const own = ownFiles(draft).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as const);
+  const own = ownTargetFiles(draft).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as const);
   return targetsMetadata(about, await Promise.all(own), keys, sectionsIn(after));
 }
 
@@ -197,11 +197,4 @@ export function sectionsIn({ delegations, keys }: TargetsMetadata): SectionKeys[
       const publicKeys = keyids.flatMap((keyid) => fromHex(keys.get(keyid)?.public, 32) ?? []);
       return { name, paths, publicKeys, threshold };
     });
-}
-
-function ownFiles({ descriptor, settings }: PublicationDraft): [target: string, bytes: Uint8Array][] {
-  return [
-    [DESCRIPTOR_TARGET, descriptor],
-    [SETTINGS_TARGET, settings],
-  ];
 }

@@ -5,11 +5,10 @@
  *   {"wispr":"publication draft 1","chain":[base64url of 1.root.json …],"descriptor":…,"settings":…,
  *    "filesBefore":[{"name":target path,"file":base64url}…],"before":[{"name":…,"file":base64url}…],"roles":[{"name":…,"file":base64url of the envelope}…]}
  */
-import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { equalBytes, fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
-import { toHex } from '../../core/encoding/hex.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
 import { checkSignatures, encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
 import { countSigners, type RoleSigner, type TufSignature, verifyEd25519 } from '../../core/publication/keys.ts';
@@ -199,8 +198,8 @@ export function samePublication(a: Pick<DraftParts, 'roles'>, b: Pick<DraftParts
 
 /** By which the very same publication is known again, whoever has signed it. */
 export async function digestOfPublication({ version, expires, roles }: PublicationDraft): Promise<string> {
-  const digests = await Promise.all(roles.map(async ({ name, message }) => [name, toHex(await sha256(message))]));
-  return toHex(await sha256(utf8(JSON.stringify([version, expires, digests]))));
+  const digests = await Promise.all(roles.map(async ({ name, message }) => [name, await hexDigest(message)]));
+  return hexDigest(utf8(JSON.stringify([version, expires, digests])));
 }
 
 function withMore(draft: PublicationDraft, more: (role: DraftRole) => readonly TufSignature[]): PublicationDraft {

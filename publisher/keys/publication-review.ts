@@ -2,8 +2,7 @@
  * What a signer's machine has to say of a publication that waits for signatures. What was seen as published cannot be older now: that is
  * refused. What was signed may never have been published, if the site changed meanwhile: that only the signer can judge, so it is shown.
  */
-import { sha256 } from '#primitives';
-import { toHex } from '../../core/encoding/hex.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -148,7 +147,7 @@ async function listsAfter(
   const lists = new Map(memory?.lists);
   for (const [name, seen] of bases) lists.set(name, { ...lists.get(name), seen });
   for (const { name, message } of draft.roles) {
-    const signed = { version: draft.version, digest: await digestOf(message) };
+    const signed = { version: draft.version, digest: await hexDigest(message) };
     lists.set(name, { ...lists.get(name), signed });
   }
   return lists;
@@ -161,11 +160,7 @@ async function basesIn({ before, earlier }: PublicationDraft): Promise<Bases> {
   const bases = new Map<string, Version>();
   for (const [name, { version }] of earlier) {
     const { message } = openEnvelope(before.get(name) ?? new Uint8Array(0), name, PUBLICATION_LIMITS.targetsLength);
-    bases.set(name, { version, digest: await digestOf(message) });
+    bases.set(name, { version, digest: await hexDigest(message) });
   }
   return bases;
-}
-
-async function digestOf(message: Uint8Array): Promise<string> {
-  return toHex(await sha256(message));
 }

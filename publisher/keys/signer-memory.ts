@@ -6,10 +6,10 @@
  *    "signedRoot":{…},"publications":[[first,last]…],"lists":[{"name":…,"seen":{"version":…,"digest":…},"signed":{…}}…]}
  */
 import { realpath } from 'node:fs/promises';
-import { sha256 } from '#primitives';
 import { fromUtf8, utf8 } from '../../core/encoding/bytes.ts';
 import { hasMembers, isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
-import { fromHex, toHex } from '../../core/encoding/hex.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { fromHex } from '../../core/encoding/hex.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -112,7 +112,7 @@ export async function checkRoots(
  * @param message - what it says
  */
 export async function signedRootOf(version: number, message: Uint8Array): Promise<Version> {
-  return { version, digest: toHex(await sha256(message)) };
+  return { version, digest: await hexDigest(message) };
 }
 
 /** What is remembered after a root was signed: what was in force before it, and that one. */
@@ -155,7 +155,7 @@ function bound(before: string, now: string): PublishError {
 
 /** Of what a root says, whoever has signed it. */
 async function digestOf(root: Uint8Array | undefined): Promise<string> {
-  return root === undefined ? '' : toHex(await sha256(openEnvelope(root, 'root').message));
+  return root === undefined ? '' : await hexDigest(openEnvelope(root, 'root').message);
 }
 
 function encode({ lists, ...rest }: SignerMemory): Uint8Array {

@@ -5,20 +5,13 @@
  */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sha256 } from '#primitives';
 import { equalBytes } from '../../core/encoding/bytes.ts';
-import { toHex } from '../../core/encoding/hex.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
 import { binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
 import { encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
 import { parseTargets } from '../../core/publication/metadata.ts';
-import {
-  DESCRIPTOR_TARGET,
-  METADATA_PATH,
-  metadataFile,
-  SETTINGS_TARGET,
-  targetFile,
-} from '../../core/publication/names.ts';
+import { METADATA_PATH, metadataFile, ownTargetFiles, targetFile } from '../../core/publication/names.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere, removeLeftovers, replaceFile } from '../keys/file-update.ts';
@@ -40,16 +33,16 @@ import { verifyChain } from '../keys/roots.ts';
 import { count } from '../text.ts';
 import { publicationDraftFile, type Workspace } from '../workspace.ts';
 import { readTimestamp } from './earlier-publication.ts';
+import type { Gathered } from './publication.ts';
 import {
   contentsToSign,
-  type Draft,
-  type Gathered,
-  makeDraft,
   needsTargets,
   nextVersion,
   type PublicationContext,
+  planSigning,
   RENEWAL,
-} from './publication.ts';
+  type SigningPlan,
+} from './signing-plan.ts';
 
 /**
  * Signatures of others for what is to be published now.
@@ -63,7 +56,7 @@ export async function gatherSignatures(
 ): Promise<Gathered | undefined> {
   const { targets, targetsKeys } = context.roles;
   if (targets.length >= targetsKeys.threshold) return undefined;
-  const work = await makeDraft(context);
+  const work = await planSigning(context);
   if (!needsTargets(work)) return undefined;
   const file = publicationDraftFile(workspace, context.lastVersion);
   const waiting = await waitingDraft(context, work, file);
@@ -92,7 +85,7 @@ export async function removeOldDrafts({ directory }: Workspace, version: number)
 /** The draft that an earlier run left, if it is that run's, and what would be signed now is still the same. */
 async function waitingDraft(
   context: PublicationContext,
-  work: Draft,
+  work: SigningPlan,
   file: string,
 ): Promise<PublicationDraft | undefined> {
   const { index, lastVersion, now, out } = context;
@@ -108,7 +101,11 @@ async function waitingDraft(
 }
 
 /** Leaves a draft with the signatures of the keys that are here. The version first: no other publication may ever have it. */
-async function beginGathering(context: PublicationContext, work: Draft, workspace: Workspace): Promise<PublishError> {
+async function beginGathering(
+  context: PublicationContext,
+  work: SigningPlan,
+  workspace: Workspace,
+): Promise<PublishError> {
   const { roots, targets } = context.roles;
   const version = nextVersion(context);
   const roles = await rolesToSign(context, work, { version, expires: context.now + ROLE_VALIDITY.targets });
@@ -130,7 +127,7 @@ async function beginGathering(context: PublicationContext, work: Draft, workspac
 
 async function rolesToSign(
   context: PublicationContext,
-  work: Draft,
+  work: SigningPlan,
   about: { readonly version: number; readonly expires: number },
 ): Promise<DraftParts['roles'][number][]> {
   const roles: DraftParts['roles'][number][] = [];
@@ -142,7 +139,7 @@ async function rolesToSign(
 /** What the same keys signed before of what is signed now; where there are more bins now, the old ones that these were parts of. */
 async function listsBefore(
   context: PublicationContext,
-  { bins, bits, roles }: Draft,
+  { bins, bits, roles }: SigningPlan,
 ): Promise<Map<string, Uint8Array>> {
   const root = verifyChain(context.roles.roots);
   const before = new Map<string, Uint8Array>();
@@ -164,24 +161,23 @@ async function listsBefore(
 
 /** Descriptor and settings that are others now, as the earlier `targets` named them. */
 async function ownFilesBefore(
-  { out, descriptor, settings }: PublicationContext,
+  { out, ...own }: PublicationContext,
   earlier: Uint8Array | undefined,
 ): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
   if (earlier === undefined) return files;
   const targets = parseTargets(openEnvelope(earlier, 'targets').signed(), 'targets');
-  const now = [[DESCRIPTOR_TARGET, descriptor] as const, [SETTINGS_TARGET, settings] as const];
-  for (const [target, bytes] of now) {
+  for (const [target, bytes] of ownTargetFiles(own)) {
     const hash = targets.target(target)?.sha256;
     const old = hash && (await readIfThere(join(out, targetFile(target, hash))));
     // A file that was altered is no help; without it, signers are shown all of the new one.
-    if (old && toHex(await sha256(old)) === hash && !equalBytes(old, bytes)) files.set(target, old);
+    if (old && (await hexDigest(old)) === hash && !equalBytes(old, bytes)) files.set(target, old);
   }
   return files;
 }
 
 function sameRoots(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
-  return a.length === b.length && a.every((root, index) => Buffer.compare(root, b[index] ?? Buffer.alloc(0)) === 0);
+  return a.length === b.length && a.every((root, index) => equalBytes(root, b[index] ?? new Uint8Array(0)));
 }
 
 function stillMissing({ version, root }: PublicationDraft, file: string, missing: number): PublishError {

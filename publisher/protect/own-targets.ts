@@ -1,12 +1,11 @@
 /** What the role `targets` names itself: the descriptor and the site settings. */
 import { join } from 'node:path';
-import { sha256 } from '#primitives';
-import { toHex } from '../../core/encoding/hex.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
-import { DESCRIPTOR_TARGET, SETTINGS_TARGET, targetFile } from '../../core/publication/names.ts';
+import { ownTargetFiles, targetFile } from '../../core/publication/names.ts';
 import { fileTarget } from '../../core/publication/writer.ts';
-import type { PublicationContext } from './publication.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
+import type { PublicationContext } from './signing-plan.ts';
 
 type Own = Pick<PublicationContext, 'descriptor' | 'settings'>;
 
@@ -17,7 +16,7 @@ export async function putTargets({
   ownTargets: there,
   ...own
 }: Own & Pick<PublicationContext, 'out' | 'index' | 'ownTargets'>): Promise<void> {
-  for (const [target, bytes] of filesOf(own)) {
+  for (const [target, bytes] of ownTargetFiles(own)) {
     const hash = await hexDigest(bytes);
     const file = targetFile(target, hash);
     if (!there.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
@@ -28,23 +27,12 @@ export async function putTargets({
 /** As the role names them. */
 export function ownTargets(own: Own): Promise<[string, TufObject][]> {
   return Promise.all(
-    filesOf(own).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),
+    ownTargetFiles(own).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),
   );
 }
 
 /** What the role `targets` says, in one line. */
 export async function targetFacts({ sections, ...own }: Own & Pick<PublicationContext, 'sections'>): Promise<string> {
-  const hashes = await Promise.all(filesOf(own).map(([, bytes]) => hexDigest(bytes)));
+  const hashes = await Promise.all(ownTargetFiles(own).map(([, bytes]) => hexDigest(bytes)));
   return [...hashes, sections.facts()].filter(Boolean).join(' ');
-}
-
-function filesOf({ descriptor, settings }: Own): [target: string, bytes: Uint8Array][] {
-  return [
-    [DESCRIPTOR_TARGET, descriptor],
-    [SETTINGS_TARGET, settings],
-  ];
-}
-
-async function hexDigest(bytes: Uint8Array): Promise<string> {
-  return toHex(await sha256(bytes));
 }

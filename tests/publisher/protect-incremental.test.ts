@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
-import { planSite } from '../../publisher/protect/protect.ts';
+import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, makeCheap, snapshot, type TestWorkspace } from '../support/workspace.ts';
 

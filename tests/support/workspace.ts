@@ -15,7 +15,8 @@ import { initWorkspace } from '../../publisher/init.ts';
 import { encodeContents, KEY_STORE_KIND, type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
 import { createSealedFile } from '../../publisher/keys/sealed-file.ts';
 import { listFiles } from '../../publisher/list-files.ts';
-import { type ProtectOptions, protectSite } from '../../publisher/protect/protect.ts';
+import type { ProtectOptions } from '../../publisher/protect/prepare.ts';
+import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { type Published, readPublished, type TrustedStore } from './published.ts';
 

@@ -1,5 +1,3 @@
-/** The object of a document, before it is written. */
-import { sha256 } from '#primitives';
 import type { Metadata } from '../../../core/object/metadata.ts';
 import { ObjectWriter } from '../../../core/object/writer.ts';
 import type { ContentOptions } from '../content.ts';
@@ -24,10 +22,6 @@ export function objectWriterOf(task: WriteTask, metadata: Metadata, thread: Thre
     ...(set !== undefined && key && { set: { id: set, key } }),
     ...(set !== undefined && padding && { paddingLength: 'padme' }),
   });
-}
-
-export async function hexDigest(bytes: Uint8Array): Promise<string> {
-  return Buffer.from(await sha256(bytes)).toString('hex');
 }
 
 /** What is answered for a document, but for what differs from one to the other. */

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { ByteReader, collect, streamOf } from '../../../core/encoding/byte-reader.ts';
 import { equalBytes, utf8 } from '../../../core/encoding/bytes.ts';
 import { canonicalJson, type JsonObject } from '../../../core/encoding/canonical-json.ts';
+import { hexDigest } from '../../../core/encoding/digest.ts';
 import { encodeHtmlCarrier, isHtmlCarrier, openCarrier } from '../../../core/object/carrier.ts';
 import { DocumentReader } from '../../../core/object/document-reader.ts';
 import { ObjectError } from '../../../core/object/errors.ts';
@@ -18,7 +19,7 @@ import type { Metadata } from '../../../core/object/metadata.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import type { Content } from '../content.ts';
 import type { WrittenDocument } from './contract.ts';
-import { hexDigest, written } from './document-object.ts';
+import { written } from './document-object.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
 import type { Writing } from './write-document.ts';
 

@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto';
 import { collect } from '../../../core/encoding/byte-reader.ts';
 import { utf8 } from '../../../core/encoding/bytes.ts';
+import { hexDigest } from '../../../core/encoding/digest.ts';
 import { encodeHtmlCarrier } from '../../../core/object/carrier.ts';
 import type { ObjectWriter } from '../../../core/object/writer.ts';
 import { type Content, readContent } from '../content.ts';
 import { changed } from '../source-reader.ts';
 import type { WriteTask, WrittenDocument } from './contract.ts';
-import { contentOptions, hexDigest, objectWriterOf, written } from './document-object.ts';
+import { contentOptions, objectWriterOf, written } from './document-object.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
 import type { ThreadContext } from './jobs.ts';
 import { reuseDocument } from './reuse.ts';

@@ -1,0 +1,52 @@
+/** `wispr protect --dry-run`: what a run would do. */
+import { openIndex } from '../index/open.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import { siteSettingsOf } from '../site/site-settings.ts';
+import { appearanceOf } from './appearance.ts';
+import { checkRekey } from './keys.ts';
+import { locate } from './locate.ts';
+import { inspectOutput } from './output.ts';
+import { makePlan } from './plan.ts';
+import { type DryRunOptions, dueForRekey, stopper } from './prepare.ts';
+import { RunSections } from './sections.ts';
+import { changedPaths, countChanges, type DryRunSummary, publicByReason, sectionsOf } from './summary.ts';
+
+/**
+ * Says what a run would do, and changes nothing. It needs no passphrase, so it cannot see a key store that was changed.
+ *
+ * @param limit - how many paths of each kind are named; all, if left out
+ */
+export async function planSite(options: DryRunOptions, limit?: number): Promise<DryRunSummary> {
+  const { workspace, configuration, source, walk, out, now } = await locate(options);
+  const { index } = openIndex(workspace.index, { readOnly: true });
+  using _closing = index;
+  const checkNotStopped = stopper(options.signal);
+  const publisher = index.fact('publisher') ?? '';
+  const output = await inspectOutput(out, index, publishersOf(index), { readOnly: true, checkNotStopped });
+  const sets = index.setIds();
+  const since = (name: string) => index.keySince(sets.get(name) ?? '');
+  const due = dueForRekey(configuration, sets.keys(), since, now, options.rekey);
+  const sections = await RunSections.of(configuration, index);
+  const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
+  const appearance = await appearanceOf(configuration, workspace.directory, publisher);
+  const plan = await makePlan({ ...context, appearance, setIdOf: () => undefined });
+  siteSettingsOf(configuration, (path) => index.planned(path));
+  checkRekey(options.rekey ?? [], plan.sets);
+  return {
+    site: configuration.site,
+    out,
+    documents: plan.documents,
+    changes: countChanges(plan),
+    paths: changedPaths(index, limit ?? -1),
+    sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
+    sections: sectionsOf(plan),
+    public: publicByReason(plan),
+    ignored: plan.ignored,
+    unusedPatterns: plan.unusedPatterns,
+  };
+}
+
+/** The ids by which a host proof may name the publisher of this index. */
+function publishersOf(index: PublisherIndex): string[] {
+  return [index.fact('root'), index.fact('publisher')].filter((id) => id !== undefined);
+}

@@ -1,0 +1,112 @@
+/** What a run of `wispr protect` is given, and what it knows before it changes anything. */
+import type { RoleSigner } from '../../core/publication/keys.ts';
+import type { SiteSettings } from '../../core/publication/settings.ts';
+import type { Configuration } from '../configuration/schema.ts';
+import { PublishError } from '../errors.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
+import { siteSettingsOf } from '../site/site-settings.ts';
+import { type Appearance, appearanceOf } from './appearance.ts';
+import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
+import type { Place, PlaceOptions } from './locate.ts';
+import { type InspectedOutput, inspectOutput } from './output.ts';
+import { makePlan, type Plan } from './plan.ts';
+import { type PublicationRoles, rolesOf } from './roles.ts';
+import { checkUseful, RunSections } from './sections.ts';
+import type { SpareThreads } from './writers/spare-threads.ts';
+
+export interface DryRunOptions extends PlaceOptions {
+  /** Names of sets that get a new key. */
+  readonly rekey?: readonly string[];
+  /** Called as the work goes on. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Stops the run; the publication before stays as it is. */
+  readonly signal?: AbortSignal;
+}
+
+export interface ProtectOptions extends DryRunOptions {
+  readonly passphrase: string;
+  /** Threads that were started already; whoever started them ends those that are left. */
+  readonly spare?: SpareThreads | undefined;
+  /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
+  readonly signers?: readonly RoleSigner[];
+  /** Called with the path of a new key bundle once it is on the disk, and before anything that needs its keys can be seen. */
+  readonly handOverKeys?: (bundle: string) => Promise<void>;
+}
+
+export interface Progress {
+  /** `looking`: at the site, whose size is not known yet. `writing`: documents. */
+  readonly stage: 'looking' | 'writing';
+  /** Documents. */
+  readonly done: number;
+  /** `undefined` while nobody knows. */
+  readonly total: number | undefined;
+}
+
+/** A run, once everything that could be refused is known to be good. */
+export interface Run extends Place {
+  readonly keys: RunKeys;
+  readonly roles: PublicationRoles;
+  readonly sections: RunSections;
+  readonly index: PublisherIndex;
+  readonly output: InspectedOutput;
+  readonly appearance: Appearance;
+  readonly plan: Plan;
+  readonly settings: SiteSettings;
+  readonly rekey: ReadonlySet<string>;
+  readonly recipient: Uint8Array | undefined;
+}
+
+/**
+ * Looks at everything, and refuses what cannot be published.
+ *
+ * @throws PublishError
+ */
+export async function prepare(
+  place: Place,
+  keys: RunKeys,
+  index: PublisherIndex,
+  options: ProtectOptions,
+): Promise<Run> {
+  const { workspace, configuration, source, walk, out, now } = place;
+  const checkNotStopped = stopper(options.signal);
+  const publisher = keys.store.publisher.id;
+  const roles = rolesOf(keys.store, options.signers);
+  const sections = await RunSections.of(configuration, index, keys.contents.sections, options.signers);
+  checkUseful(options.signers ?? [], roles, sections);
+  const recipient = await readRecipient(recipientFileOf(workspace, configuration));
+  const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
+  sections.settle(index, output.metadata, publisher);
+  const { setsSince } = keys.contents;
+  const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, options.rekey);
+  const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
+  const about = { source, walk, configuration, index, output, sections };
+  const context = { ...about, rekey, checkNotStopped, onFound, readOnly: false };
+  const setIdOf = (name: string) => keys.idOf(name);
+  const appearance = await appearanceOf(configuration, workspace.directory, publisher);
+  const plan = await makePlan({ ...context, appearance, setIdOf });
+  checkRekey(options.rekey ?? [], plan.sets);
+  const settings = siteSettingsOf(configuration, (path) => index.planned(path));
+  return { ...place, keys, roles, sections, index, output, appearance, plan, settings, rekey, recipient };
+}
+
+/** Sets that get a new key: those that were named, and those whose time has come. */
+export function dueForRekey(
+  configuration: Configuration,
+  sets: Iterable<string>,
+  since: (name: string) => number | undefined,
+  now: number,
+  named: readonly string[] = [],
+): Set<string> {
+  return new Set([...named, ...setsDueForRekey(configuration, sets, since, now)]);
+}
+
+/** @throws PublishError `stopped` */
+export function stopper(signal: AbortSignal | undefined): () => void {
+  return () => {
+    if (!signal?.aborted) return;
+    throw new PublishError('stopped', 'stopped; readers find the publication before', {
+      hint: 'run "wispr protect" again: it goes on where this run ended',
+    });
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * What has to be signed, by whose keys, and what it says: docs/spec/publication.md, sections 2 to 4. Whatever did not change and does not expire
+ * soon keeps its signatures.
+ */
+import { toHex } from '../../core/encoding/hex.ts';
+import { binBitsFor, binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import type { TufObject } from '../../core/publication/canonical.ts';
+import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
+import { contentTargetOf, headTargetOf, metadataFile } from '../../core/publication/names.ts';
+import { binMetadata, documentsMetadata, targetsMetadata } from '../../core/publication/writer.ts';
+import type { PublishedDocument, PublisherIndex } from '../index/publisher-index.ts';
+import type { RoleRow } from '../index/rows.ts';
+import { bitsOf, newestOf, recoverRoles } from './earlier-publication.ts';
+import { ownTargets, targetFacts } from './own-targets.ts';
+import type { PublicationRoles } from './roles.ts';
+import type { RunSection, RunSections } from './sections.ts';
+
+/** What a publication is made of. */
+export interface PublicationContext {
+  /** The output directory. */
+  readonly out: string;
+  readonly index: PublisherIndex;
+  readonly roles: PublicationRoles;
+  readonly sections: RunSections;
+  /** The id of the publisher key, under which objects are signed. */
+  readonly publisher: string;
+  /** Names of the metadata files that are there. */
+  readonly metadata: ReadonlySet<string>;
+  /** Hashes of the descriptor and the settings that are there. */
+  readonly ownTargets: ReadonlySet<string>;
+  /** Bytes of the descriptor, and of the site settings. */
+  readonly descriptor: Uint8Array;
+  readonly settings: Uint8Array;
+  /** Seconds since 1970. */
+  readonly now: number;
+  /** Seconds for which the timestamp is good. */
+  readonly freshFor: number;
+  /** The version of the last publication whose metadata may have been written. */
+  readonly lastVersion: number;
+  /** Puts the version of the next publication onto the disk, before anything with it is signed. */
+  readonly raiseVersion: (version: number) => Promise<void>;
+}
+
+/** Roles that expire sooner are signed again. */
+export const RENEWAL = 90 * 86_400;
+
+/** Bits of the numbers by which the index finds the documents of a bin. */
+const INDEX_BITS = 16;
+
+/** What is signed in this run, and what is kept. */
+export interface SigningPlan {
+  readonly bits: number;
+  /** Numbers of the bins that are signed. */
+  readonly bins: readonly number[];
+  readonly sections: readonly RunSection[];
+  readonly targets: boolean;
+  readonly documents: boolean;
+  readonly snapshot: boolean;
+  readonly roles: Map<string, RoleRow>;
+}
+
+/** Decides what has to be signed. */
+export async function planSigning(context: PublicationContext): Promise<SigningPlan> {
+  const { index, metadata, now } = context;
+  const roles = index.roles();
+  if (roles.size === 0) for (const row of await recoverRoles(context.out)) roles.set(row.name, row);
+  const known = Math.max(Number(index.fact('bins') ?? 1), bitsOf(roles.keys()));
+  const bits = binBitsFor(index.totals().targets, known);
+  const isGood = (name: string) => {
+    const row = roles.get(name);
+    return row !== undefined && row.expires > now + RENEWAL && metadata.has(metadataFile(name, row.version));
+  };
+  const others = index.fact('signers') !== signersOf(context);
+  // With the list of the bins, all bins: whoever signs it sees all that it leads to.
+  const everything = others || Number(index.fact('bins')) !== bits || !isGood(DOCUMENTS_ROLE);
+  const changed = new Set(
+    index
+      .changedBins()
+      .filter((bin) => bin < 2 ** INDEX_BITS)
+      .map((bin) => bin >> (INDEX_BITS - bits)),
+  );
+  const bins = Array.from({ length: 2 ** bits }, (_, bin) => bin).filter((bin) => {
+    return everything || changed.has(bin) || !isGood(binName(bin, bits));
+  });
+  const sections = context.sections.list.filter((section) => {
+    return !section.held && (!isGood(section.name) || context.sections.mustSign(section, index, metadata));
+  });
+  const facts = await targetFacts(context);
+  const targets = everything || !isGood('targets') || index.fact('targets') !== facts;
+  const snapshot = bins.length + sections.length > 0 || targets || everything || !isGood('snapshot');
+  return { bits, bins, sections, targets, documents: everything, snapshot, roles };
+}
+
+/** Whether keys of `targets` have to sign. */
+export function needsTargets({ bins, documents, targets }: SigningPlan): boolean {
+  return bins.length > 0 || documents || targets;
+}
+
+/** The version of a publication that is begun now. */
+export function nextVersion({ lastVersion, index, metadata }: PublicationContext): number {
+  return Math.max(lastVersion, Number(index.fact('version') ?? 0), newestOf(metadata)) + 1;
+}
+
+/** What keys of `targets` sign, by role, in the order in which it is written. */
+export async function* contentsToSign(
+  context: PublicationContext,
+  plan: SigningPlan,
+  about: { readonly version: number; readonly expires: number },
+): AsyncGenerator<[role: string, content: TufObject]> {
+  const { index, roles, sections } = context;
+  const keys = roles.targetsKeys;
+  for (const bin of plan.bins) {
+    yield [binName(bin, plan.bits), binMetadata(about, targetsOf(index, bin, plan.bits))];
+  }
+  if (plan.documents) yield [DOCUMENTS_ROLE, await documentsMetadata(about, plan.bits, keys)];
+  if (!plan.targets) return;
+  const delegated = sections.list.map((section) => section.keys);
+  yield ['targets', await targetsMetadata(about, await ownTargets(context), keys, delegated)];
+}
+
+/** The targets of one bin. */
+function targetsOf(index: PublisherIndex, bin: number, bits: number): Generator<[string, TufObject]> {
+  const first = bin << (INDEX_BITS - bits);
+  return targetsBetween(index, first, first + 2 ** (INDEX_BITS - bits) - 1);
+}
+
+export function* targetsBetween(index: PublisherIndex, first: number, last: number): Generator<[string, TufObject]> {
+  const isHere = (number: number | undefined) => number !== undefined && number >= first && number <= last;
+  for (const row of index.documentsInBins(first, last)) {
+    if (isHere(row.headBin)) yield [headTargetOf(row.path), encodeDocumentTarget(entryOf(row))];
+    if (isHere(row.contentBin)) {
+      yield [contentTargetOf(row.path), { hashes: { sha256: row.content ?? '' }, length: row.contentLength ?? 0 }];
+    }
+  }
+}
+
+function entryOf({ head, headLength, setId, content, form }: PublishedDocument): DocumentEntry {
+  return { head, headLength, set: setId, content, inPage: form === 'carrier' };
+}
+
+/** Whose signatures count: as long as that is the same, what was signed stays good, whoever of them is here. */
+export function signersOf({ roles: { targets, snapshot, targetsKeys } }: PublicationContext): string {
+  const { publicKeys, threshold } = targetsKeys;
+  const most = threshold > 1 ? [String(threshold)] : [];
+  return [targets[0]?.keyid ?? '', snapshot.keyid, ...publicKeys.map(toHex), ...most].join(' ');
+}
