@@ -21,9 +21,8 @@ export const LIMITS = {
   smallPiece: 1_024,
   /** How far ahead in an open answer a wanted range may begin; beyond, a request of its own is cheaper. */
   skippedInStream: 1_048_576,
-  /** Opened documents kept for one site: their number, the bytes of their heads together, and for how long. */
-  rememberedDocuments: 4_096,
-  rememberedHeadBytes: 16_777_216,
+  /** Opened documents kept for one site: what they take together, and for how long. */
+  rememberedBytes: 16_777_216,
   rememberedFor: 300_000,
   /** Refused key ids remembered, and for how long. */
   refusedKeys: 10_000,
@@ -127,6 +126,9 @@ export const LIMITS = {
   /** Objects up to here are read at once; others in such pieces. */
   cacheReadAtOnce: 131_072,
   cachePiece: 262_144,
+  /** What of those that were read at once stays in memory for the next time, all together, and for how long. */
+  cacheInMemory: 2_097_152,
+  cacheInMemoryFor: 60_000,
   /** What is collected before it is written; and what may wait before a copy is given up. */
   cacheWriteAtOnce: 262_144,
   cacheUnwritten: 8_388_608,

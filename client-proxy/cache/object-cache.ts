@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { LIMITS } from '../limits.ts';
 import { Layout } from './layout.ts';
 import { ObjectWriter } from './object-writer.ts';
+import { RecentObjects } from './recent-objects.ts';
 import { StoredObject } from './stored-object.ts';
 import { scan, spaceOf } from './sweep.ts';
 import { SyncedObjects } from './synced-objects.ts';
@@ -39,6 +40,7 @@ export class ObjectCache {
   readonly #synced: SyncedObjects;
   readonly #writers = new Map<string, ObjectWriter>();
   readonly #folders = new Set<string>();
+  readonly #recent = new RecentObjects();
   #number = 0;
   /** On the disk as far as this program knows, and on the way there. */
   #used = 0;
@@ -66,7 +68,13 @@ export class ObjectCache {
 
   /** @param head - SHA-256 that the publication names, hexadecimal */
   find(site: string, head: string): StoredObject | undefined {
-    return this.#limit === 0 ? undefined : StoredObject.find(this.#layout.objectFile(site, head));
+    if (this.#limit === 0) return undefined;
+    const file = this.#layout.objectFile(site, head);
+    const recent = this.#recent.get(file);
+    if (recent) return StoredObject.of(recent);
+    const stored = StoredObject.find(file);
+    if (stored?.bytes) this.#recent.set(file, stored.bytes);
+    return stored;
   }
 
   /** The folder, for messages. */
@@ -76,8 +84,10 @@ export class ObjectCache {
 
   /** What is there is no good. */
   drop(site: string, head: string): void {
+    const file = this.#layout.objectFile(site, head);
+    this.#recent.delete(file);
     try {
-      rmSync(this.#layout.objectFile(site, head), { force: true });
+      rmSync(file, { force: true });
     } catch (error) {
       this.#pause(error);
     }
@@ -150,6 +160,7 @@ export class ObjectCache {
 
   /** Forgets all that was read of a site. */
   async forget(site: string): Promise<void> {
+    this.#recent.clear();
     await rm(this.#layout.folderOf(site), { recursive: true, force: true });
     await rm(this.#layout.syncedFile(site), { force: true });
     this.#folders.delete(this.#layout.folderOf(site));

@@ -9,7 +9,7 @@ export class StoredObject {
   /** Bytes of the file. */
   readonly length: number;
   /** All of it, where it is small; then the file is closed already. */
-  readonly #bytes: Uint8Array | undefined;
+  readonly bytes: Uint8Array | undefined;
   readonly #descriptor: number;
   /** Reads under way, by this thread or another. */
   #readings = 0;
@@ -18,8 +18,13 @@ export class StoredObject {
   private constructor(descriptor: number, length: number, bytes: Uint8Array | undefined) {
     this.#descriptor = descriptor;
     this.length = length;
-    this.#bytes = bytes;
+    this.bytes = bytes;
     this.#closed = bytes !== undefined;
+  }
+
+  /** What a file held. */
+  static of(bytes: Uint8Array): StoredObject {
+    return new StoredObject(-1, bytes.length, bytes);
   }
 
   /**
@@ -42,7 +47,7 @@ export class StoredObject {
       const bytes = Buffer.allocUnsafe(size);
       const length = readSync(descriptor, bytes, 0, size, 0);
       closeSync(descriptor);
-      return new StoredObject(-1, length, bytes.subarray(0, length));
+      return StoredObject.of(bytes.subarray(0, length));
     } catch {
       closeSync(descriptor);
       return undefined;
@@ -51,8 +56,8 @@ export class StoredObject {
 
   /** @param end - left out: to its end */
   async *from(start: number, end = this.length): AsyncGenerator<Uint8Array, undefined> {
-    if (this.#bytes !== undefined) {
-      yield this.#bytes.subarray(start, end);
+    if (this.bytes !== undefined) {
+      yield this.bytes.subarray(start, end);
       return;
     }
     for (let position = start; position < end; ) {

@@ -7,6 +7,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { LIMITS } from '../limits.ts';
+import { DataVersion } from './data-version.ts';
 import { unwritable } from './database.ts';
 
 /** What the device was connected with; never written again. */
@@ -30,15 +31,15 @@ export class PublicationStore implements MetadataStore {
   readonly #select: StatementSync;
   readonly #touch: StatementSync;
   readonly #upsert: StatementSync;
-  readonly #dataVersion: StatementSync;
+  readonly #dataVersion: DataVersion;
   readonly #changing: StatementSync;
-  #version: { readonly data: unknown; readonly hash: string } | undefined;
+  #version: { readonly data: number; readonly hash: string } | undefined;
 
-  constructor(database: DatabaseSync, site: string) {
+  constructor(database: DatabaseSync, site: string, dataVersion = new DataVersion(database)) {
     this.#database = database;
     this.#site = site;
     const next = '(SELECT coalesce(max(used), 0) + 1 FROM publications WHERE site = ?1)';
-    this.#dataVersion = database.prepare('PRAGMA data_version');
+    this.#dataVersion = dataVersion;
     this.#changing = database.prepare(
       `SELECT name, bytes FROM publications WHERE site = ? AND (${CHANGES}) ORDER BY name`,
     );
@@ -55,7 +56,7 @@ export class PublicationStore implements MetadataStore {
    * noted with what it reads, changes nothing here.
    */
   version(): string {
-    const data = this.#dataVersion.get()?.data_version;
+    const data = this.#dataVersion.read();
     if (this.#version === undefined || this.#version.data !== data) this.#version = { data, hash: this.#hash() };
     return this.#version.hash;
   }

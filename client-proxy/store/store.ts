@@ -14,6 +14,7 @@ import {
   sealDeviceKey,
   updateDescriptor,
 } from './binding-rows.ts';
+import { DataVersion } from './data-version.ts';
 import { openDatabase } from './database.ts';
 import { IdentityStore } from './identity-store.ts';
 import { Preferences } from './preferences.ts';
@@ -45,7 +46,7 @@ export interface KeyTime {
 export class ReaderStore {
   readonly #database: DatabaseSync;
   readonly #sealed: SealedDatabase;
-  readonly #dataVersion;
+  readonly #dataVersion: DataVersion;
   readonly #setKey;
   /** What was put right when it was opened, in sentences for the reader. */
   readonly notices: readonly string[];
@@ -57,7 +58,7 @@ export class ReaderStore {
     this.#sealed = sealed;
     this.notices = notices;
     this.preferences = new Preferences(database);
-    this.#dataVersion = database.prepare('PRAGMA data_version');
+    this.#dataVersion = new DataVersion(database);
     this.#setKey = database.prepare('SELECT not_before, not_after, key FROM set_keys WHERE binding = ? AND id = ?');
   }
 
@@ -113,7 +114,7 @@ export class ReaderStore {
 
   /** Changes whenever this or another process has changed the database. Cheap: asked at every request. */
   version(): string {
-    return `${this.#dataVersion.get()?.data_version}:${this.#sealed.changes}`;
+    return `${this.#dataVersion.read()}:${this.#sealed.changes}`;
   }
 
   /** The device's random seed: made once, and kept. */
@@ -165,7 +166,7 @@ export class ReaderStore {
 
   /** What is kept of a site's publication. */
   publicationOf(site: string): PublicationStore {
-    return new PublicationStore(this.#database, site);
+    return new PublicationStore(this.#database, site, this.#dataVersion);
   }
 
   /** When the keys of a binding are good; those that end last, first. */

@@ -8,14 +8,17 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ObjectCache } from '../../client-proxy/cache/object-cache.ts';
 import { openCache } from '../../client-proxy/cache/open-cache.ts';
+import { RecentObjects } from '../../client-proxy/cache/recent-objects.ts';
 import { StoredObject } from '../../client-proxy/cache/stored-object.ts';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const MiB = 1024 * 1024;
 const DAY = 86_400;
+const SITE = 'news.example';
 
 let rig: ReaderRig;
 beforeEach(async () => {
@@ -63,6 +66,37 @@ describe('a document that was read once', () => {
       expect((await get(path, {}, 'HEAD')).headers['content-length']).toBe(String(size));
     }
     expect(documentRequests()).toEqual([]);
+  });
+
+  it('of a small one needs no look at the disk soon after, until it is dropped or forgotten', async () => {
+    await rig.publisher.publish(rig.host.files, '/a.bin', { content: 'x' });
+    await readAndKeep('/a.bin');
+    const cache = openCache({ ...rig.storage, cacheBytes: 64 * MiB });
+    const [siteFolder = '', head = ''] = (await files())[0]?.split('/').slice(-2) ?? [];
+    const file = join(folder(), 'objects', siteFolder, head);
+    const isThere = () => cache.find(SITE, head) !== undefined;
+    expect(isThere()).toBe(true);
+    const bytes = await readFile(file);
+    rmSync(file);
+    expect(isThere()).toBe(true);
+    cache.drop(SITE, head);
+    expect(isThere()).toBe(false);
+    await writeFile(file, bytes);
+    expect(isThere()).toBe(true);
+    await cache.forget(SITE);
+    expect(isThere()).toBe(false);
+    await cache.close();
+  });
+
+  it('is held in memory within bounds', () => {
+    const recent = new RecentObjects();
+    const size = 100_000;
+    const most = LIMITS.cacheInMemory / size;
+    for (let number = 0; number < 2 * most; number++) recent.set(`${number}`, new Uint8Array(size).fill(number));
+    const held = Array.from({ length: 2 * most }, (_, number) => recent.get(`${number}`)).filter(Boolean);
+    expect(held.length).toBeGreaterThan(most / 2);
+    expect(held.length).toBeLessThanOrEqual(most);
+    expect(recent.get('0')).toBeUndefined();
   });
 
   it('is there after a new start, without any network, until the grace period ends', async () => {
