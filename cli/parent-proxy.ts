@@ -29,7 +29,9 @@ export async function parentProxyOptions({
     throw new UsageError('--parent-proxy and --parent-proxy-file name the same thing', {
       hint: 'leave one of them out',
     });
-  return { parentProxy: await readSecretLine(parentProxyFile, 'parent proxy') };
+  const url = await readSecretLine(parentProxyFile, 'parent proxy');
+  parseParentProxy(url); // what is wrong with it is said now, not at the first request
+  return { parentProxy: url };
 }
 
 /** Every user of the machine can see the arguments of a program, for as long as it runs. */

@@ -1,8 +1,11 @@
 /** How the Reader's process starts, which runs all day beside everything else that its user does. */
 import { isSea } from 'node:sea';
 
-/** Young objects have 1 MiB, not 16 and more; buffers of sockets that are not needed any more go when that is full. */
-const FLAGS = ['--max-semi-space-size=1'];
+/**
+ * Young objects have 4 MiB, not 16 and more; buffers of sockets that are not needed any more go when that is full. 1 MiB costs small documents
+ * a sixth of all processor time (docs/figures.md).
+ */
+export const FRUGAL_FLAGS = ['--max-semi-space-size=4'];
 
 /** One heap of the C library for all threads: what one gives back, another can use. */
 const ARENAS = 'MALLOC_ARENA_MAX';
@@ -14,6 +17,6 @@ const ARENAS = 'MALLOC_ARENA_MAX';
 export function startFrugally(): void {
   if (process.argv[2] !== 'proxy' || process.platform === 'win32' || process.env[ARENAS] !== undefined) return;
   // The single file has the flags in itself, and takes none.
-  const rest = isSea() ? process.argv.slice(2) : [...FLAGS, ...process.execArgv, ...process.argv.slice(1)];
+  const rest = isSea() ? process.argv.slice(2) : [...FRUGAL_FLAGS, ...process.execArgv, ...process.argv.slice(1)];
   process.execve?.(process.execPath, [process.execPath, ...rest], { ...process.env, [ARENAS]: '1' });
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { FRUGAL_FLAGS } from '../cli/start-frugally.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -83,7 +84,7 @@ function inject() {
     output,
     disableExperimentalSEAWarning: true,
     useCodeCache: false, // it differs from one run to the next
-    execArgv: ['--max-semi-space-size=1'], // as cli/start-frugally.ts has it
+    execArgv: FRUGAL_FLAGS,
     execArgvExtension: 'none', // nobody adds code by NODE_OPTIONS
     assets: { 'licenses.txt': 'licenses.txt', [THREAD]: THREAD },
   };

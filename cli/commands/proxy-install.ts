@@ -5,7 +5,6 @@ import {
   checkInstallable,
   type Installed,
   installService,
-  parseParentProxy,
   readerFiles,
   UNIT_NAME,
   unitFile,
@@ -48,8 +47,7 @@ async function install(flags: InstallFlags): Promise<void> {
       hint: 'name a file that only you can read, with --passphrase-file',
     });
   await readerOptions(flags); // a passphrase file that cannot be read is said now, not by the service
-  const { parentProxy } = await parentProxyOptions(flags);
-  if (parentProxy !== undefined) parseParentProxy(parentProxy); // likewise
+  await parentProxyOptions(flags); // likewise
   const { dataDirectory } = readerFiles({
     ...(data !== undefined && { dataDirectory: resolve(data) }),
     ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),

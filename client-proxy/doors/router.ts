@@ -245,14 +245,10 @@ export class Router {
     const known = this.#links.get(bound);
     if (known) return known;
     const own = this.#options.sites.all().filter(({ publisherKey }) => equalBytes(publisherKey, bound.publisherKey));
-    const links = new GatewayLinks(new Map(own.map(({ site, label }) => [site, this.gatewayUrl(label).slice(0, -1)])));
+    const originOf = (label: string) => gatewayUrl(label, this.#options.ownPort()).slice(0, -1);
+    const links = new GatewayLinks(new Map(own.map(({ site, label }) => [site, originOf(label)])));
     this.#links.set(bound, links);
     return links;
-  }
-
-  /** Where a browser without any settings opens a site. */
-  gatewayUrl(label: string): string {
-    return gatewayUrl(label, this.#options.ownPort());
   }
 
   #isOwn(host: { host: string; port: number }): boolean {

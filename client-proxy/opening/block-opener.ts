@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { LIMITS } from '../limits.ts';
 import type { OpeningAnswer, OpeningJob } from './jobs.ts';
 import { RunMemory } from './run-memory.ts';
-import { OpeningThread } from './thread.ts';
+import { type OpeningThread, openOn, startOpeningThread } from './thread.ts';
 
 /** One core does HTTP. */
 const THREADS = Math.max(1, Math.min(LIMITS.openingThreads, availableParallelism() - 1));
@@ -17,13 +17,13 @@ export class BlockOpener {
   #threads: OpeningThread[] = [];
 
   /** @param startThread - for tests */
-  constructor(startThread = () => new OpeningThread()) {
+  constructor(startThread = () => startOpeningThread()) {
     this.#startThread = startThread;
   }
 
   /** @throws ReaderError `internal`, where the thread ends before its answer */
   async open(job: OpeningJob): Promise<OpeningAnswer> {
-    return this.#idlest().open(job);
+    return openOn(this.#idlest(), job);
   }
 
   /** Ends the threads, once what they have under way is done. */

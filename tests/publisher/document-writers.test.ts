@@ -13,7 +13,7 @@ import { payloadShape } from '../../core/object/header.ts';
 import { padmeLength } from '../../core/object/padding.ts';
 import type { WriteTask } from '../../publisher/protect/writers/contract.ts';
 import { isLeftoverName, objectFile } from '../../publisher/protect/writers/files.ts';
-import { Thread } from '../../publisher/protect/writers/thread.ts';
+import { startThread } from '../../publisher/protect/writers/thread.ts';
 import { ThreadPool } from '../../publisher/protect/writers/thread-pool.ts';
 import { WritersRig } from '../support/document-writers.ts';
 
@@ -224,7 +224,7 @@ describe('the end of the writers', () => {
     async (out) => {
       const { publisher } = rig;
       const data = { out, site: 'news.example', publisher, sets: new Map(), stop: new Int32Array(1) };
-      const pool = new ThreadPool(data, 2, () => new Thread(new URL('../support/dying-thread.mjs', import.meta.url)));
+      const pool = new ThreadPool(data, 2, () => startThread(new URL('../support/dying-thread.mjs', import.meta.url)));
       const task = await rig.task('/a.txt', 'x');
       const calls = Array.from({ length: 200 }, () => pool.perform({ kind: 'write', task }, 1));
       for (const result of await Promise.allSettled(calls)) {

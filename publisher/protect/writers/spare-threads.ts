@@ -1,10 +1,10 @@
 /** In a file of its own, which next to nothing has to be loaded for: whoever starts the threads early does so to load the rest meanwhile. */
 import { availableParallelism } from 'node:os';
-import { Thread } from './thread.ts';
+import { startThread, type Thread } from './thread.ts';
 
 /** Threads that load their program while the main one loads its own, and while nobody knows the keys yet: both keep only one core busy. */
 export class SpareThreads implements AsyncDisposable {
-  readonly #threads = Array.from({ length: availableParallelism() }, () => new Thread());
+  readonly #threads = Array.from({ length: availableParallelism() }, () => startThread());
 
   /** A thread that is used from now on; `undefined` once there are no more. */
   take(): Thread | undefined {

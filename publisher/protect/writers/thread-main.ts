@@ -12,15 +12,14 @@ import {
 } from './jobs.ts';
 import { place } from './place.ts';
 import { reuseDocument } from './reuse.ts';
-import { NOTHING_MORE } from './thread.ts';
 import { beginWriting, writeDocument } from './write-document.ts';
 
-parentPort?.once('message', (data: ThreadData | typeof NOTHING_MORE) => {
-  if (data === NOTHING_MORE) return parentPort?.close();
+parentPort?.once('message', (data: ThreadData | undefined) => {
+  if (data === undefined) return parentPort?.close(); // nothing more
   const context = threadContext(data);
   let turn = Promise.resolve();
-  parentPort?.on('message', (jobs: readonly Job[] | typeof NOTHING_MORE) => {
-    if (jobs === NOTHING_MORE) return parentPort?.close();
+  parentPort?.on('message', (jobs: readonly Job[] | undefined) => {
+    if (jobs === undefined) return parentPort?.close();
     turn = turn.then(async () => {
       const answers: Answer[] = [];
       for (const job of jobs) answers.push(await answer(job, context));

@@ -2,7 +2,7 @@
 import { reasonOf } from '../../../core/errors.ts';
 import { PublishError } from '../../errors.ts';
 import { type Answer, errorOf, type Job, type JobResults, type ThreadData } from './jobs.ts';
-import { Thread } from './thread.ts';
+import { startThread, type Thread } from './thread.ts';
 
 /** Jobs in a batch, and bytes of source in it: small enough that all threads end at about the same time. */
 const BATCH_JOBS = 64;
@@ -30,12 +30,12 @@ export class ThreadPool {
 
   /**
    * @param maximum - threads; they are started as there is work for them
-   * @param startThread - for tests
+   * @param begin - starts a thread
    */
-  constructor(data: ThreadData, maximum: number, startThread = () => new Thread()) {
+  constructor(data: ThreadData, maximum: number, begin = () => startThread()) {
     this.#data = data;
     this.#maximum = maximum;
-    this.#startThread = startThread;
+    this.#startThread = begin;
   }
 
   /** @param bytes - about how much there is to read */
@@ -82,7 +82,9 @@ export class ThreadPool {
     if (idlest?.load === 0 || this.#threads.length === this.#maximum) {
       return idlest && idlest.load < BATCHES_PER_THREAD ? idlest : undefined;
     }
-    const thread = this.#startThread().begin(this.#data, (reason) => this.#onDeath(reason));
+    const thread = this.#startThread();
+    thread.whenDead((reason) => this.#onDeath(reason));
+    thread.tell(this.#data);
     this.#threads.push(thread);
     return thread;
   }
@@ -101,7 +103,7 @@ export class ThreadPool {
   }
 
   async #run(thread: Thread, batch: readonly Waiting[]): Promise<void> {
-    const answers = await thread.perform(batch.map(({ job }) => job));
+    const answers = await thread.ask(batch.map(({ job }) => job)).catch(() => undefined); // it died, and said so
     for (const [index, waiting] of batch.entries()) this.#settle(waiting, answers?.[index]);
     this.#dispatch();
   }

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { DocumentWriters, Placement, WritersOptions, WriteTask, WrittenDocument } from './contract.ts';
 import { stopped, type ThreadContext, threadContext } from './jobs.ts';
 import { isForAllThreads, writeLargeDocument } from './large-document.ts';
-import { Thread } from './thread.ts';
+import { startThread } from './thread.ts';
 import { ThreadPool } from './thread-pool.ts';
 
 /** Calls that a caller should have under way for all threads to be busy. */
@@ -28,7 +28,7 @@ class Writers implements DocumentWriters {
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const data = { out, site, publisher, sets, stop };
     this.#context = threadContext(data);
-    this.#pool = new ThreadPool(data, threads, () => spare?.take() ?? new Thread());
+    this.#pool = new ThreadPool(data, threads, () => spare?.take() ?? startThread());
     this.#signal = signal;
     signal?.addEventListener('abort', this.#stop);
     if (signal?.aborted) this.#stop();
