@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { ARGON2ID_SALT_LENGTH, keyFromPassphrase, recommendedParameters } from '../../node-support/argon2id.ts';
+import { ARGON2ID_SALT_LENGTH, keyFromPassphrase, newParameters } from '../../node-support/argon2id.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -128,7 +128,7 @@ async function chooseKey(options: StorageKeyOptions): Promise<NewKey> {
 
 /** A key out of a passphrase, with a salt of its own. */
 export async function newPassphraseKey(passphrase: string): Promise<NewKey> {
-  const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
+  const parameters = newParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   return { key: await keyFromPassphrase(passphrase, parameters), place: { kind: 'passphrase', parameters } };
 }
 

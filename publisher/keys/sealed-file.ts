@@ -21,10 +21,11 @@ import {
 import { openMessage, sealMessage } from '../../core/object/chunked-encryption.ts';
 import {
   ARGON2ID_SALT_LENGTH,
+  type Argon2idCost,
   type Argon2idParameters,
   areArgon2idParameters,
   keyFromPassphrase,
-  recommendedParameters,
+  newParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
@@ -51,14 +52,14 @@ export interface OpenSealedFile {
 /**
  * Seals `content` under a new passphrase.
  *
- * @param parameters - for tests: a cheaper password hash
+ * @param cost - for tests: a cheaper password hash
  * @throws PublishError `passphrase-too-short`
  */
 export async function createSealedFile(
   kind: SealedKind,
   passphrase: string,
   content: JsonObject,
-  parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH)),
+  cost?: Argon2idCost,
 ): Promise<Uint8Array> {
   if ([...passphrase].length < MINIMUM_PASSPHRASE_LENGTH) {
     throw new PublishError(
@@ -67,6 +68,7 @@ export async function createSealedFile(
       { typed: true, hint: 'four or five unrelated words are easy to remember and hard to guess' },
     );
   }
+  const parameters = newParameters(randomBytes(ARGON2ID_SALT_LENGTH), cost);
   return seal(kind, content, await keyFromPassphrase(passphrase, parameters), parameters);
 }
 
