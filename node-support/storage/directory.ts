@@ -1,8 +1,9 @@
 /** A directory as a target. Files are written beside and renamed; links are never followed, so nothing outside is read or written. */
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { copyFile, lstat, open, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeDirectory } from '../make-directory.ts';
 import { systemCode, systemReason } from '../system-error.ts';
 import { StorageError, type StorageErrorCode } from './errors.ts';
 import {
@@ -27,6 +28,19 @@ const CODES: Readonly<Record<string, StorageErrorCode>> = {
   EACCES: 'target-denied',
   EPERM: 'target-denied',
   ENAMETOOLONG: 'target-path',
+};
+
+const WRITABLE = 'let this user read and write it, or name another directory';
+
+/** What to do about what the system says. */
+const HINTS: Readonly<Record<string, string>> = {
+  EACCES: WRITABLE,
+  EPERM: WRITABLE,
+  EROFS: WRITABLE,
+  EEXIST: 'name a directory, or remove the file that is in its place',
+  ENOTDIR: 'name a directory, or remove the file that is in its place',
+  ENOENT: 'name a place where directories can be made',
+  ENOSPC: 'make room, and run the same command again: it goes on where this ended',
 };
 
 export class DirectoryTarget implements Target {
@@ -83,7 +97,7 @@ export class DirectoryTarget implements Target {
     await this.#does(`write ${path}`, async () => {
       const directory = dirname(this.#fileOf(path));
       await this.#checkAncestors(dirname(path));
-      await mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
       if (!(await this.#leadsInside(path))) throw leadsOut(this.name, path);
       const beside = join(directory, `.wispr-new-${randomBytes(6).toString('hex')}`);
       try {
@@ -185,8 +199,9 @@ export class DirectoryTarget implements Target {
       return await work();
     } catch (error) {
       if (error instanceof StorageError) throw error;
-      const code = CODES[systemCode(error) ?? ''] ?? 'target-failed';
-      throw new StorageError(code, `cannot ${what} in ${this.name}: ${systemReason(error)}`, { cause: error });
+      const [name, message] = [systemCode(error) ?? '', `cannot ${what} in ${this.name}: ${systemReason(error)}`];
+      const hint = HINTS[name];
+      throw new StorageError(CODES[name] ?? 'target-failed', message, { cause: error, ...(hint && { hint }) });
     }
   }
 }
