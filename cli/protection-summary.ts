@@ -78,6 +78,7 @@ export function describeDryRun(summary: DryRunSummary): string {
   return [
     `${site}: ${count(documents, 'document')}${left}; nothing was written`,
     `  ${describeChanges(changes)}`,
+    ...(summary.keysChanged ? KEYS_CHANGED : []),
     ...(lists.length > 0 ? ['', ...lists] : []),
     '',
     ...describeSets(summary.sets.map((set) => ({ ...set, isNew: false }))),
@@ -85,6 +86,12 @@ export function describeDryRun(summary: DryRunSummary): string {
     ...describePublic(summary.public),
   ].join('\n');
 }
+
+/** What nobody can tell without the passphrase. */
+const KEYS_CHANGED = [
+  '  publisher.keys is not as the last publication left it. What was changed there cannot be seen without the passphrase:',
+  '  a new publisher key has every document signed again, and other new keys what they sign or encrypt',
+];
 
 /** What a new key means, for those who gave a set one. */
 export function describeRekey({ sets, changes }: ProtectSummary): string[] {

@@ -20,6 +20,8 @@ export type FactName =
   | 'version'
   /** Key id of the publisher's key. */
   | 'publisher'
+  /** Hash of the key store, which is encrypted, as the last publication left it. */
+  | 'keyStore'
   /** The publisher's identity. */
   | 'root'
   /** Key ids of the roles that signed. */

@@ -3,7 +3,7 @@ import { openIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { appearanceOf } from './appearance.ts';
-import { checkRekey } from './keys.ts';
+import { checkRekey, isOtherKeyStore } from './keys.ts';
 import { locate } from './locate.ts';
 import { inspectOutput } from './output.ts';
 import { makePlan } from './plan.ts';
@@ -12,7 +12,8 @@ import { RunSections } from './sections.ts';
 import { changedPaths, countChanges, type DryRunSummary, publicByReason, sectionsOf } from './summary.ts';
 
 /**
- * Says what a run would do, and changes nothing. It needs no passphrase, so it cannot see a key store that was changed.
+ * Says what a run would do, and changes nothing. It needs no passphrase, so it cannot see what is in the key store: only whether
+ * that is as the last publication left it.
  *
  * @param limit - how many paths of each kind are named; all, if left out
  */
@@ -37,6 +38,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
     out,
     documents: plan.documents,
     changes: countChanges(plan),
+    keysChanged: index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace)),
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
     sections: sectionsOf(plan),

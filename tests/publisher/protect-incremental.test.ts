@@ -4,9 +4,10 @@ import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
+import { rotatePublisherKey } from '../../publisher/keys/change-roles.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { TrustedStore } from '../support/published.ts';
-import { createWorkspace, makeCheap, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, makeCheap, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 afterEach(() => workspace.remove());
@@ -108,6 +109,21 @@ describe('a second run', () => {
     expect((await workspace.protect({ now: NOW + 1 })).changes).toEqual(changes);
     const published = await workspace.published({ now: NOW + 1 });
     expect(published.paths).toEqual(['/a.txt', '/b.txt', '/d.html', '/new.txt']);
+  });
+
+  it('a dry run says that keys were changed, whose consequences it cannot know', async () => {
+    await createCheap({ 'a.txt': 'a' });
+    const { configurationFile } = workspace;
+    const look = async () => (await planSite({ configurationFile, now: NOW })).keysChanged;
+    expect(await look()).toBe(false);
+    await workspace.protect({ now: NOW });
+    expect(await look()).toBe(false);
+    await rotatePublisherKey({ configurationFile, passphrase: PASSPHRASE, now: NOW });
+    expect(await look()).toBe(true);
+    expect((await workspace.protect({ now: NOW + 1 })).changes).toMatchObject({ changed: 1, unchanged: 0 });
+    expect(await look()).toBe(false);
+    await workspace.protect({ now: NOW + 2, rekey: ['subscribers'] });
+    expect(await look()).toBe(false);
   });
 
   it('writes again what is missing, and takes away what no document has any more', async () => {
