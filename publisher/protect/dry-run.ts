@@ -24,9 +24,8 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
   const output = await inspectOutput(out, index, publishersOf(index), { readOnly: true, checkNotStopped });
-  const sets = index.setIds();
-  const since = (name: string) => index.keySince(sets.get(name) ?? '');
-  const due = dueForRekey(configuration, sets.keys(), since, now, options.rekey);
+  const since = index.keysSince();
+  const due = dueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
   const sections = await RunSections.of(configuration, index);
   const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);

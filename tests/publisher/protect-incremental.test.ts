@@ -243,6 +243,20 @@ describe('a new key for a set', () => {
     expect((await planSite({ configurationFile, now: now + 31 * DAY })).changes.rekeyed).toBe(1);
     expect((await workspace.protect({ now: now + 31 * DAY })).changes.rekeyed).toBe(1);
   });
+
+  it.each(['/a.txt', '/b.txt'])(
+    'a dry run goes by the newest of two keys of a set, where %s is under the old',
+    async (path) => {
+      await createCheap({ 'a.txt': 'a', 'b.txt': 'b' }, { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] });
+      await workspace.protect({ now: NOW });
+      using index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+      index.prepare('UPDATE document SET set_id = ? WHERE path = ?').run('old', path);
+      index.prepare('INSERT INTO set_key VALUES (?, ?)').run('old', NOW - 31 * DAY);
+      const { configurationFile } = workspace;
+      expect((await planSite({ configurationFile, now: NOW + 1 })).changes.rekeyed).toBe(0);
+      expect((await planSite({ configurationFile, now: NOW + 31 * DAY })).changes.rekeyed).toBe(2);
+    },
+  );
 });
 
 describe('the index', () => {
