@@ -159,9 +159,13 @@ async function handOver({ keyServer, keysAreThere = false, workspace }: PublishO
   const what = bundle
     ? `run "wispr admin import" with ${workspace.bundle} on the key server`
     : 'run "wispr protect" with the key server\'s public key first';
-  throw new PublishError('keys-not-handed-over', 'there are new sets, and the key server was not given their keys', {
-    hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,
-  });
+  throw new PublishError(
+    'keys-not-handed-over',
+    'there are sets with new keys, and the key server was not given them',
+    {
+      hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,
+    },
+  );
 }
 
 /** The publication is shown by now, whether the key server answers or not. */

@@ -238,6 +238,7 @@ describe('publishing to a directory', () => {
     const resolve = (text: string) => resolveTarget(text, { workspace: workspace(), source, out, base });
     for (const text of ['.', 'site', 'site/x', '/', `${out}/x`, '..'])
       await expect(resolve(text)).rejects.toMatchObject({ code: 'workspace-overlap' });
+    await expect(resolve('wispr.json')).rejects.toMatchObject({ code: 'target-invalid', typed: true });
     expect(await resolve(out)).toBeUndefined();
     expect((await resolve('elsewhere'))?.name).toBe(join(base, 'elsewhere'));
   });
