@@ -34,6 +34,7 @@ export function warnAboutKeys({
   publishedRoot,
   publication,
   problem,
+  waiting,
   withdrawn,
 }: KeyListing): void {
   const now = nowInSeconds();
@@ -42,6 +43,12 @@ export function warnAboutKeys({
     if (role === 'timestamp' || expires > now + EXPIRY_WARNING) continue;
     say(`${role} ${expires < now ? 'expired' : 'expires'} on ${isoDay(expires)}`);
     say(`hint: ${role === 'root' ? 'wispr keys renew' : 'wispr protect'}`);
+  }
+  for (const file of waiting) {
+    say(
+      `${file} waits for signatures of others${file.startsWith('root') ? ': until it has them, or is removed, roles cannot be changed' : ''}`,
+    );
+    say(`hint: wispr keys finish ${file}, with what came back from them`);
   }
   if (publishedRoot !== undefined && publishedRoot !== rootVersion) {
     say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
