@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
-import { rotatePublisherKey } from '../../publisher/keys/change-roles.ts';
+import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roles.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, makeCheap, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -121,6 +121,9 @@ describe('a second run', () => {
     await rotatePublisherKey({ configurationFile, passphrase: PASSPHRASE, now: NOW });
     expect(await look()).toBe(true);
     expect((await workspace.protect({ now: NOW + 1 })).changes).toMatchObject({ changed: 1, unchanged: 0 });
+    await rotateRole({ configurationFile, passphrase: PASSPHRASE, now: NOW }, 'targets');
+    expect(await look()).toBe(true);
+    expect((await workspace.protect({ now: NOW + 1 })).publication).toMatchObject({ isNew: true, reasons: ['keys'] });
     expect(await look()).toBe(false);
     await workspace.protect({ now: NOW + 2, rekey: ['subscribers'] });
     expect(await look()).toBe(false);
@@ -135,6 +138,7 @@ describe('a second run', () => {
     await rm(join(metadata, '1.documents.json'));
     const { changes, publication } = await workspace.protect({ now: NOW + 1 });
     expect([changes, publication.version]).toEqual([{ ...NOTHING, changed: 1, unchanged: 2 }, 2]);
+    expect(publication.reasons).toEqual(['missing']);
     expect(await readdir(workspace.out)).toEqual(expect.arrayContaining(['a.html', 'b.css']));
     expect((await workspace.published({ now: NOW + 1 })).paths).toHaveLength(3);
     await rm(join(workspace.source, 'b.css'));
@@ -375,6 +379,7 @@ describe('bins', () => {
     expect((await workspace.protect({ now: NOW + 300 * DAY })).publication).toMatchObject({ version: 1, signed: 1 });
     const { publication } = await workspace.protect({ now: NOW + 320 * DAY });
     expect(publication.version).toBe(2);
+    expect(publication.reasons).toEqual(['settings', 'expiry']); // the descriptor ends too
     for (const { role, expires } of publication.expires) {
       if (!['root', 'timestamp'].includes(role)) expect([role, expires]).toEqual([role, NOW + 720 * DAY]);
     }
