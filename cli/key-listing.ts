@@ -56,7 +56,7 @@ export function warnAboutKeys({
   }
   if (publication !== undefined && withdrawn.includes(publication)) {
     say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);
-    say('hint: put right what was wrong, then "wispr protect"');
+    say('hint: put right what was wrong, then "wispr publish", or "wispr protect" where you copy the output yourself');
   }
 }
 

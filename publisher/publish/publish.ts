@@ -216,6 +216,6 @@ async function newsOf(
 
 function stopped(): PublishError {
   return new PublishError('stopped', 'stopped; readers find the publication before', {
-    hint: 'run "wispr publish" again: it goes on where this run ended',
+    hint: 'run the same command again: it goes on where this run ended',
   });
 }
