@@ -88,6 +88,8 @@ export type PublishErrorCode =
   | 'target-foreign'
   /** The target has a publication that was not made here. */
   | 'target-newer'
+  /** The target has another publication, or another root, of a number that was used here. */
+  | 'target-forked'
   /** The key server confirmed the publication before, while this one was on its way. */
   | 'timestamp-outrun'
   /** There are documents that nobody could be given the keys of. */

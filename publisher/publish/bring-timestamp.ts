@@ -13,8 +13,9 @@ import { openPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { expiriesOf } from './expiries.ts';
 import { fetchTimestamp, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import { checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
 import { placeInDirectory } from './places.ts';
-import { checkNotNewer, isOfFuture, TIMESTAMP_PATH, timestampIfGood } from './timestamp-step.ts';
+import { isOfFuture } from './timestamp-step.ts';
 
 export interface TimestampPlaces {
   /** The protected site. */
