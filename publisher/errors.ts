@@ -90,7 +90,7 @@ export type PublishErrorCode =
   | 'target-newer'
   /** The target has another publication, or another root, of a number that was used here. */
   | 'target-forked'
-  /** The key server confirmed the publication before, while this one was on its way. */
+  /** The key server confirmed the publication before, or without a withdrawal, while this one was on its way. */
   | 'timestamp-outrun'
   /** There are documents that nobody could be given the keys of. */
   | 'keys-not-handed-over'

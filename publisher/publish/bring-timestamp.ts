@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { replaceOutputFile } from '../protect/replace-output-file.ts';
-import { headersOf } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
@@ -15,7 +14,7 @@ import { expiriesOf } from './expiries.ts';
 import { fetchTimestamp, type KeyServerAccess, tellOfPublication } from './key-server.ts';
 import { checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
 import { placeInDirectory } from './places.ts';
-import { isOfFuture } from './timestamp-step.ts';
+import { isOfFuture, putTimestamp } from './timestamp-step.ts';
 
 export interface TimestampPlaces {
   /** The protected site. */
@@ -52,19 +51,13 @@ export async function adoptTimestamp({ out, target, keyServer, now }: TimestampP
 /**
  * Puts the timestamp in `out` where readers find it: at the target, and at the key server, which pushes it on.
  *
- * @throws PublishError `key-server-refused`; StorageError; PublicationError
+ * @throws PublishError `timestamp-outrun` where somebody else has confirmed it meanwhile, and knows nothing of what is withdrawn by this;
+ * `target-newer`, `target-forked`, `key-server-refused`; StorageError; PublicationError
  */
 export async function bringTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
   const timestamp = await readFile(join(out, TIMESTAMP_PATH));
   const publication = await openPublication(placeInDirectory(out), { now });
-  if (target) {
-    await checkNotNewer({ out, target, publication });
-    await target.put(
-      TIMESTAMP_PATH,
-      timestamp,
-      headersOf({ path: TIMESTAMP_PATH, kind: 'timestamp', immutable: false, optional: false }),
-    );
-  }
+  if (target) await putTimestamp({ out, target, publication });
   if (!keyServer) return;
   const expiries = await expiriesOf(publication);
   await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });

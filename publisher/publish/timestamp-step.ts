@@ -45,8 +45,8 @@ async function tryToPut(options: TimestampOptions): Promise<boolean> {
   let bytes = await readFile(local);
   let own = timestampIfGood(bytes, publication);
   if (there && own && there.version >= own.version && !isOfFuture(there, publication)) {
-    if (there.snapshot.version === own.snapshot.version) return false; // the key server has confirmed it meanwhile
-    // The key server has confirmed the publication before; readers who saw that take nothing older.
+    if (saysAsMuch(there, own)) return false; // the key server has confirmed it meanwhile
+    // The key server has confirmed the publication before, or knows of no withdrawal; readers who saw that take nothing older.
     if (!renewTimestamp) throw outrun(target);
     await renewTimestamp(there);
     bytes = await readFile(local);
@@ -67,12 +67,17 @@ export function isOfFuture({ version }: TimestampMetadata, { now }: OpenedPublic
   return version > Math.max(now, nowInSeconds()) + PUBLICATION_LIMITS.clockTolerance; // uploads take time
 }
 
+/** Whether readers learn from one timestamp all that another would tell them. */
+function saysAsMuch(there: TimestampMetadata, own: TimestampMetadata): boolean {
+  return (
+    there.snapshot.sha256 === own.snapshot.sha256 && own.withdrawn.every((version) => there.withdrawn.includes(version))
+  );
+}
+
 function outrun({ name }: Target): PublishError {
   return new PublishError(
     'timestamp-outrun',
-    `the key server has confirmed the publication before at ${name} meanwhile`,
-    {
-      hint: 'run "wispr publish" again: it signs a newer timestamp',
-    },
+    `the key server has put a newer timestamp at ${name} meanwhile, which says less than this one`,
+    { hint: 'run the same command again, without --no-protect: it signs a newer one' },
   );
 }
