@@ -44,6 +44,20 @@ export async function checkNotNewer(places: OwnAndThere): Promise<TimestampMetad
   return there;
 }
 
+/**
+ * Makes sure that the publication in `out` is at the target, up to its timestamp: readers who are told of one that is not have none any more.
+ *
+ * @throws PublishError `target-behind`
+ */
+export async function checkIsThere({ out, target, publication: { state } }: OwnAndThere): Promise<void> {
+  // What is put last; all else is there by then.
+  for (const path of [fileOfRole('root', state.root.version), fileOfRole('snapshot', state.snapshot.version)]) {
+    const own = await readFile(join(out, path));
+    const there = await readBounded(target, path, own.length);
+    if (there === undefined || !equalBytes(own, there)) throw behind(target, state.snapshot.version);
+  }
+}
+
 /** A timestamp that our own root's keys have signed; anything else is as if it were not there. */
 export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication): TimestampMetadata | undefined {
   return timestampUnder(bytes, state.root);
@@ -157,6 +171,16 @@ function forked(what: string): PublishError {
   return new PublishError('target-forked', `somebody else has published from a copy of this workspace: ${what}`, {
     hint: GO_ON_THERE,
   });
+}
+
+function behind({ name }: Target, version: number): PublishError {
+  return new PublishError(
+    'target-behind',
+    `publication ${version} is not at ${name} yet, so it cannot be confirmed there`,
+    {
+      hint: 'run "wispr publish" first; what was withdrawn stays so',
+    },
+  );
 }
 
 /** What is longer than any is none. */

@@ -7,6 +7,7 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { adoptTimestamp, bringTimestamp } from '../../publisher/publish/bring-timestamp.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
@@ -105,4 +106,21 @@ it('gives way to a newer one that says as much', async () => {
   const newest = await readFile(join(place, TIMESTAMP));
   await bring(made.out);
   expect(await readFile(join(place, TIMESTAMP))).toEqual(newest);
+});
+
+it.each(['a.html', undefined])('says nothing of a publication, or a root, that is not there yet', async (page) => {
+  const before = await readFile(join(place, TIMESTAMP));
+  if (page === undefined)
+    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+  else await made.write(page, '<p>2');
+  await made.protect();
+  const behind = { code: 'target-behind' };
+  await expect(adoptTimestamp({ out: made.out, target, now: nowInSeconds() })).rejects.toMatchObject(behind);
+  await sign(made.out);
+  await expect(bring(made.out)).rejects.toMatchObject(behind);
+  expect(await readFile(join(place, TIMESTAMP))).toEqual(before);
+  await publish();
+  await sign(made.out);
+  await bring(made.out);
+  expect((await verifyTree(place)).findings).toEqual([]);
 });
