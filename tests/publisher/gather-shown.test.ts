@@ -18,7 +18,6 @@ import { makeDescriptor } from '../../publisher/keys/hand-over.ts';
 import { publicationChanges } from '../../publisher/keys/publication-changes.ts';
 import type { DraftParts, PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { sectionPathsOf, targetPatterns } from '../../publisher/site/sections.ts';
-import { printable } from '../../publisher/text.ts';
 import { contentOf, later, otherwise, Signers, targetsOf, toSign } from '../support/signers.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
@@ -156,14 +155,14 @@ describe('settings and descriptor', () => {
       compared: true,
       members: [
         { member: 'grace', before: '61', now: '60' },
-        { member: 'redirect /0', before: undefined, now: '301 /new/0.html' },
-        { member: 'redirect /1000', before: '301 /new/1000.html', now: '301 https://evil.example/' },
+        { member: 'redirect "/0"', before: undefined, now: '301 "/new/0.html"' },
+        { member: 'redirect "/1000"', before: '301 "/new/1000.html"', now: '301 "https://evil.example/"' },
       ],
     });
     const lines = describeChanges(changes, 50);
     expect(lines.filter((line) => line.includes('redirect'))).toEqual([
-      '  added: redirect /0 301 /new/0.html',
-      '  changed: redirect /1000 301 /new/1000.html -> 301 https://evil.example/',
+      '  added: redirect "/0" 301 "/new/0.html"',
+      '  changed: redirect "/1000" 301 "/new/1000.html" -> 301 "https://evil.example/"',
     ]);
     const bins = { before: 64, after: 128 };
     const uncompared = ['documents', 'targets', ...binNames(7)];
@@ -190,7 +189,7 @@ describe('settings and descriptor', () => {
     const more = { redirects: [{ from: '/old', to: '/a.html' }], name: 'Another name' };
     await writeFile(workspace.configurationFile, JSON.stringify({ ...parse(text), ...more }));
     const { settings, descriptor } = await publicationChanges(await signers.leave());
-    expect(settings).toMatchObject({ compared: true, members: [{ member: 'redirect /old', before: undefined }] });
+    expect(settings).toMatchObject({ compared: true, members: [{ member: 'redirect "/old"', before: undefined }] });
     expect(descriptor).toMatchObject({ compared: true });
     expect(descriptor?.members).toContainEqual(expect.objectContaining({ member: 'name', now: '"Another name"' }));
   });
@@ -259,25 +258,6 @@ describe('paths', () => {
     const wrong = ['../../etc/passwd', '', 'a//b', '..//q.protected', 'sign this? [y/N] y\r\n', 'x'.repeat(10_000)];
     for (const path of [...wrong, '.well-known/wispr-provider', '.well-known/wispr-settings', '.well-known/wispr/x'])
       await expect(withPath(path)).rejects.toMatchObject(refused);
-  });
-
-  it('attack 36: show what cannot be seen', () => {
-    const unseen = [
-      '\u00a0',
-      '\u2800',
-      '\u3164',
-      '\u034f',
-      '\ufe0f',
-      '\u115f',
-      '\u{e0100}',
-      '\u2000',
-      '\u180b',
-      '\u3000',
-    ];
-    for (const one of [...unseen, '\u202e', '\n'])
-      expect(printable(`x${one}y`)).toBe(`x\\u{${one.codePointAt(0)?.toString(16)}}y`);
-    expect(printable('a b c')).toBe('a b c');
-    expect(printable('x   removed:')).toBe('x \\u{20}\\u{20}removed:');
   });
 });
 
