@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { signMetadata } from '../../core/publication/writer.ts';
-import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
@@ -119,7 +118,7 @@ describe('whoever stole a timestamp key', () => {
     const { signers } = await made.keyStore();
     const { signed } = JSON.parse(await readFile(join(made.out, TIMESTAMP), 'utf8'));
     const file = { version, length: 1000, hashes: { sha256: 'ee'.repeat(32) } };
-    const content = { ...signed, version: nowInSeconds(), meta: { 'snapshot.json': file } };
+    const content = { ...signed, meta: { 'snapshot.json': file } };
     return signMetadata(content, [signers.timestamp]);
   }
 
