@@ -22,9 +22,13 @@ export const FRAME_TEXT = {
 /** Where one of the Reader's own pages cannot be shown. */
 export const OWN_PAGE_TEXT = { back: { text: 'To your sites', url: '/' } } as const;
 
+/** Nothing that the Reader could send would empty a browser's cache for an http:// address: Clear-Site-Data is heeded in secure contexts only. */
+const KEPT_BEFORE =
+  'Where this browser uses the Reader as its proxy, the usual http:// address may still show what it kept from before, unchecked: clear what it has stored of the site, once, and reload.';
+
 /** What was just done, by the word in the address. */
 const DONE_TEXT: Readonly<Record<string, string>> = {
-  connected: 'Connected. You can open the site now.',
+  connected: `Connected. The link below opens the site. ${KEPT_BEFORE}`,
   disconnected: 'Disconnected. Its keys are gone from this computer.',
   declined:
     'Noted. You will not be asked for this site again; under “Details” of its publisher you can still connect it.',
@@ -77,9 +81,9 @@ export const HOME_TEXT = {
   browserTitle: 'This browser',
   browser: {
     proxy:
-      'This browser uses the Reader as its proxy, so the usual http:// addresses of your sites lead through its checks.',
+      'This browser uses the Reader as its proxy, so the usual http:// addresses of your sites lead through its checks, but for what it kept of them from before they were connected.',
     proxyLately: (when: string) =>
-      `A browser of this kind used the Reader as its proxy ${when}. The usual http:// addresses of your sites lead through its checks then.`,
+      `A browser of this kind used the Reader as its proxy ${when}. The usual http:// addresses of your sites lead through its checks then, but for what it kept of them from before they were connected.`,
     gateway:
       'This browser needs no settings for the links above: the addresses that end in “localhost” lead to the Reader.',
   },
@@ -113,7 +117,9 @@ export const CONNECT_TEXT = {
   linkHint: 'For example https://keys.news.example#ABCD-EFGH-JKMN-PQRS. It works once.',
   look: 'Look at it',
   known: (site: string) => `${site} is connected already`,
+  justNow: (site: string) => `${site} is connected`,
   knownLead: 'There is nothing to do: you can open it.',
+  keptBefore: KEPT_BEFORE,
   none: 'You have no invitation?',
   noneHint: (site: string | undefined) =>
     site === undefined
