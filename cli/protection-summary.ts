@@ -1,5 +1,6 @@
 /** What `wispr protect` did, for people. */
 import { relative } from 'node:path';
+import { size } from '../node-support/size.ts';
 import type {
   ChangeCounts,
   DryRunSummary,
@@ -9,7 +10,6 @@ import type {
 } from '../publisher/protect/summary.ts';
 import { count, printable, someOf } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
-import { size } from './size.ts';
 
 const SHOWN_SETS = 12;
 

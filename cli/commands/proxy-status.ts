@@ -20,8 +20,8 @@ import {
 } from '../../client-proxy/index.ts';
 import { ago } from '../../core/reading/confirmation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { size } from '../../node-support/size.ts';
 import { readPassphrase } from '../passphrase.ts';
-import { size } from '../size.ts';
 import { printable } from '../terminal.ts';
 import { EXIT, print, say } from '../voice.ts';
 import { utcMinute } from './describe.ts';

@@ -4,7 +4,7 @@ import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { DEFAULT_PORT } from '../listening/listen.ts';
 import { askStatus } from '../running/ask-readers.ts';
-import { SettingsKeeper } from '../settings/settings.ts';
+import { chooseSettings, SettingsKeeper } from '../settings/settings.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
@@ -35,9 +35,9 @@ export interface BoundSites extends BoundResult {
  */
 export async function bindSite(options: BindOptions): Promise<BoundSites> {
   const link = parseInvitationLink(options.link);
-  const upstream = new Upstream(options);
+  const store = await ReaderStore.open(storeOptions(options));
   try {
-    const store = await ReaderStore.open(storeOptions(options));
+    const upstream = new Upstream({ ...options, ...chooseSettings(options, store.preferences) });
     try {
       const means = { store, upstream };
       const proposal = await propose(means, link, options);
@@ -45,10 +45,10 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
       const port = await portOf(store, options);
       return { ...bound, port, keysNowIn: store.isFresh ? store.keyPlace : undefined };
     } finally {
-      store.close();
+      await upstream.close();
     }
   } finally {
-    await upstream.close();
+    store.close();
   }
 }
 

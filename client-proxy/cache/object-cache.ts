@@ -131,12 +131,16 @@ export class ObjectCache {
     return this.#scanning;
   }
 
-  /** Bytes that a sync can have at most: what is there for others to read again may go. */
-  async roomForSync(site: string): Promise<number> {
+  /** Bytes on the disk that syncs of all sites may have at most: what is there to be read again otherwise may go. */
+  get mostForSyncs(): number {
+    return Math.floor(this.#limit * LIMITS.cacheFilledTo);
+  }
+
+  /** Bytes on the disk that syncs of other sites have asked to keep. */
+  async syncedBeside(site: string): Promise<number> {
     const { synced } = await scan(this.#layout, { limit: this.#limit, room: 0 });
-    const own = synced.get(this.#layout.syncedFile(site)) ?? 0;
-    const all = Array.from(synced.values()).reduce((sum, bytes) => sum + bytes, 0);
-    return Math.max(0, Math.floor(this.#limit * LIMITS.cacheFilledTo) - (all - own));
+    const own = this.#layout.syncedFile(site);
+    return Array.from(synced).reduce((sum, [list, bytes]) => (list === own ? sum : sum + bytes), 0);
   }
 
   /** What objects take on the disk, as far as they are there. */

@@ -3,7 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseConnectTo, type SyncOptions, type SyncProgress, syncSite } from '../../client-proxy/index.ts';
+import {
+  parseConnectTo,
+  type ReaderError,
+  type SyncOptions,
+  type SyncProgress,
+  syncSite,
+} from '../../client-proxy/index.ts';
+import { MEGABYTE, SettingsKeeper } from '../../client-proxy/settings/settings.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startRawHost } from '../support/raw-host.ts';
@@ -39,6 +48,12 @@ async function objects(): Promise<string[]> {
   const folder = join(rig.storage.dataDirectory, 'cache', 'objects');
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
+async function setCacheSize(megabytes: string): Promise<void> {
+  const store = await ReaderStore.open(storeOptions(rig.storage));
+  new SettingsKeeper(store.preferences).save(new Map([['cacheBytes', megabytes]]));
+  store.close();
 }
 
 const requests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/'));
@@ -115,9 +130,37 @@ describe('a sync', () => {
     await publishSome();
     await expect(sync({ cacheBytes: 2_000_000 })).rejects.toMatchObject({
       code: 'cache-too-small',
-      message: expect.stringMatching(/^3 MB are needed in .*, and the cache has room for 2 MB$/),
+      message: expect.stringMatching(/^2\.\d MiB are to be fetched, and synced sites may have 1\.7 MiB of the cache /),
     });
     expect(await objects()).toEqual([]);
+  });
+
+  it('may take what the reader set for the cache, unless it is told otherwise', async () => {
+    await publishSome();
+    await setCacheSize('1');
+    await expect(sync()).rejects.toMatchObject({ code: 'cache-too-small' });
+    expect((await sync({ cacheBytes: 50_000_000 })).fetched.documents).toBe(23);
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    await setCacheSize('50');
+    expect((await sync()).fetched.documents).toBe(1);
+  });
+
+  it('of what an earlier one brought works in a smaller cache; for more, it says what is taken', async () => {
+    await publishSome();
+    await sync();
+    const small = { cacheBytes: 2_000_000 };
+    expect((await sync({ ...small, prefixes: ['/news/1'] })).alreadyThere.documents).toBe(11);
+    expect((await sync(small)).alreadyThere.documents).toBe(23);
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    const refused = await sync({ ...small, prefixes: ['/new.html'] }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: 'cache-too-small',
+      message: expect.stringMatching(/of which 2\.\d MiB are taken already$/),
+    });
+    const [, enough = ''] = /--cache-size (\d+)M/.exec((refused as ReaderError).hint ?? '') ?? [];
+    const cacheBytes = Number(enough) * MEGABYTE;
+    expect((await sync({ cacheBytes, prefixes: ['/new.html'] })).fetched.documents).toBe(1);
+    expect(await objects()).toHaveLength(24);
   });
 
   it('keeps what it brought, whatever else is read; and lets go of what the publication names no more', async () => {
