@@ -30,6 +30,7 @@ async function describePublisher(binding: StoredBinding, context: ControlContext
     name,
     sites: await Promise.all(bound.map((site) => describeSite(site, context))),
     readable: readableInWords(keys, now()),
+    renews: keys.some(({ notAfter }) => now() <= notAfter),
     asks: open.map((site) => ({
       title: HOME_TEXT.asksTitle(name, site),
       look: form('/sites/look', site, HOME_TEXT.look),

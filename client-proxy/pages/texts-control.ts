@@ -57,7 +57,9 @@ export const HOME_TEXT = {
   readable: 'What you may read',
   noKeys: 'Public pages. Keys for others come when you first open a page of theirs.',
   keysUntil: (count: number, until: string) =>
-    `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, until ${until}`,
+    `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, with keys until ${until}`,
+  keysRenewed:
+    'New keys come by themselves when these end and you open such a page, for as long as you are subscribed.',
   keysFrom: (count: number, from: string) =>
     `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, from ${from} on`,
   keysEnded: (count: number) => `${count === 1 ? 'One set' : `${count} sets`} whose time is over`,
