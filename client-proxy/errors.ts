@@ -23,6 +23,7 @@ export type ReaderErrorCode =
   | 'roaming-unwritable'
   | 'not-connected'
   | 'no-identity'
+  | 'passphrase-too-short'
   // connecting to a publisher
   | 'link-malformed'
   | 'code-needed'

@@ -23,14 +23,13 @@ import {
   ARGON2ID_SALT_LENGTH,
   type Argon2idParameters,
   areArgon2idParameters,
+  isLongEnough,
   keyFromPassphrase,
+  LEAST_PASSPHRASE,
   recommendedParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
-
-/** Characters of the shortest passphrase that is taken for a new file. */
-const MINIMUM_PASSPHRASE_LENGTH = 8;
 
 /** One kind of file. */
 export interface SealedKind {
@@ -60,12 +59,11 @@ export async function createSealedFile(
   content: JsonObject,
   parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH)),
 ): Promise<Uint8Array> {
-  if ([...passphrase].length < MINIMUM_PASSPHRASE_LENGTH) {
-    throw new PublishError(
-      'passphrase-too-short',
-      `the passphrase has fewer than ${MINIMUM_PASSPHRASE_LENGTH} characters`,
-      { typed: true, hint: 'four or five unrelated words are easy to remember and hard to guess' },
-    );
+  if (!isLongEnough(passphrase)) {
+    throw new PublishError('passphrase-too-short', `the passphrase has fewer than ${LEAST_PASSPHRASE} characters`, {
+      typed: true,
+      hint: 'four or five unrelated words are easy to remember and hard to guess',
+    });
   }
   return seal(kind, content, await keyFromPassphrase(passphrase, parameters), parameters);
 }

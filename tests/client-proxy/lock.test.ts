@@ -72,10 +72,10 @@ describe('a locked Reader', () => {
     expect(await listed()).toBe(true);
     await lockReaders(rig.storage);
     expect(await listed()).toBe(true);
-    await setPassphrase('right');
+    await setPassphrase('the right one');
     await rig.restart({ mayStartLocked: true });
     expect([rig.proxy.lock.isLocked, await listed()]).toEqual([true, true]);
-    await rig.proxy.lock.unlock('right');
+    await rig.proxy.lock.unlock('the right one');
     expect(await listed()).toBe(true);
     await rig.proxy.lock.lock();
     await forgetEverything(rig.storage);
@@ -89,13 +89,13 @@ describe('a locked Reader', () => {
   });
 
   it('takes its passphrase and no other', async () => {
-    expect((await setPassphrase('right')).readers).toEqual([{ locked: false }]); // it was told the new one
+    expect((await setPassphrase('the right one')).readers).toEqual([{ locked: false }]); // it was told the new one
     expect((await read()).text).toBe('for subscribers');
     await lockReaders(rig.storage);
     const wrong = await unlockReaders(rig.storage, async () => 'wrong');
     expect(wrong.readers).toEqual([expect.objectContaining({ code: 'passphrase-wrong' })]);
     expect((await read()).status).toBe(503);
-    expect((await unlockReaders(rig.storage, async () => 'right')).readers).toEqual([{ locked: false }]);
+    expect((await unlockReaders(rig.storage, async () => 'the right one')).readers).toEqual([{ locked: false }]);
     expect((await read()).text).toBe('for subscribers');
   });
 
@@ -123,8 +123,8 @@ describe('a locked Reader', () => {
   });
 
   it('keeps no way to its passphrase: nothing of it is left in memory', async () => {
-    await setPassphrase('right');
-    const { store, passphrase } = await openByPassphrase('right');
+    await setPassphrase('the right one');
+    const { store, passphrase } = await openByPassphrase('the right one');
     try {
       await store.deviceSeed();
       const isThere = async () => {
@@ -141,7 +141,7 @@ describe('a locked Reader', () => {
   });
 
   it('is what starts where nobody can be asked for the passphrase', async () => {
-    await setPassphrase('right');
+    await setPassphrase('the right one');
     await rig.proxy.close();
     await expect(startProxy({ ...rig.storage, port: 0 })).rejects.toMatchObject({ code: 'passphrase-needed' });
     await rig.restart({ mayStartLocked: true });
@@ -151,12 +151,12 @@ describe('a locked Reader', () => {
       [],
     ]);
     expect((await read()).headers['wispr-refusal']).toBe('reader-locked');
-    await rig.proxy.lock.unlock('right');
+    await rig.proxy.lock.unlock('the right one');
     expect((await read()).text).toBe('for subscribers');
   });
 
   it('answers a wrong passphrase many times over, one at a time, and stays locked', async () => {
-    await setPassphrase('right');
+    await setPassphrase('the right one');
     await rig.proxy.lock.lock();
     const tries = ['a', 'b', 'c'].map((passphrase) => rig.proxy.lock.unlock(passphrase));
     const outcomes = await Promise.allSettled(tries);
