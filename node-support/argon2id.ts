@@ -40,9 +40,9 @@ const RECOMMENDED: Argon2idCost = { memory: 65_536, parallelism: 4, passes: 3 };
 /** More than anybody asks for, and little enough that a planted file cannot stall or exhaust the machine. */
 const BOUNDS = { memory: [8192, 1_048_576], parallelism: [1, 16], passes: [1, 16] } as const;
 
-/** The recommended cost, with this salt of 16 random bytes. */
-export function recommendedParameters(salt: Uint8Array): Argon2idParameters {
-  return { ...RECOMMENDED, salt: toBase64url(salt) };
+/** For something new. @param salt - 16 random bytes */
+export function newParameters(salt: Uint8Array, cost: Argon2idCost = RECOMMENDED): Argon2idParameters {
+  return { ...cost, salt: toBase64url(salt) };
 }
 
 /** Whether parameters that come from a file or a database may be computed with. */

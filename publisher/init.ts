@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { utf8 } from '../core/encoding/bytes.ts';
 import type { KeyId } from '../core/keys/key-id.ts';
 import { isLoopback, isSite } from '../core/site/site.ts';
+import type { Argon2idCost } from '../node-support/argon2id.ts';
 import { systemReason } from '../node-support/system-error.ts';
 import { parseConfiguration } from './configuration/read.ts';
 import type { ConfigurationInput } from './configuration/schema.ts';
@@ -23,6 +24,8 @@ export interface InitOptions {
   readonly passphrase: string;
   /** Settings that take the place of what `wispr init` guesses from the URL. */
   readonly settings?: Partial<ConfigurationInput>;
+  /** For tests: a cheaper password hash. */
+  readonly cost?: Argon2idCost;
 }
 
 /** What was made. */
@@ -52,7 +55,7 @@ export async function initWorkspace(options: InitOptions): Promise<InitResult> {
   const settings = { ...guessSettings(options.url, directory), ...options.settings };
   const text = configurationTemplate(settings, relative(directory, SCHEMA_FILE).replaceAll('\\', '/'));
   parseConfiguration(text, CONFIGURATION_FILE);
-  const keys = await createKeys(passphrase);
+  const keys = await createKeys(passphrase, options.cost);
   await createFiles(workspace, keys, utf8(text));
   const sourceExists = existsSync(join(directory, settings.source));
   return { workspace, publisher: keys.rootId, settings, sourceExists };

@@ -10,7 +10,7 @@ import {
   isLongEnough,
   keyFromPassphrase,
   LEAST_PASSPHRASE,
-  recommendedParameters,
+  newParameters,
 } from '../../node-support/argon2id.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
@@ -143,7 +143,7 @@ export async function newPassphraseKey(passphrase: string): Promise<NewKey> {
       typed: true,
       hint: 'four or five unrelated words are easy to remember and hard to guess; nothing was changed',
     });
-  const parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH));
+  const parameters = newParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   return { key: await keyFromPassphrase(passphrase, parameters), place: { kind: 'passphrase', parameters } };
 }
 

@@ -3,6 +3,7 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { ROLE_VALIDITY, rootIdOf, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
+import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { encodeContents, KEY_STORE_KIND } from './key-store.ts';
 import { createSealedFile } from './sealed-file.ts';
@@ -21,17 +22,17 @@ export interface NewKeys {
 /**
  * Makes the keys of a publisher, under one passphrase.
  *
- * @param now - seconds since 1970
+ * @param cost - for tests: a cheaper password hash
  * @throws PublishError `passphrase-too-short`
  */
-export async function createKeys(passphrase: string, now = nowInSeconds()): Promise<NewKeys> {
+export async function createKeys(passphrase: string, cost?: Argon2idCost): Promise<NewKeys> {
   const [rootSeed, publisherSeed] = [randomBytes(KEY_LENGTH), randomBytes(KEY_LENGTH)];
   const seeds = {
     targets: randomBytes(KEY_LENGTH),
     snapshot: randomBytes(KEY_LENGTH),
     timestamp: randomBytes(KEY_LENGTH),
   };
-  const root = await firstRoot({ ...seeds, root: rootSeed }, now);
+  const root = await firstRoot({ ...seeds, root: rootSeed }, nowInSeconds());
   const contents = {
     kept: [],
     pending: [],
@@ -45,8 +46,9 @@ export async function createKeys(passphrase: string, now = nowInSeconds()): Prom
     sets: new Map(),
     workspace: randomBytes(16),
   };
-  const keyStore = await createSealedFile(KEY_STORE_KIND, passphrase, encodeContents(contents));
-  return { keyStore, rootKeys: await createSigningKeys(passphrase, [rootSeed]), rootId: await rootIdOf(root) };
+  const keyStore = await createSealedFile(KEY_STORE_KIND, passphrase, encodeContents(contents), cost);
+  const rootKeys = await createSigningKeys(passphrase, [rootSeed], undefined, cost);
+  return { keyStore, rootKeys, rootId: await rootIdOf(root) };
 }
 
 /** `1.root.json`: one key for each role. */

@@ -21,12 +21,13 @@ import {
 import { openMessage, sealMessage } from '../../core/object/chunked-encryption.ts';
 import {
   ARGON2ID_SALT_LENGTH,
+  type Argon2idCost,
   type Argon2idParameters,
   areArgon2idParameters,
   isLongEnough,
   keyFromPassphrase,
   LEAST_PASSPHRASE,
-  recommendedParameters,
+  newParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
@@ -50,14 +51,14 @@ export interface OpenSealedFile {
 /**
  * Seals `content` under a new passphrase.
  *
- * @param parameters - for tests: a cheaper password hash
+ * @param cost - for tests: a cheaper password hash
  * @throws PublishError `passphrase-too-short`
  */
 export async function createSealedFile(
   kind: SealedKind,
   passphrase: string,
   content: JsonObject,
-  parameters = recommendedParameters(randomBytes(ARGON2ID_SALT_LENGTH)),
+  cost?: Argon2idCost,
 ): Promise<Uint8Array> {
   if (!isLongEnough(passphrase)) {
     throw new PublishError('passphrase-too-short', `the passphrase has fewer than ${LEAST_PASSPHRASE} characters`, {
@@ -65,6 +66,7 @@ export async function createSealedFile(
       hint: 'four or five unrelated words are easy to remember and hard to guess',
     });
   }
+  const parameters = newParameters(randomBytes(ARGON2ID_SALT_LENGTH), cost);
   return seal(kind, content, await keyFromPassphrase(passphrase, parameters), parameters);
 }
 

@@ -5,6 +5,7 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { KEY_LENGTH } from '../../core/keys/key-id.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
+import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { createFile } from './file-update.ts';
@@ -22,14 +23,15 @@ export interface NewSigner {
 /**
  * Makes a key pair for somebody who is to sign: `file`, and `file.pub`. Nothing is overwritten.
  *
+ * @param cost - for tests: a cheaper password hash
  * @throws PublishError `passphrase-too-short`, `output-failed`
  */
-export async function createSigner(file: string, passphrase: string): Promise<NewSigner> {
+export async function createSigner(file: string, passphrase: string, cost?: Argon2idCost): Promise<NewSigner> {
   const seed = randomBytes(KEY_LENGTH);
   const { publicKey } = ed25519KeyPair(seed);
   const publicFile = `${file}.pub`;
   const keyid = await tufKeyId(publicKey);
-  await create(file, await createSigningKeys(passphrase, [seed]), 0o600);
+  await create(file, await createSigningKeys(passphrase, [seed], undefined, cost), 0o600);
   const text = `# Public key of a signer, key id ${keyid}\n# Hand it to the publisher, who runs: wispr keys add ROLE FILE\n${toBase64url(publicKey)}\n`;
   await create(publicFile, utf8(text), 0o644);
   return { file, publicFile, keyid };

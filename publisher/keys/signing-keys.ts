@@ -4,6 +4,7 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { hasMembers, isJsonObject, type Json, type JsonObject } from '../../core/encoding/canonical-json.ts';
 import { isKeyId, KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
+import type { Argon2idCost } from '../../node-support/argon2id.ts';
 import { createSealedFile, damagedFile, type OpenSealedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
 /** An opened file of signing keys. */
@@ -16,13 +17,14 @@ export interface OpenSigningKeys {
   withSeeds(seeds: readonly Uint8Array[]): Promise<{ bytes: Uint8Array; keys: OpenSigningKeys }>;
 }
 
-/** @throws PublishError `passphrase-too-short` */
+/** @param cost - for tests: a cheaper password hash @throws PublishError `passphrase-too-short` */
 export function createSigningKeys(
   passphrase: string,
   seeds: readonly Uint8Array[],
   rootId?: KeyId,
+  cost?: Argon2idCost,
 ): Promise<Uint8Array> {
-  return createSealedFile(kindOf('the key file'), passphrase, contentOf(seeds, rootId));
+  return createSealedFile(kindOf('the key file'), passphrase, contentOf(seeds, rootId), cost);
 }
 
 /**

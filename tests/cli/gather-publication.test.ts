@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cheapenKeys } from '../support/cheap-keys.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, SITE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -17,7 +16,6 @@ const drafts = async () => (await readdir(workspace.directory)).filter((name) =>
 
 beforeEach(async () => {
   workspace = await createWorkspace({ 'index.html': 'front', 'a.html': 'a', 'b.html': 'b' });
-  await cheapenKeys(workspace.directory, PASSPHRASE);
   await mkdir(at('bea'));
   await writeFile(at('passphrase'), PASSPHRASE, { mode: 0o600 });
   await writeFile(there('passphrase'), 'what Bea alone knows', { mode: 0o600 });

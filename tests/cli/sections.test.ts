@@ -2,7 +2,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { cheapenKeys } from '../support/cheap-keys.ts';
 import { runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -10,7 +9,6 @@ let workspace: TestWorkspace;
 beforeAll(async () => {
   const sections = [{ name: 'sports', paths: ['sports/**'] }];
   workspace = await createWorkspace({ 'index.html': 'front', 'sports/a.html': 'a' }, { sections });
-  await cheapenKeys(workspace.directory, PASSPHRASE);
   await writeFile(at('passphrase'), PASSPHRASE, { mode: 0o600 });
   await writeFile(at('desk-passphrase'), 'the desk has its own', { mode: 0o600 });
 });

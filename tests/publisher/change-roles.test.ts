@@ -17,13 +17,11 @@ import {
 import { ONLINE_ROLES } from '../../publisher/keys/key-store.ts';
 import { READER_OPTIONS, rolesOf, TOP_LEVEL_ROLES, verifyChain } from '../../publisher/keys/roots.ts';
 import { openSigningKeys } from '../../publisher/keys/signing-keys.ts';
-import { cheapenKeys } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
-  await cheapenKeys(workspace.directory, PASSPHRASE);
 });
 afterAll(() => workspace.remove());
 

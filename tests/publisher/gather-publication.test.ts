@@ -19,7 +19,7 @@ import { encodePublicationDraft, type PublicationDraft } from '../../publisher/k
 import { createSigner, readSigner } from '../../publisher/keys/signer-file.ts';
 import { listFiles } from '../../publisher/list-files.ts';
 import { runPythonTuf } from '../publication/peers/python-tuf.ts';
-import { cheapenKeys } from '../support/cheap-keys.ts';
+import { CHEAP } from '../support/cheap-keys.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { ROOT } from '../support/programs.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -34,8 +34,7 @@ const options = () => ({ configurationFile: workspace.configurationFile, passphr
 
 beforeEach(async () => {
   workspace = await createWorkspace({ 'index.html': 'front', 'a.html': 'a', 'b.html': 'b' }, { public: ['b.html'] });
-  await cheapenKeys(workspace.directory, PASSPHRASE);
-  for (const name of ['ada', 'bea', 'stranger']) await createSigner(at(`${name}.key`), THEIRS);
+  for (const name of ['ada', 'bea', 'stranger']) await createSigner(at(`${name}.key`), THEIRS, CHEAP);
 });
 afterEach(() => workspace.remove());
 

@@ -9,7 +9,7 @@ import { finishDraft, readDraft, signDraftFile } from '../../publisher/keys/gath
 import { describeChanges } from '../../publisher/keys/root-changes.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { createSigner, readSigner } from '../../publisher/keys/signer-file.ts';
-import { cheapenKeys } from '../support/cheap-keys.ts';
+import { CHEAP } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 const SIGNER_PASSPHRASE = 'quite another passphrase';
@@ -17,13 +17,12 @@ const SIGNER_PASSPHRASE = 'quite another passphrase';
 let workspace: TestWorkspace;
 beforeEach(async () => {
   workspace = await createWorkspace();
-  await cheapenKeys(workspace.directory, PASSPHRASE);
 });
 afterEach(() => workspace.remove());
 
 const options = () => ({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE });
 const at = (name: string) => join(workspace.directory, name);
-const newSigner = (name: string) => createSigner(at(name), SIGNER_PASSPHRASE);
+const newSigner = (name: string) => createSigner(at(name), SIGNER_PASSPHRASE, CHEAP);
 const sign = async (file: string, key: string) =>
   signDraftFile(at(file), await readDraft(at(file)), at(key), SIGNER_PASSPHRASE);
 const versions = async () => (await workspace.keyStore()).roots.length;

@@ -7,7 +7,7 @@ import { afterEach, expect, it } from 'vitest';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { openKeyStore } from '../../publisher/keys/key-store.ts';
 import { carriedContent, readPublished, type TrustedStore } from '../support/published.ts';
-import { createWorkspace, makeCheap, PASSPHRASE, SITE, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, PASSPHRASE, SITE, type TestWorkspace } from '../support/workspace.ts';
 
 const KILLS = 100;
 
@@ -16,7 +16,6 @@ afterEach(() => workspace.remove());
 
 it('attack 66: protect, killed at a hundred random moments, leaves one whole publication each time', async () => {
   workspace = await createWorkspace({ '0.txt': 'state 0' }, { public: ['*.css'] });
-  await makeCheap(workspace);
   await workspace.protect();
   const store: TrustedStore = new Map();
   const keys = new Map<string, Uint8Array>();

@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { createWorkspace, makeCheap, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 beforeEach(async () => {
   const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index + 10}.txt`, `text ${index}`]));
   workspace = await createWorkspace(files);
-  await makeCheap(workspace);
   const recipient = xwingKeyPair(randomBytes(32));
   await writeFile(join(workspace.directory, 'keyserver.pub'), toBase64url(recipient.publicKey));
   await workspace.protect();

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { TrustedStore } from '../support/published.ts';
-import { createWorkspace, makeCheap, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 afterEach(() => workspace.remove());
@@ -17,7 +17,6 @@ const NOTHING = { added: 0, changed: 0, moved: 0, rekeyed: 0, removed: 0 };
 
 async function createCheap(...about: Parameters<typeof createWorkspace>): Promise<void> {
   workspace = await createWorkspace(...about);
-  await makeCheap(workspace);
 }
 
 /** Names and time stamps of all files of the output, but for the timestamp. */

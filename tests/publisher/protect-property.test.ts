@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
 import type { TrustedStore } from '../support/published.ts';
-import { createWorkspace, makeCheap, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 let freshKeys: Buffer;
@@ -54,7 +54,6 @@ it.each(['beside', 'html'] as const)(
   'any changes, stops and losses end in the publication of the site (carrier %s)',
   async (carrier) => {
     workspace = await createWorkspace({}, { carrier });
-    await makeCheap(workspace);
     freshKeys = await readFile(join(workspace.directory, 'publisher.keys'));
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {

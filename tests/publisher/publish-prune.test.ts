@@ -11,7 +11,6 @@ import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
-import { cheapenKeys } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const PAGE = '<!doctype html><title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest.</p>';
@@ -22,7 +21,6 @@ beforeEach(async () => {
   place = await mkdtemp(join(tmpdir(), 'wispr-prune-'));
   const files = { 'stays.html': PAGE, 'gone.html': PAGE, 'gone.css': 'p { color: red }' };
   workspace = await createWorkspace(files, { public: ['gone.css'] });
-  await cheapenKeys(workspace.directory, PASSPHRASE);
 });
 afterEach(async () => {
   await workspace.remove();

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openKeyStore } from '../../publisher/keys/key-store.ts';
 import { verifyChain } from '../../publisher/keys/roots.ts';
 import { openSigningKeys } from '../../publisher/keys/signing-keys.ts';
-import { cheapenKeys } from '../support/cheap-keys.ts';
 import { startProgram } from '../support/programs.ts';
 import { runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
@@ -17,7 +16,6 @@ const FILES = ['wispr.json', 'publisher.keys', 'root.keys', 'passphrase'];
 let origin: TestWorkspace;
 beforeAll(async () => {
   origin = await createWorkspace();
-  await cheapenKeys(origin.directory, PASSPHRASE);
   await writeFile(join(origin.directory, 'passphrase'), PASSPHRASE, { mode: 0o600 });
 });
 afterAll(() => origin.remove());

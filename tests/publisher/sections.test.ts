@@ -23,7 +23,6 @@ import { expiriesOf } from '../../publisher/publish/expiries.ts';
 import { placeInDirectory } from '../../publisher/publish/places.ts';
 import { SECTION_DEPTH, Sections, targetPatterns } from '../../publisher/site/sections.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
-import { cheapenKeys } from '../support/cheap-keys.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -42,7 +41,6 @@ let store: TrustedStore;
 beforeEach(async () => {
   store = new Map();
   workspace = await createWorkspace(FILES, { sections: [SPORTS], public: ['**/*.csv', 'style.css'] });
-  await cheapenKeys(workspace.directory, PASSPHRASE);
 });
 afterEach(() => workspace.remove());
 

@@ -11,7 +11,6 @@ import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
-import { cheapenKeys } from '../support/cheap-keys.ts';
 import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -24,7 +23,6 @@ let keyFile: string;
 
 beforeAll(async () => {
   workspace = await createWorkspace();
-  await cheapenKeys(workspace.directory, PASSPHRASE);
   directory = join(workspace.out, '.well-known/wispr');
   keyFile = join(workspace.directory, 'timestamp.key');
   await exportTimestampKey(workspace.configurationFile, PASSPHRASE, keyFile, KEY_PASSPHRASE);

@@ -16,7 +16,7 @@ import {
 } from '../../publisher/keys/publication-draft.ts';
 import { rolesOf } from '../../publisher/keys/roots.ts';
 import { createSigner, readSigner } from '../../publisher/keys/signer-file.ts';
-import { cheapenKeys } from './cheap-keys.ts';
+import { CHEAP } from './cheap-keys.ts';
 import { PASSPHRASE, type TestWorkspace } from './workspace.ts';
 
 export const THEIRS = 'quite another passphrase';
@@ -32,9 +32,8 @@ export class Signers {
   }
 
   static async in(workspace: TestWorkspace, names: readonly string[]): Promise<Signers> {
-    await cheapenKeys(workspace.directory, PASSPHRASE);
     const signers = new Signers(workspace);
-    for (const name of names) await createSigner(signers.key(name), THEIRS);
+    for (const name of names) await createSigner(signers.key(name), THEIRS, CHEAP);
     return signers;
   }
 

@@ -3,8 +3,6 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import { randomBytes } from '#primitives';
-import { toBase64url } from '../../core/encoding/base64url.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import type { OpenedDocument } from '../../core/object/document-reader.ts';
@@ -12,12 +10,12 @@ import { headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { initWorkspace } from '../../publisher/init.ts';
-import { encodeContents, KEY_STORE_KIND, type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
-import { createSealedFile } from '../../publisher/keys/sealed-file.ts';
+import { type OpenKeyStore, openKeyStore } from '../../publisher/keys/key-store.ts';
 import { listFiles } from '../../publisher/list-files.ts';
 import type { ProtectOptions } from '../../publisher/protect/prepare.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { CHEAP } from './cheap-keys.ts';
 import { type Published, readPublished, type TrustedStore } from './published.ts';
 
 export const PASSPHRASE = 'correct horse battery staple';
@@ -54,7 +52,13 @@ export async function createWorkspace(
   settings: Partial<ConfigurationInput> = {},
 ): Promise<TestWorkspace> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'wispr-publisher-')));
-  const { workspace } = await initWorkspace({ directory, url: `http://${SITE}`, passphrase: PASSPHRASE, settings });
+  const { workspace } = await initWorkspace({
+    directory,
+    url: `http://${SITE}`,
+    passphrase: PASSPHRASE,
+    settings,
+    cost: CHEAP,
+  });
   const source = join(directory, settings.source ?? 'site');
   const out = join(directory, settings.out ?? 'protected');
   const write = async (path: string, content: string | Uint8Array) => {
@@ -90,15 +94,7 @@ export async function createWorkspace(
   };
 }
 
-/** Gives a workspace a password hash that takes no time, for tests that protect again and again. */
-export async function makeCheap({ directory }: Pick<TestWorkspace, 'directory'>): Promise<void> {
-  const file = join(directory, 'publisher.keys');
-  const { contents } = await openKeyStore(await readFile(file), PASSPHRASE);
-  const parameters = { memory: 8192, parallelism: 1, passes: 1, salt: toBase64url(randomBytes(16)) };
-  await writeFile(file, await createSealedFile(KEY_STORE_KIND, PASSPHRASE, encodeContents(contents), parameters));
-}
-
-/** Does `work` again only where its input changed: a password hash takes half a second. */
+/** Does `work` again only where its input changed: a password hash takes its time. */
 function memoised<Result>(
   input: () => Promise<Buffer>,
   work: (input: Buffer) => Promise<Result>,
