@@ -4,7 +4,6 @@ import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { cacheOptions } from '../cache-options.ts';
 import { describeDecision } from '../keys-place.ts';
 import { parentProxyOptions } from '../parent-proxy.ts';
-import { addProofOptions, type ProofFlags } from '../proof-options.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
 import { canAsk, printable } from '../terminal.ts';
@@ -13,7 +12,7 @@ import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
 import { addProxyStatusCommand } from './proxy-status.ts';
 
-interface RunFlags extends ProxyFlags, ProofFlags {
+interface RunFlags extends ProxyFlags {
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -25,7 +24,7 @@ export function addProxyCommand(program: Command): void {
     .enablePositionalOptions() // what stands behind "install" is for it
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print one line of JSON when the proxy is ready');
-  addProxyOptions(addProofOptions(command)).action(runProxy);
+  addProxyOptions(command).action(runProxy);
   addProxyInstallCommand(command);
   addProxyRemoveCommand(command);
   addProxyStatusCommand(command);

@@ -4,6 +4,7 @@ import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { DEFAULT_PORT } from '../listening/listen.ts';
 import { askStatus } from '../running/ask-readers.ts';
+import { installedPort } from '../service/installed-port.ts';
 import { chooseSettings, SettingsKeeper } from '../settings/settings.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
@@ -52,11 +53,12 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
   }
 }
 
-/** That of the Reader that runs, which may have been given another by name, or of the settings. */
+/** That of the Reader that runs, which may have been given another by name, of the service, or of the settings. */
 async function portOf(store: ReaderStore, options: StorageOptions): Promise<number> {
-  const running = await askStatus(storeOptions(options).directory);
+  const { directory } = storeOptions(options);
+  const running = await askStatus(directory);
   const port = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
-  return port || (new SettingsKeeper(store.preferences).current.port ?? DEFAULT_PORT);
+  return port || (installedPort(directory) ?? new SettingsKeeper(store.preferences).current.port ?? DEFAULT_PORT);
 }
 
 async function chooseSites(request: ConnectionRequest, { confirm }: BindOptions): Promise<readonly string[]> {

@@ -68,9 +68,9 @@ function stateInWords(status: Awaited<ReturnType<BoundSite['publication']['statu
     case 'refused':
       return HOME_TEXT.refused(refusalText(status.code).title);
     case 'current':
-      return `${HOME_TEXT.checked(ago(status.confirmed, now))} ${HOME_TEXT.publication(status.version)}`;
+      return `${HOME_TEXT.confirmed(ago(status.confirmed, now))} ${HOME_TEXT.publication(status.version)}`;
     case 'stale':
-      return `${HOME_TEXT.checked(ago(status.confirmed, now))} ${HOME_TEXT.notConfirmed}`;
+      return `${HOME_TEXT.confirmed(ago(status.confirmed, now))} ${HOME_TEXT.notConfirmed}`;
   }
 }
 

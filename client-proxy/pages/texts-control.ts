@@ -50,7 +50,7 @@ export const HOME_TEXT = {
   open: (site: string) => `Open ${site}`,
   unread: 'Not opened yet.',
   refused: (why: string) => `Not shown at the moment: ${why}.`,
-  checked: (when: string) => `Last checked ${when}.`,
+  confirmed: (when: string) => `Last confirmed ${when}.`,
   notConfirmed: 'The publisher has not confirmed it in time since: there may be something newer.',
   withdrawn: 'The publisher no longer speaks for this site. Nothing of it is shown.',
   publication: (version: number) => `Publication ${version}.`,

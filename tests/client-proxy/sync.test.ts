@@ -8,6 +8,7 @@ import {
   type ReaderError,
   type SyncOptions,
   type SyncProgress,
+  startProxy,
   syncSite,
 } from '../../client-proxy/index.ts';
 import { MEGABYTE, SettingsKeeper } from '../../client-proxy/settings/settings.ts';
@@ -87,7 +88,9 @@ describe('a sync', () => {
     rig.host.requests.length = 0;
     const summary = await sync();
     expect([summary.fetched.documents, summary.alreadyThere.documents]).toEqual([3, 21]);
-    expect(new Set(requests().map(({ url }) => url)).size).toBe(3);
+    // Of some documents, two files are asked for.
+    const asked = requests().map(({ url }) => /^.*\/(?:[0-9a-f]{64}\.)?(.*?)(?:\.protected)?$/.exec(url)?.[1]);
+    expect(new Set(asked).size).toBe(3);
     expect((await get('/new.html')).text).toBe('new');
     for (const [path, content] of documents) expect((await get(path)).body.equals(content)).toBe(true);
   });
@@ -182,6 +185,22 @@ describe('a sync', () => {
       await get(`/read/${index}.bin`);
     }
     await expect.poll(async () => (await objects()).filter((file) => kept.includes(file)).length).toBe(7);
+  });
+
+  it('by another program counts on the settings page of a Reader that runs', async () => {
+    const proxy = await startProxy({ ...rig.storage, port: 0 }); // not told a size, of which the page would say only that
+    await publishSome();
+    const used = async () => {
+      const { text } = await send(proxy.port, '/settings', { headers: { host: `localhost:${proxy.port}` } });
+      return Number(/(\d+) of \d+ megabytes/.exec(text)?.[1]);
+    };
+    try {
+      expect(await used()).toBe(0);
+      await sync();
+      expect(await used()).toBeGreaterThanOrEqual(2);
+    } finally {
+      await proxy.close();
+    }
   });
 
   it('that was ended goes on where it was', async () => {
