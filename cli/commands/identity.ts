@@ -1,6 +1,7 @@
 /** `wispr identity`: what this device is to its publishers, and how that is kept. */
 import type { Command } from 'commander';
 import { describeIdentity, lockReaders, type ReaderAnswer, unlockReaders } from '../../client-proxy/index.ts';
+import { hintFor } from '../hints.ts';
 import { describePlace } from '../keys-place.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
@@ -69,7 +70,7 @@ async function runShow(flags: Flags): Promise<void> {
 async function runLock(flags: Flags): Promise<void> {
   const { keysIn, readers } = await lockReaders(await storageOptions(flags));
   tell(readers, flags, 'locked: it has let go of its keys; what is being read is read to its end');
-  if (flags.json || flags.quiet) return;
+  if (flags.json || flags.quiet || readers.length === 0) return;
   say('memory that it has given back may hold copies until it is used again; ending the Reader ends that');
   if (keysIn !== 'passphrase') {
     const place = keysIn === 'keyring' ? 'the keyring' : 'a file';
@@ -94,8 +95,14 @@ function tell(readers: readonly ReaderAnswer[], { json, quiet }: Flags, done: st
     return;
   }
   for (const reader of readers) {
-    if ('error' in reader) say(`a Reader refused: ${reader.error} [${reader.code}]`);
+    if ('error' in reader) tellRefusal(reader);
     else if (!quiet) say(done);
   }
-  if (readers.length === 0 && !quiet) say('no Reader runs on this database, so no program has its keys');
+  if (readers.length === 0 && !quiet) say('no Reader runs on this database, so there is nothing to lock or unlock');
+}
+
+function tellRefusal({ error, code }: Extract<ReaderAnswer, { readonly error: string }>): void {
+  say(`a Reader refused: ${error} [${code}]`);
+  const hint = hintFor(code);
+  if (hint !== undefined) say(`hint: ${hint}`);
 }
