@@ -144,7 +144,7 @@ export function warnAboutBundle({ bundle, recipient }: ProtectSummary): string[]
 export function warnAboutWithdrawal(version: number, again: 'protect' | 'publish'): string[] {
   return [
     `publication ${version} is WITHDRAWN, and nothing has changed since: readers refuse it`,
-    `hint: put right what was wrong, and ${again} again: that makes a higher version`,
+    `hint: put right what was wrong, and ${again} again: that makes a higher version; if nothing was wrong, "wispr ${again} --rekey SET" makes one too`,
   ];
 }
 
