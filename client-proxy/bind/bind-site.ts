@@ -3,7 +3,7 @@ import type { AllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { DEFAULT_PORT } from '../listening/listen.ts';
-import { askStatus } from '../running/ask-readers.ts';
+import { askStatusInPassing } from '../running/ask-readers.ts';
 import { SettingsKeeper } from '../settings/settings.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
@@ -54,7 +54,7 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
 
 /** That of the Reader that runs, which may have been given another by name, or of the settings. */
 async function portOf(store: ReaderStore, options: StorageOptions): Promise<number> {
-  const running = await askStatus(storeOptions(options).directory);
+  const running = await askStatusInPassing(storeOptions(options).directory);
   const port = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
   return port || (new SettingsKeeper(store.preferences).current.port ?? DEFAULT_PORT);
 }
