@@ -63,7 +63,10 @@ function readersOf(directory: string): AnnouncedReader[] {
   const announced = announcedReaders(directory);
   const known = new Set(announced.map(({ socket }) => socket));
   const others = socketsOf(directory).filter((path) => !known.has(path));
-  return [...announced, ...others.map((socket) => ({ file: socket, process: undefined, socket, isRunning: () => false }))];
+  return [
+    ...announced,
+    ...others.map((socket) => ({ file: socket, process: undefined, socket, isRunning: () => false })),
+  ];
 }
 
 /** `undefined` where the Reader has ended. */

@@ -1,7 +1,9 @@
 /** Whether a Reader runs on a database, as its lock says it: of processes that live, hang, and were killed. */
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { announce, announcedReaders } from '../../../client-proxy/running/announcement.ts';
 import { dropDead, tellReaders } from '../../../client-proxy/running/ask-readers.ts';
 import { ROOT, type RunningProgram, startCommand } from '../../support/programs.ts';
@@ -12,7 +14,10 @@ let directory: string;
 beforeEach(async () => {
   directory = await temporaryFolder(cleanUp);
 });
-afterEach(() => cleanUp.run());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  return cleanUp.run();
+});
 
 /** A process that announces itself as a Reader, and does nothing else. */
 async function another(): Promise<RunningProgram> {
@@ -71,6 +76,24 @@ it('counts as true where the lock cannot be asked for', async () => {
   expect(await tellReaders(directory, { do: 'lock' })).toEqual([
     { error: expect.any(String), code: 'reader-unreachable' },
   ]);
+});
+
+it('is no reason to tell a passphrase to whoever listens in a folder that others can enter', async () => {
+  const folder = join(directory, 'wispr');
+  mkdirSync(folder);
+  chmodSync(folder, 0o777);
+  vi.stubEnv('XDG_RUNTIME_DIR', directory);
+  const announcement = announce(directory);
+  cleanUp.add(async () => announcement.close());
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    socket.end('{"locked":false}\n');
+  });
+  await once(server.listen(announcement.socket), 'listening');
+  cleanUp.add(() => new Promise((resolve) => server.close(resolve)));
+  const told = await tellReaders(directory, { do: 'unlock', passphrase: 'secret' });
+  expect([told, connections]).toMatchObject([[{ code: 'reader-unreachable', process: process.pid }], 0]);
 });
 
 it('is looked for where there is no folder, and among other files', async () => {
