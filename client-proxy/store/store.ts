@@ -98,6 +98,11 @@ export class ReaderStore {
     return this.#sealed.opened === undefined;
   }
 
+  /** @param tell - called at every locking, also where the keys went because the database was erased, forgotten or sealed with another */
+  whenLocked(tell: () => void): void {
+    this.#sealed.whenLocked(tell);
+  }
+
   /** Drops all keys, until {@link unlock}. What is no secret can still be asked for. */
   lock(): void {
     this.#sealed.lock();

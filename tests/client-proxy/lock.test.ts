@@ -1,6 +1,6 @@
 /** A Reader that runs, locked and unlocked: from the command line, and while its protection changes. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -22,7 +22,7 @@ import {
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { RunMemory } from '../../client-proxy/opening/run-memory.ts';
 import { socketsOf } from '../../client-proxy/running/socket-place.ts';
-import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { DATABASE_FILES, storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
@@ -123,6 +123,27 @@ describe('a locked Reader', () => {
       for (const piece of [free, lent]) expect(new Uint8Array(piece).every((byte) => byte === 0)).toBe(true);
       await lock.unlock();
       expect(sites.all()).toHaveLength(1);
+    } finally {
+      await upstream.close();
+      store.close();
+    }
+  });
+
+  it('holds nothing of what was read where its database was erased', async () => {
+    const store = await ReaderStore.open(storeOptions(rig.storage));
+    const upstream = new Upstream();
+    try {
+      const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
+      const memory = new RunMemory();
+      const piece = memory.take(LIMITS.run);
+      new Uint8Array(piece).fill(7);
+      memory.giveBack(piece);
+      const lock = new ReaderLock(store, sites, memory);
+      await sites.refresh();
+      expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([false, 1, 7]);
+      for (const name of DATABASE_FILES) rmSync(join(rig.storage.dataDirectory, name));
+      await sites.refresh();
+      expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([true, 0, 0]);
     } finally {
       await upstream.close();
       store.close();
