@@ -78,6 +78,7 @@ export type ReaderErrorCode =
   | 'unit-foreign'
   | 'unit-unwritable'
   | 'reader-running'
+  | 'reader-unreachable'
   // starting
   | 'connect-to-malformed'
   | 'allow-local-malformed'

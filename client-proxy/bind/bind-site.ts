@@ -3,7 +3,7 @@ import type { AllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { DEFAULT_PORT } from '../listening/listen.ts';
-import { askStatus } from '../running/ask-readers.ts';
+import { askStatusInPassing } from '../running/ask-readers.ts';
 import { installedPort } from '../service/installed-port.ts';
 import { chooseSettings, SettingsKeeper } from '../settings/settings.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
@@ -56,7 +56,7 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
 /** That of the Reader that runs, which may have been given another by name, of the service, or of the settings. */
 async function portOf(store: ReaderStore, options: StorageOptions): Promise<number> {
   const { directory } = storeOptions(options);
-  const running = await askStatus(directory);
+  const running = await askStatusInPassing(directory);
   const port = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
   return port || (installedPort(directory) ?? new SettingsKeeper(store.preferences).current.port ?? DEFAULT_PORT);
 }

@@ -19,6 +19,7 @@ export class ReaderLock {
     this.#store = store;
     this.#sites = sites;
     this.#memory = memory;
+    store.whenLocked(() => memory.lock());
   }
 
   get isLocked(): boolean {
@@ -37,7 +38,6 @@ export class ReaderLock {
 
   async lock(): Promise<void> {
     this.#store.lock();
-    this.#memory.lock();
     await this.#sites.refresh();
   }
 

@@ -266,7 +266,7 @@ describe('wispr proxy status', () => {
     const first = await reader.startProxy('--quiet');
     await first.stop('SIGKILL');
     const folder = join(reader.home, 'run', 'wispr');
-    const sockets = [expect.stringMatching(/^[0-9a-f]{24}-\d+\.sock$/)];
+    const sockets = [expect.stringMatching(/^[0-9a-f]{24}-[0-9a-f]{10}\.sock$/)];
     expect(readdirSync(folder)).toEqual(sockets);
     expect((await proxy('status')).code).toBe(1);
     expect(readdirSync(folder)).toEqual([]);

@@ -1,6 +1,6 @@
 /** A Reader that runs, locked and unlocked: from the command line, and while its protection changes. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -22,7 +22,7 @@ import {
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { RunMemory } from '../../client-proxy/opening/run-memory.ts';
 import { socketsOf } from '../../client-proxy/running/socket-place.ts';
-import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { DATABASE_FILES, storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
@@ -129,6 +129,27 @@ describe('a locked Reader', () => {
     }
   });
 
+  it('holds nothing of what was read where its database was erased', async () => {
+    const store = await ReaderStore.open(storeOptions(rig.storage));
+    const upstream = new Upstream();
+    try {
+      const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
+      const memory = new RunMemory();
+      const piece = memory.take(LIMITS.run);
+      new Uint8Array(piece).fill(7);
+      memory.giveBack(piece);
+      const lock = new ReaderLock(store, sites, memory);
+      await sites.refresh();
+      expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([false, 1, 7]);
+      for (const name of DATABASE_FILES) rmSync(join(rig.storage.dataDirectory, name));
+      await sites.refresh();
+      expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([true, 0, 0]);
+    } finally {
+      await upstream.close();
+      store.close();
+    }
+  });
+
   it('keeps no way to its passphrase: nothing of it is left in memory', async () => {
     await setPassphrase('the right one');
     const { store, passphrase } = await openByPassphrase('the right one');
@@ -183,7 +204,7 @@ describe('the socket of a Reader', () => {
 
   it('that a killed Reader left is removed, and no answer is waited for', async () => {
     const [path = ''] = sockets();
-    const left = path.replace(/-\d+\.sock$/, '-1.sock');
+    const left = path.replace(/-\w+\.sock$/, '-1.sock');
     const { status } = spawnSync(process.execPath, ['-e', `require('node:net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`]); // biome-ignore format: one line
     expect([status, existsSync(left)]).toEqual([null, true]);
     expect((await lockReaders(rig.storage)).readers).toEqual([{ locked: true }]);
