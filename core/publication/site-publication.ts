@@ -4,7 +4,7 @@
  */
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
-import { concat, fromUtf8, utf8 } from '../encoding/bytes.ts';
+import { concat } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
@@ -12,7 +12,7 @@ import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { TargetInfo } from './metadata.ts';
+import type { RootMetadata, TargetInfo } from './metadata.ts';
 import {
   contentTargetOf,
   DESCRIPTOR_TARGET,
@@ -25,6 +25,15 @@ import { type Resolution, resolveUrl } from './resolve.ts';
 import { parseSettings, type SiteSettings } from './settings.ts';
 import { readKept } from './trusted-state.ts';
 import { isoTime } from './verify-roles.ts';
+import {
+  encodeWithdrawals,
+  highestOf,
+  isUpToDate,
+  NONE_WITHDRAWN,
+  parseWithdrawals,
+  type Withdrawals,
+  withdrawalsAfter,
+} from './withdrawals.ts';
 
 /** Where the files of a site come from: metadata, and the small targets that every reader needs. */
 export interface SiteSource extends MetadataSource {
@@ -72,7 +81,6 @@ interface KeptSettings {
 
 const DESCRIPTOR_LENGTH = 65_536;
 const WITHDRAWN = 'wispr:withdrawn';
-const WITHDRAWN_KEPT = 1024;
 const SETTINGS = 'wispr:settings';
 const HASH_LENGTH = 32;
 const NO_SETTINGS: SiteSettings = { cleanUrls: false, grace: 0, redirects: [] };
@@ -82,7 +90,7 @@ export class SitePublication {
   readonly #options: SitePublicationOptions;
   readonly #store: MetadataStore;
   #settings: KeptSettings | undefined;
-  #withdrawn: ReadonlySet<number> = new Set();
+  #withdrawn = NONE_WITHDRAWN;
   #loaded: Promise<void> | undefined;
 
   constructor(options: SitePublicationOptions) {
@@ -113,7 +121,7 @@ export class SitePublication {
   async reload(): Promise<void> {
     await this.load();
     await this.#client.reload();
-    this.#withdrawn = new Set([...(await this.#keptWithdrawn()), ...this.#withdrawn]);
+    this.#withdrawn = withdrawalsAfter([await this.#keptWithdrawn(), this.#withdrawn], this.#verified());
     await this.#rememberWithdrawn();
     const wanted = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
     if (wanted === this.#settings?.hash) return;
@@ -154,7 +162,7 @@ export class SitePublication {
   freshness(now: number): Freshness {
     const { timestamp, snapshot } = this.#client.check(now);
     const { version } = snapshot;
-    if (this.#withdrawn.has(version))
+    if (this.#withdrawn.versions.has(version))
       throw new PublicationError(
         'publication-withdrawn',
         `the publisher has withdrawn publication ${version}, and there is no newer one yet`,
@@ -234,7 +242,7 @@ export class SitePublication {
 
   async #load(): Promise<void> {
     await this.#client.load();
-    this.#withdrawn = new Set(await this.#keptWithdrawn());
+    this.#withdrawn = await this.#keptWithdrawn();
     await this.#rememberWithdrawn();
     this.#settings = await this.#keptSettings();
   }
@@ -255,19 +263,20 @@ export class SitePublication {
     return bytes;
   }
 
-  async #keptWithdrawn(): Promise<number[]> {
-    const kept = fromUtf8((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0)) ?? '';
-    return kept.split(' ').filter(Boolean).map(Number);
+  async #keptWithdrawn(): Promise<Withdrawals> {
+    return parseWithdrawals((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0));
   }
 
-  /** For good: a timestamp of later may not say it any more. Another process may have written to the store since it was read. */
+  /** A timestamp of later may not say it any more. Another process may have written to the store since it was read. */
   async #rememberWithdrawn(): Promise<void> {
-    const told = this.#client.newestTimestamp?.withdrawn ?? [];
-    if (told.every((version) => this.#withdrawn.has(version))) return;
-    const known = [...(await this.#keptWithdrawn()), ...this.#withdrawn, ...told];
-    const all = [...new Set(known)].sort((a, b) => a - b).slice(-WITHDRAWN_KEPT);
-    this.#withdrawn = new Set(all);
-    await this.#store.write(WITHDRAWN, utf8(all.join(' ')));
+    if (isUpToDate(this.#withdrawn, this.#verified())) return;
+    this.#withdrawn = withdrawalsAfter([await this.#keptWithdrawn(), this.#withdrawn], this.#verified());
+    await this.#store.write(WITHDRAWN, encodeWithdrawals(this.#withdrawn));
+  }
+
+  #verified() {
+    const { root, state, newestSnapshot, newestTimestamp: timestamp } = this.#client;
+    return { root: root as RootMetadata, timestamp, highest: highestOf(state?.snapshot, newestSnapshot) };
   }
 
   /** The settings that were trusted last, which may be newer than the state: their hash stands before them. */

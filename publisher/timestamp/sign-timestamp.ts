@@ -82,21 +82,25 @@ export async function withdrawVersion(version: number, options: TimestampOptions
       typed: true,
     });
   }
-  return sign(published, union(withdrawnIn(published, options), [version]), options);
+  return sign(published, highest([...withdrawnIn(published, options), version]), options);
 }
 
 /**
  * Signs once more what was just signed here, because somebody else has signed in the meantime: newer than theirs, and with what they withdrew.
+ * They withdraw the publication here only if it is theirs too: it may be still to come for them.
  *
  * @throws as {@link withdrawVersion}
  */
 export async function signNewerThan(
-  other: Pick<TimestampMetadata, 'version' | 'withdrawn'>,
+  other: Pick<TimestampMetadata, 'version' | 'withdrawn' | 'snapshot'>,
   options: TimestampOptions,
 ): Promise<SignedTimestamp> {
   const published = await readPublished(options.directory, options.rootId);
   checkMayContinue(published, options);
-  return sign(published, union(withdrawnIn(published, options), other.withdrawn), options, other.version);
+  const { snapshot } = published.timestamp;
+  const isSame = other.snapshot.sha256 === snapshot.sha256;
+  const theirs = other.withdrawn.filter((version) => isSame || version < snapshot.version);
+  return sign(published, highest([...withdrawnIn(published, options), ...theirs]), options, other.version);
 }
 
 async function sign(
@@ -124,14 +128,14 @@ function lasting({ expiries }: Published): RoleState[] {
   return expiries.filter(({ role }) => role !== 'timestamp');
 }
 
-/** What was ever withdrawn stays so, also where somebody put an older file into the directory. */
-function withdrawnIn({ timestamp }: Published, { last }: TimestampOptions): number[] {
-  return union(timestamp.withdrawn, last?.withdrawn ?? []);
+/** What was ever withdrawn stays so, also where somebody put an older file into the directory. Not what is still to come, whoever said so. */
+function withdrawnIn({ timestamp, snapshot }: Published, { last }: TimestampOptions): number[] {
+  return highest([...timestamp.withdrawn, ...(last?.withdrawn ?? [])].filter((version) => version <= snapshot.version));
 }
 
 /** Versions in ascending order: the highest, where there are more than readers take. */
-function union(one: readonly number[], other: readonly number[]): number[] {
-  return [...new Set([...one, ...other])].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn);
+function highest(versions: readonly number[]): number[] {
+  return [...new Set(versions)].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn);
 }
 
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {
