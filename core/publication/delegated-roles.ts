@@ -1,9 +1,17 @@
 /** The search for a target through the delegations: TUF specification section 5.6.7. */
 import { binFor, binNames, delegates, pathHashOf } from './bins.ts';
+import { checkBin } from './delegations.ts';
 import { PublicationError } from './errors.ts';
 import type { RoleKeys, TufKey } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import { type MetaFile, type RootMetadata, sameFile, type TargetInfo, type TargetsMetadata } from './metadata.ts';
+import {
+  type MetaFile,
+  type RootMetadata,
+  type SuccinctDelegation,
+  sameFile,
+  type TargetInfo,
+  type TargetsMetadata,
+} from './metadata.ts';
 import { fetchNamed, type MetadataSource, type MetadataStore } from './sources.ts';
 import { readKept, type TrustedState } from './trusted-state.ts';
 import { checkExpiry, type VerifyOptions, verifyTargets } from './verify-roles.ts';
@@ -16,6 +24,8 @@ interface Step {
   readonly roleKeys: RoleKeys;
   readonly keys: ReadonlyMap<string, TufKey>;
   readonly terminating: boolean;
+  /** The bins of which it is one. */
+  readonly bins?: SuccinctDelegation;
 }
 
 /**
@@ -119,9 +129,13 @@ export class DelegatedRoles {
     return made.role;
   }
 
-  async #load({ name, roleKeys, keys }: Step, file: MetaFile, root: RootMetadata): Promise<TargetsMetadata> {
-    const { source, store } = this.#options;
-    const verify = (bytes: Uint8Array) => verifyTargets(bytes, name, { roleKeys, keys }, file, this.#options);
+  async #load({ name, roleKeys, keys, bins }: Step, file: MetaFile, root: RootMetadata): Promise<TargetsMetadata> {
+    const { source, store, strict } = this.#options;
+    const verify = async (bytes: Uint8Array) => {
+      const role = await verifyTargets(bytes, name, { roleKeys, keys }, file, this.#options);
+      if (strict && bins) await checkBin(name, role, bins);
+      return role;
+    };
     const own = await readKept(store, name, verify);
     if (own) return own.role;
     const bytes = await fetchNamed(source, root, name, file, PUBLICATION_LIMITS.targetsLength);
@@ -151,13 +165,19 @@ function allStepsFrom({ bins, delegations, keys }: TargetsMetadata): Step[] {
       `the publication has 2^${bins.bits} bins, and not all can be read`,
     );
   if (bins)
-    return binNames(bins.bits, bins.namePrefix).map((name) => ({ name, roleKeys: bins, keys, terminating: true }));
+    return binNames(bins.bits, bins.namePrefix).map((name) => ({
+      name,
+      roleKeys: bins,
+      keys,
+      terminating: true,
+      bins,
+    }));
   return delegations.map((one) => ({ name: one.name, roleKeys: one, keys, terminating: one.terminating }));
 }
 
 /** The delegations of a role that are for this path. */
 function stepsFrom({ bins, delegations, keys }: TargetsMetadata, path: string, pathHash: Uint8Array): Step[] {
-  if (bins) return [{ name: binFor(pathHash, bins), roleKeys: bins, keys, terminating: true }];
+  if (bins) return [{ name: binFor(pathHash, bins), roleKeys: bins, keys, terminating: true, bins }];
   return delegations
     .filter((delegation) => delegates(delegation, path, pathHash))
     .map((delegation) => ({ name: delegation.name, roleKeys: delegation, keys, terminating: delegation.terminating }));
