@@ -41,6 +41,15 @@ interface Kept {
   readonly length: number;
 }
 
+/** A section, bin or `documents` that is no good: what is in it is not known. */
+export interface FailedList {
+  /** What the role is called. */
+  readonly name: string;
+  readonly error: PublicationError;
+}
+
+export type OnFailedList = (list: FailedList) => void;
+
 type Options = VerifyOptions & { readonly source: MetadataSource; readonly store: MetadataStore };
 
 export class DelegatedRoles {
@@ -98,17 +107,24 @@ export class DelegatedRoles {
   /**
    * All target paths of the delegated roles, in no order; some may be named by a role that is not asked for them, or more than once. What
    * counts of them, {@link find} says.
+   *
+   * @param failed - told of each role that is no good; the others are listed all the same
    */
-  async *paths(state: TrustedState, now: number): AsyncGenerator<string[], undefined> {
+  async *paths(state: TrustedState, now: number, failed: OnFailedList): AsyncGenerator<string[], undefined> {
     const asked = new Set(['targets']);
     const steps = allStepsFrom(state.targets);
     for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
       if (asked.has(step.name)) continue;
       asked.add(step.name);
-      const role = await this.#role(step, state);
-      checkExpiry(step.name, role, now); // 5.6.5
-      yield role.targetPaths();
-      steps.push(...allStepsFrom(role));
+      try {
+        const role = await this.#role(step, state);
+        checkExpiry(step.name, role, now); // 5.6.5
+        steps.push(...allStepsFrom(role));
+        yield role.targetPaths();
+      } catch (error) {
+        if (!(error instanceof PublicationError)) throw error;
+        failed({ name: step.name, error });
+      }
     }
   }
 

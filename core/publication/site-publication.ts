@@ -8,19 +8,13 @@ import { concat } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
+import type { OnFailedList } from './delegated-roles.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import type { RootMetadata, TargetInfo } from './metadata.ts';
-import {
-  contentTargetOf,
-  DESCRIPTOR_TARGET,
-  documentPathOfHead,
-  headTargetOf,
-  SETTINGS_TARGET,
-  targetUrlPath,
-} from './names.ts';
+import { DESCRIPTOR_TARGET, documentPathOfHead, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import { parseSettings, type SiteSettings } from './settings.ts';
 import { readKept } from './trusted-state.ts';
@@ -70,8 +64,6 @@ export interface Freshness {
 export interface ListedDocument {
   readonly path: string;
   readonly entry: DocumentEntry;
-  /** Of a public document: bytes of its content. */
-  readonly contentLength: number | undefined;
 }
 
 interface KeptSettings {
@@ -194,29 +186,24 @@ export class SitePublication {
   }
 
   /**
-   * All documents, with the files of all bins.
+   * All documents; asks for the files of all bins.
    *
-   * @throws PublicationError
+   * @param failed - told of each section or bin that is no good: what is in it is missing here
+   * @throws PublicationError where the whole publication is no good any more
    */
-  async *documents(now: number): AsyncGenerator<ListedDocument, undefined> {
+  async *documents(now: number, failed: OnFailedList): AsyncGenerator<ListedDocument, undefined> {
     this.freshness(now);
     const seen = new Set<string>(); // a path may stand in a section and, where it does not count, in a bin
-    for await (const targets of this.#client.targetPaths(now)) {
+    for await (const targets of this.#client.targetPaths(now, failed)) {
       for (const target of targets) {
         const path = documentPathOfHead(target);
         if (path === undefined || seen.has(path)) continue;
         seen.add(path);
-        const entry = await this.document(path, now).catch(passOverMalformed);
-        if (entry) yield { path, entry, contentLength: await this.#contentLength(path, entry, now) };
+        this.freshness(now);
+        const entry = await this.document(path, now).catch(passOver);
+        if (entry) yield { path, entry };
       }
     }
-  }
-
-  /** Public documents' contents are targets too. */
-  async #contentLength(path: string, entry: DocumentEntry, now: number): Promise<number | undefined> {
-    if (entry.content === undefined) return undefined;
-    const target = await this.#client.target(contentTargetOf(path), now);
-    return target?.sha256 === entry.content ? target.length : undefined;
   }
 
   /**
@@ -312,9 +299,9 @@ export class SitePublication {
   }
 }
 
-/** A single entry that says nothing is nobody's document; a request for it says so. */
-function passOverMalformed(error: unknown): undefined {
-  if (error instanceof PublicationError && error.code === 'metadata-malformed') return undefined;
+/** An entry that says nothing, or whose section is no good, is nobody's document; a request for it says so. */
+function passOver(error: unknown): undefined {
+  if (error instanceof PublicationError) return undefined;
   throw error;
 }
 
