@@ -71,7 +71,7 @@ export async function signTimestamp(options: TimestampOptions): Promise<SignedTi
 /**
  * Withdraws a version: readers refuse it from their next check on.
  *
- * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`
+ * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`, `withdrawals-full`
  */
 export async function withdrawVersion(version: number, options: TimestampOptions): Promise<SignedTimestamp> {
   const published = await readPublished(options.directory, options.rootId);
@@ -82,14 +82,19 @@ export async function withdrawVersion(version: number, options: TimestampOptions
       typed: true,
     });
   }
-  return sign(published, highest([...withdrawnIn(published, options), version]), options);
+  const withdrawn = highest([...withdrawnIn(published, options), version]);
+  if (withdrawn.includes(version)) return sign(published, withdrawn, options);
+  throw new PublishError(
+    'withdrawals-full',
+    `${withdrawn.length} higher publications than ${version} are withdrawn, and a timestamp names no more`,
+  );
 }
 
 /**
  * Signs once more what was just signed here, because somebody else has signed in the meantime: newer than theirs, and with what they withdrew.
  * They withdraw the publication here only if it is theirs too: it may be still to come for them.
  *
- * @throws as {@link withdrawVersion}
+ * @throws as {@link signTimestamp}, but for withdrawn and expired publications
  */
 export async function signNewerThan(
   other: Pick<TimestampMetadata, 'version' | 'withdrawn' | 'snapshot'>,

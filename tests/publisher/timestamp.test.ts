@@ -138,6 +138,9 @@ describe('a withdrawal', () => {
     await publish({ version: 100, withdrawn: Array.from({ length: 64 }, (_, index) => index + 1) });
     const { withdrawn } = await inWorkspace({ withdraw: 99 });
     expect([withdrawn.length, withdrawn[0], withdrawn.at(-1)]).toEqual([64, 2, 99]);
+    await expectRefused(inWorkspace({ withdraw: 1 }), 'withdrawals-full'); // or it would be said to be done
+    await expectRefused(withKey({ withdraw: 1 }), 'withdrawals-full');
+    expect((await inWorkspace({ withdraw: 2 })).withdrawn).toEqual(withdrawn);
   });
 });
 
