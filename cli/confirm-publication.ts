@@ -2,6 +2,7 @@
 import { nowInSeconds } from '../node-support/clock.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { adoptTimestamp, bringTimestamp, type TimestampPlaces } from '../publisher/publish/bring-timestamp.ts';
+import { isUnreachable } from '../publisher/publish/key-server.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
 import { locatePlaces, type PublicationPlaces } from './publication-places.ts';
@@ -75,12 +76,12 @@ async function adopt(places: TimestampPlaces): Promise<PublishError | undefined>
 }
 
 function isRefusal(error: unknown): error is PublishError {
-  return error instanceof PublishError && error.code === 'key-server-refused';
+  return error instanceof PublishError && (error.code === 'key-server-refused' || isUnreachable(error));
 }
 
 function signedButNotTold(cause: PublishError, { target, out }: PublicationPlaces): PublishError {
   const where = target?.name ?? out;
-  return new PublishError('key-server-refused', `it is signed, and at ${where}; but ${cause.message}`, {
+  return new PublishError(cause.code, `it is signed, and at ${where}; but ${cause.message}`, {
     cause,
     hint: 'run the same command again when the key server answers: readers ask it first',
   });

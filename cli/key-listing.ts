@@ -34,6 +34,7 @@ export function warnAboutKeys({
   publishedRoot,
   publication,
   problem,
+  waiting,
   withdrawn,
 }: KeyListing): void {
   const now = nowInSeconds();
@@ -43,13 +44,19 @@ export function warnAboutKeys({
     say(`${role} ${expires < now ? 'expired' : 'expires'} on ${isoDay(expires)}`);
     say(`hint: ${role === 'root' ? 'wispr keys renew' : 'wispr protect'}`);
   }
+  for (const file of waiting) {
+    say(
+      `${file} waits for signatures of others${file.startsWith('root') ? ': until it has them, or is removed, roles cannot be changed' : ''}`,
+    );
+    say(`hint: wispr keys finish ${file}, with what came back from them`);
+  }
   if (publishedRoot !== undefined && publishedRoot !== rootVersion) {
     say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
     say('hint: wispr protect');
   }
   if (publication !== undefined && withdrawn.includes(publication)) {
     say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);
-    say('hint: put right what was wrong, then "wispr protect"');
+    say('hint: put right what was wrong, then "wispr publish", or "wispr protect" where you copy the output yourself');
   }
 }
 

@@ -39,7 +39,7 @@ export function showProtecting(
 
 function showBar(doing: string, what: string): ShownProgress {
   const counting = `wispr: {doing}: {value} ${what}`;
-  const whole = `wispr: {doing} {bar} {value}/{total} ${what}, {rate}/s{eta_formatted}`;
+  const whole = `wispr: {doing} {bar} {value}/{total} ${what}{rate}{eta_formatted}`;
   const options = {
     stream: process.stderr,
     clearOnComplete: true,
@@ -52,7 +52,7 @@ function showBar(doing: string, what: string): ShownProgress {
     bar?.bar.stop();
     const format = state.total === undefined ? counting : whole;
     const shown = new SingleBar({ ...options, format }, Presets.rect);
-    shown.start(state.total ?? 0, 0, { doing: state.doing ?? doing, rate: 0 });
+    shown.start(state.total ?? 0, 0, { doing: state.doing ?? doing, rate: '' });
     bar = { bar: shown, state, started: performance.now() };
     return bar;
   };
@@ -61,11 +61,15 @@ function showBar(doing: string, what: string): ShownProgress {
       const same = bar && bar.state.doing === state.doing && bar.state.total === state.total;
       const current = same && bar ? bar : begin(state);
       const seconds = (performance.now() - current.started) / 1000;
-      const rate = seconds > 0 ? Math.round(state.done / seconds) : 0;
-      current.bar.update(state.done, { rate });
+      current.bar.update(state.done, { rate: describeRate(state.done, seconds) });
     },
     end: () => bar?.bar.stop(),
   };
+}
+
+/** Nothing in the first second: until then a rate says more about the start than about the work. */
+export function describeRate(done: number, seconds: number): string {
+  return seconds < 1 ? '' : `, ${Math.round(done / seconds).toLocaleString('en')}/s`;
 }
 
 /** Nothing while nobody knows: then the library says `NULL` or `INF` instead of seconds. */

@@ -1,5 +1,6 @@
 /** What `wispr protect` did, for people. */
 import { relative } from 'node:path';
+import type { SigningReason } from '../publisher/protect/signing-plan.ts';
 import type {
   ChangeCounts,
   DryRunSummary,
@@ -12,6 +13,15 @@ import { describeFreshness, describeSignatures, warnAboutSignatures } from './ex
 import { size } from './size.ts';
 
 const SHOWN_SETS = 12;
+
+/** Why there is a new publication, where documents do not tell. */
+const REASONS: Readonly<Partial<Record<SigningReason, string>>> = {
+  keys: 'signed by other keys than before',
+  lists: 'its documents are in more lists',
+  settings: 'with other settings, descriptor or sections',
+  expiry: 'signed again, because signatures end soon',
+  missing: 'signed again, because signed files were missing',
+};
 
 /** How what happened to documents is said, in this order. */
 const CHANGES = [
@@ -78,6 +88,7 @@ export function describeDryRun(summary: DryRunSummary): string {
   return [
     `${site}: ${count(documents, 'document')}${left}; nothing was written`,
     `  ${describeChanges(changes)}`,
+    ...(summary.keysChanged ? KEYS_CHANGED : []),
     ...(lists.length > 0 ? ['', ...lists] : []),
     '',
     ...describeSets(summary.sets.map((set) => ({ ...set, isNew: false }))),
@@ -85,6 +96,12 @@ export function describeDryRun(summary: DryRunSummary): string {
     ...describePublic(summary.public),
   ].join('\n');
 }
+
+/** What nobody can tell without the passphrase. */
+const KEYS_CHANGED = [
+  '  publisher.keys is not as the last publication left it. What was changed there cannot be seen without the passphrase:',
+  '  a new publisher key has every document signed again, and other new keys what they sign or encrypt',
+];
 
 /** What a new key means, for those who gave a set one. */
 export function describeRekey({ sets, changes }: ProtectSummary): string[] {
@@ -127,7 +144,7 @@ export function warnAboutBundle({ bundle, recipient }: ProtectSummary): string[]
 export function warnAboutWithdrawal(version: number, again: 'protect' | 'publish'): string[] {
   return [
     `publication ${version} is WITHDRAWN, and nothing has changed since: readers refuse it`,
-    `hint: put right what was wrong, and ${again} again: that makes a higher version`,
+    `hint: put right what was wrong, and ${again} again: that makes a higher version; if nothing was wrong, "wispr ${again} --rekey SET" makes one too`,
   ];
 }
 
@@ -185,8 +202,10 @@ function describePublic(groups: readonly PublicSummary[]): string[] {
 }
 
 function describePublication({ publication, pruned, waiting }: ProtectSummary): string[] {
-  const { version, isNew, isWithdrawn } = publication;
-  const lines = [`  publication ${version}${isNew ? '' : ', as before'}${isWithdrawn ? ', WITHDRAWN' : ''}`];
+  const { version, isNew, isWithdrawn, reasons } = publication;
+  const why = reasons.flatMap((reason) => REASONS[reason] ?? []).join(', ');
+  const isSame = isNew ? '' : ', as before';
+  const lines = [`  publication ${version}${isSame}${why && ` (${why})`}${isWithdrawn ? ', WITHDRAWN' : ''}`];
   if (pruned > 0) lines.push(`  ${count(pruned, 'old file')} removed`);
   if (waiting > 0)
     lines.push(`  ${count(waiting, 'old file')} kept until no reader can hold the publication that names them`);

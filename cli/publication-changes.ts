@@ -1,4 +1,5 @@
 /** The changes of a publication in lines, for its signers. */
+import { binNames } from '../core/publication/bins.ts';
 import type { FileChanges } from '../publisher/keys/own-file-changes.ts';
 import type {
   MovedDocument,
@@ -38,7 +39,7 @@ export function describeChanges(changes: PublicationChanges, most: number): stri
     ...comparedWith(changes, most),
     ...some(
       'with nothing to compare: all in them counts as added, and what was removed is not known',
-      uncompared,
+      namedLists(uncompared, bins.after),
       most,
     ),
   ];
@@ -88,15 +89,24 @@ function describeSections({ list, removed, reordered }: SectionsShown): string[]
 }
 
 /** Of which publication each list is, the oldest first. */
-function comparedWith({ comparedWith: all }: PublicationChanges, most: number): string[] {
+function comparedWith({ comparedWith: all, bins }: PublicationChanges, most: number): string[] {
   const lists = new Map<number, string[]>();
   for (const { list, publication } of all) lists.set(publication, [...(lists.get(publication) ?? []), list]);
-  const lines = [...lists].map(([publication, names]) => {
+  const lines = [...lists].map(([publication, every]) => {
+    const names = namedLists(every, bins.before ?? bins.after);
     const more = names.length - most;
     const shown = names.slice(0, most).join(', ');
     return `publication ${publication}: ${shown}${more > 0 ? `, and ${more} more` : ''}`;
   });
   return some('compared with what these keys signed in', lines, most);
+}
+
+/** Where all lists of documents are meant, one line says it, and hides no other list behind them. @param bins - how many there are */
+function namedLists(names: readonly string[], bins: number): string[] {
+  const all = new Set(binNames(Math.log2(bins)));
+  const others = names.filter((name) => !all.has(name));
+  if (bins < 2 || new Set(names).size - others.length < bins) return [...names];
+  return [`all ${bins} lists of documents`, ...others];
 }
 
 /** However many documents there are: that one of them goes elsewhere than the rest is not lost among them. */

@@ -23,16 +23,25 @@ export function describePublishing(summary: PublishSummary): string {
 
 /** What the publisher has to know even if nothing else is said. */
 export function warningsAfterPublishing(summary: PublishSummary, now = Date.now() / 1000): string[] {
-  const { withdrawn, publication, expires } = summary;
+  const { withdrawn, publication, expires, keyServerFailure } = summary;
   return [
+    ...(keyServerFailure === undefined ? [] : warnAboutKeyServer(keyServerFailure)),
     ...(withdrawn ? warnAboutWithdrawal(publication, 'publish') : []),
     ...warnAboutSignatures(expires, 'wispr publish', now),
   ];
 }
 
+/** Nothing was new to it, so the site could be published; it confirms this publication when it knows of it. */
+function warnAboutKeyServer(failure: string): string[] {
+  return [
+    `published, but ${failure}`,
+    'hint: run "wispr publish" again when it answers: until then it does not confirm this publication',
+  ];
+}
+
 /** What the publisher may want to do something about. */
-export function hintsAfterPublishing({ keyServerTold }: PublishSummary): string[] {
-  if (keyServerTold) return [];
+export function hintsAfterPublishing({ keyServerTold, keyServerFailure }: PublishSummary): string[] {
+  if (keyServerTold || keyServerFailure !== undefined) return [];
   return [
     'the key server was not told: it goes on confirming the publication before, if it confirms any',
     'hint: make a token there ("wispr admin token"), and name its file in "keyServerTokenFile" of wispr.json',

@@ -107,7 +107,7 @@ export async function openReader(
     await sites.refresh();
     const tunnels = new BoundTunnels(now);
     const instance = new Instance();
-    const lock = new ReaderLock(store, sites);
+    const lock = new ReaderLock(store, sites, opener.memory);
     const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
     const common = {
       store,

@@ -96,8 +96,10 @@ export type PublishErrorCode =
   | 'keys-not-handed-over'
   /** The file with the key server's token cannot be read, or holds none. */
   | 'token-unreadable'
-  /** The key server does not answer, or does not take what it was given. */
+  /** The key server does not take what it was given. */
   | 'key-server-refused'
+  /** The key server does not answer. */
+  | 'key-server-unreachable'
   /** What was to be verified or inspected is not there, or cannot be read. */
   | 'tree-unreadable';
 

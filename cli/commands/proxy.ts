@@ -1,6 +1,7 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
 import type { Command } from 'commander';
 import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { cacheOptions } from '../cache-options.ts';
 import { describeDecision } from '../keys-place.ts';
 import { parentProxyOptions } from '../parent-proxy.ts';
@@ -53,7 +54,9 @@ async function runProxy(flags: RunFlags): Promise<void> {
       else if (!quiet)
         say(`${printable(origin)} ${fault === 'slow' ? 'was slower than another content host' : `failed: ${code}`}`);
     },
-    ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
+    ...(!quiet && {
+      onRefusal: (error, address) => say(`refused${address && ` ${printable(address)}`}: ${describeRefusal(error)}`),
+    }),
   });
   if (json)
     print(
@@ -63,6 +66,12 @@ async function runProxy(flags: RunFlags): Promise<void> {
   if (!quiet) await greet(proxy);
   await stopped;
   await proxy.close();
+}
+
+/** Where a host is, or why it is not there, is said here, and not on the page for whoever asked. */
+function describeRefusal({ code, cause }: CodedError): string {
+  const tells = cause instanceof Error && (code === 'local-refused' || code === 'host-unreachable');
+  return tells ? `${code} (${printable(reasonOf(cause))})` : code;
 }
 
 async function greet(proxy: RunningProxy): Promise<void> {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
-import { handOverKeys } from '../../publisher/publish/key-server.ts';
+import { handOverKeys, isUnreachable } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { missingDirectory } from '../../publisher/publish/resolve-target.ts';
@@ -24,7 +24,7 @@ import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
 import { readSigners } from '../signers.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { EXIT, print, say, UsageError } from '../voice.ts';
 
 interface Options {
   config?: string;
@@ -58,7 +58,10 @@ export function addPublishCommand(program: Command): void {
     .option('--dry-run', 'say what protecting the site would do, and do nothing; asks for no passphrase')
     .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
     .option('--token-file <file>', 'the file with the publishing token of the key server')
-    .option('--keys-handed-over', 'go on without a token: the key server was given keys.bundle by hand')
+    .option(
+      '--keys-handed-over',
+      'go on without a token, or where the key server does not answer: it was given keys.bundle by hand',
+    )
     .option(
       '--key <file>',
       "sign with this key file too: a section's, or a second signer's (more than once for more)",
@@ -134,7 +137,9 @@ async function protect(
     ...(target === undefined &&
       token !== undefined && {
         handOverKeys: async (bundle) =>
-          handOverKeys({ origin: configuration.keyServer, token }, await readFile(bundle)),
+          handOverKeys({ origin: configuration.keyServer, token }, await readFile(bundle)).catch((error: unknown) => {
+            if (!keysHandedOver || !isUnreachable(error)) throw error;
+          }),
       }),
   }).finally(progress.end);
   if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined));
@@ -164,4 +169,5 @@ function report(summary: PublishSummary, { quiet, json }: Options): void {
   else if (!quiet) print(describePublishing(summary));
   for (const line of warningsAfterPublishing(summary)) say(line);
   if (!quiet) for (const hint of hintsAfterPublishing(summary)) say(hint);
+  if (summary.keyServerFailure !== undefined) process.exitCode = EXIT.failed;
 }

@@ -50,11 +50,15 @@ function tell(version: number, { signed: { publication }, target, keyServerTold 
     say(`readers that still have it refuse it from their next check on; publication ${publication} is not touched`);
   } else {
     say('from their next check on, readers are shown nothing of this site but a page that says that it was withdrawn');
-    say(`hint: put right what was wrong, then "wispr protect": publication ${publication + 1} ends this`);
+    say(
+      `hint: put right what was wrong, then "wispr publish", or "wispr protect" where you copy the output yourself: publication ${publication + 1} ends this`,
+    );
   }
   if (target !== undefined) say(`it is at ${target} now`);
   if (keyServerTold) say('the key server has it, and confirms that publication no more');
   const missing = [target === undefined && 'web host', !keyServerTold && 'key server'].filter(Boolean).join(' and ');
   if (missing)
-    say(`hint: your ${missing} were not told; bring them the new timestamp.json, or name them in wispr.json`);
+    say(
+      `hint: still to be told: your ${missing}; take the new timestamp.json there, or let wispr.json say where that is`,
+    );
 }

@@ -3,9 +3,10 @@
  * read. Whole objects only: they are what a sync wants, and a film that somebody looks into leaves no holes to keep account of; no object
  * takes more than its share. The folder may be missing, full or not writable: then reading goes on without it.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { LIMITS } from '../limits.ts';
 import { Layout } from './layout.ts';
 import { ObjectWriter } from './object-writer.ts';
@@ -195,7 +196,7 @@ export class ObjectCache {
   #makeFolder(folder: string): boolean {
     if (this.#folders.has(folder)) return true;
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeDirectoryNow(folder, 0o700);
       this.#folders.add(folder);
       return true;
     } catch (error) {

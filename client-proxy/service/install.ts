@@ -1,8 +1,9 @@
 /** Lets the Reader run whenever its user is logged in: by a unit of systemd, and by nothing else. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -88,7 +89,7 @@ export async function installService(options: InstallOptions): Promise<Installed
 function writeUnit(file: string, text: string): void {
   const beside = `${file}.new-${randomBytes(4).toString('hex')}`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeDirectoryNow(dirname(file), 0o700);
     writeFileSync(beside, text, { mode: UNIT_MODE, flag: 'wx' });
     renameSync(beside, file);
   } catch (cause) {

@@ -1,9 +1,9 @@
 /** Opens the reader's database, or says in one line why not. A database that is refused is not changed. */
-
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { DATABASE_FILES } from './locations.ts';
@@ -126,7 +126,7 @@ export function openDatabase(directory: string): OpenDatabase {
 
 /** SQLite gives its other files the permissions of the first. */
 function makeFile(directory: string, file: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectoryNow(directory, 0o700);
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
 }
 

@@ -1,8 +1,20 @@
 /** A directory as a target. Files are written beside and renamed; links are never followed, so nothing outside is read or written. */
-import { createHash, randomBytes } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
-import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import {
+  copyFile,
+  type FileHandle,
+  lstat,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeDirectory } from '../make-directory.ts';
 import { systemCode, systemReason } from '../system-error.ts';
 import { StorageError, type StorageErrorCode } from './errors.ts';
 import {
@@ -29,6 +41,19 @@ const CODES: Readonly<Record<string, StorageErrorCode>> = {
   ENAMETOOLONG: 'target-path',
 };
 
+const WRITABLE = 'let this user read and write it, or name another directory';
+
+/** What to do about what the system says. */
+const HINTS: Readonly<Record<string, string>> = {
+  EACCES: WRITABLE,
+  EPERM: WRITABLE,
+  EROFS: WRITABLE,
+  EEXIST: 'name a directory, or remove the file that is in its place',
+  ENOTDIR: 'name a directory, or remove the file that is in its place',
+  ENOENT: 'name a place where directories can be made',
+  ENOSPC: 'make room, and run the same command again: it goes on where this ended',
+};
+
 export class DirectoryTarget implements Target {
   readonly name: string;
   readonly #root: string;
@@ -44,10 +69,12 @@ export class DirectoryTarget implements Target {
     const start = prefix.slice(0, prefix.lastIndexOf('/'));
     if (start !== '') checkTargetPath(start);
     if (!(await this.#leadsInside(`${start}/x`))) return;
-    for await (const { path, name } of this.#walk(start)) {
-      if (UNFINISHED.test(name) || !path.startsWith(prefix)) continue;
-      const file = await this.#stat(path);
-      if (file) yield file;
+    for await (const files of this.#walk(start)) {
+      const wanted = files.filter(({ path, name }) => !UNFINISHED.test(name) && path.startsWith(prefix));
+      for (let first = 0; first < wanted.length; first += LOOKS_IN_FLIGHT) {
+        const looks = wanted.slice(first, first + LOOKS_IN_FLIGHT).map(({ path }) => this.#stat(path));
+        for (const file of await Promise.all(looks)) if (file) yield file;
+      }
     }
   }
 
@@ -72,9 +99,10 @@ export class DirectoryTarget implements Target {
     return this.#does(`compare ${path}`, async () => {
       const given = source instanceof Uint8Array ? source.length : (await lstat(source.file)).size;
       if (given !== length || (await this.head(path))?.length !== length) return false;
-      const own = createReadStream(this.#fileOf(path), { highWaterMark: PIECE });
-      const [one, other] = await Promise.all([sha256Of(own), sha256Of(piecesOf(source))]);
-      return one === other;
+      await using own = await open(this.#fileOf(path), constants.O_RDONLY | constants.O_NOFOLLOW);
+      if (source instanceof Uint8Array) return await hasBytes(own, source);
+      await using other = await open(source.file);
+      return await haveSameBytes(own, other, length);
     });
   }
 
@@ -83,7 +111,7 @@ export class DirectoryTarget implements Target {
     await this.#does(`write ${path}`, async () => {
       const directory = dirname(this.#fileOf(path));
       await this.#checkAncestors(dirname(path));
-      await mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
       if (!(await this.#leadsInside(path))) throw leadsOut(this.name, path);
       const beside = join(directory, `.wispr-new-${randomBytes(6).toString('hex')}`);
       try {
@@ -107,10 +135,11 @@ export class DirectoryTarget implements Target {
 
   async removeLeftovers(before: number): Promise<void> {
     if (!(await this.#leadsInside('/x'))) return;
-    for await (const { path, name } of this.#walk('')) {
-      if (!UNFINISHED.test(name)) continue;
-      const file = await this.#stat(path);
-      if (file && file.modified < before) await rm(this.#fileOf(path), { force: true });
+    for await (const files of this.#walk('')) {
+      for (const { path, name } of files) {
+        const file = UNFINISHED.test(name) ? await this.#stat(path) : undefined;
+        if (file && file.modified < before) await rm(this.#fileOf(path), { force: true });
+      }
     }
   }
 
@@ -120,16 +149,18 @@ export class DirectoryTarget implements Target {
     return join(this.#root, path);
   }
 
-  /** Everything below a directory that is no directory; links are not followed. */
-  async *#walk(start: string): AsyncGenerator<{ path: string; name: string }> {
+  /** All files below a directory, one directory at a time; links are not followed. */
+  async *#walk(start: string): AsyncGenerator<{ path: string; name: string }[]> {
     const waiting = [start];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const directory = next;
+      const files: { path: string; name: string }[] = [];
       for (const entry of await this.#does(`read ${directory}/`, () => this.#entries(directory))) {
         const path = `${directory}/${entry.name}`;
         if (entry.isDirectory()) waiting.push(path);
-        else if (entry.isFile()) yield { path, name: entry.name };
+        else if (entry.isFile()) files.push({ path, name: entry.name });
       }
+      yield files;
     }
   }
 
@@ -185,24 +216,51 @@ export class DirectoryTarget implements Target {
       return await work();
     } catch (error) {
       if (error instanceof StorageError) throw error;
-      const code = CODES[systemCode(error) ?? ''] ?? 'target-failed';
-      throw new StorageError(code, `cannot ${what} in ${this.name}: ${systemReason(error)}`, { cause: error });
+      const [name, message] = [systemCode(error) ?? '', `cannot ${what} in ${this.name}: ${systemReason(error)}`];
+      const hint = HINTS[name];
+      throw new StorageError(CODES[name] ?? 'target-failed', message, { cause: error, ...(hint && { hint }) });
     }
   }
 }
 
+/** Files that are looked at at a time: enough to hide how long the system, or a mounted share, takes to answer. */
+const LOOKS_IN_FLIGHT = 32;
+
 /** Bytes that are compared at a time. */
 const PIECE = 256 * 1024;
 
-function piecesOf(source: Source): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
-  if (!(source instanceof Uint8Array)) return createReadStream(source.file, { highWaterMark: PIECE });
-  return [source];
+async function hasBytes(file: FileHandle, bytes: Uint8Array): Promise<boolean> {
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    const piece = bytes.subarray(at, at + PIECE);
+    if (!(await readAt(file, Buffer.allocUnsafe(piece.length), at)).equals(piece)) return false;
+  }
+  return true;
 }
 
-async function sha256Of(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
-  const digest = createHash('sha256');
-  for await (const piece of pieces) digest.update(piece);
-  return digest.digest('hex');
+/** Memory for no more than there is: most files are small, and there are many. */
+async function haveSameBytes(one: FileHandle, other: FileHandle, length: number): Promise<boolean> {
+  const size = Math.min(PIECE, length);
+  const [left, right] = [Buffer.allocUnsafe(size), Buffer.allocUnsafe(size)];
+  for (let at = 0; at < length; at += size) {
+    const wanted = Math.min(size, length - at);
+    const [a, b] = await Promise.all([
+      readAt(one, left.subarray(0, wanted), at),
+      readAt(other, right.subarray(0, wanted), at),
+    ]);
+    if (a.length < wanted || !a.equals(b)) return false;
+  }
+  return true;
+}
+
+/** What there is from a position on; the system may give less than it is asked for at a time. */
+async function readAt(file: FileHandle, into: Buffer, position: number): Promise<Buffer> {
+  let filled = 0;
+  while (filled < into.length) {
+    const { bytesRead } = await file.read(into, filled, into.length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return into.subarray(0, filled);
 }
 
 async function writeThrough(file: string, source: Source): Promise<void> {

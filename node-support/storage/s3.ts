@@ -274,6 +274,10 @@ function codeOf(error: unknown): StorageErrorCode {
 function hintOf(error: unknown): { hint?: string } {
   if (nameOf(error) === 'CredentialsProviderError')
     return { hint: 'give credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials' };
+  if (reasonOf(error).includes('Region is missing'))
+    return {
+      hint: 'say where the bucket is: AWS_REGION=eu-central-1 in the environment, or "region" in ~/.aws/config',
+    };
   if (nameOf(error) === 'NoSuchBucket') return { hint: 'make the bucket first; wispr makes none' };
   return {};
 }

@@ -20,6 +20,8 @@ export type FactName =
   | 'version'
   /** Key id of the publisher's key. */
   | 'publisher'
+  /** Hash of the key store, which is encrypted, as the last publication left it. */
+  | 'keyStore'
   /** The publisher's identity. */
   | 'root'
   /** Key ids of the roles that signed. */
@@ -88,17 +90,12 @@ export class PublisherIndex extends TaskLists {
     this.run('INSERT OR REPLACE INTO set_key (id, since) VALUES (?, ?)', id, since);
   }
 
-  /** Since when a set has its key. */
-  keySince(id: string): number | undefined {
-    const row = this.statement('SELECT since FROM set_key WHERE id = ?').get(id);
-    return row && Number(row.since);
-  }
-
-  /** The key ids of all sets that documents are in, by their names. */
-  setIds(): Map<string, string> {
-    const sql = 'SELECT set_name AS name, set_id AS id FROM document WHERE set_name IS NOT NULL GROUP BY set_name';
-    const rows = this.statement(sql).all() as { name: string; id: string }[];
-    return new Map(rows.map(({ name, id }) => [name, id]));
+  /** Since when sets have their keys, by their names. Documents of a set may be under two: those of a section that is held back stay under the earlier. */
+  keysSince(): Map<string, number> {
+    const sql = `SELECT name, max(since) AS since FROM (SELECT DISTINCT set_name AS name, set_id AS id FROM document WHERE set_name IS NOT NULL)
+      JOIN set_key USING (id) GROUP BY name`;
+    const rows = this.statement(sql).all() as { name: string; since: number }[];
+    return new Map(rows.map(({ name, since }) => [name, since]));
   }
 
   /** The key ids of the sets that documents of a section are in, by its number. */

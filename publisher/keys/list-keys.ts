@@ -1,4 +1,5 @@
 /** What `wispr keys list` shows: every role and set, where its key is, and when it ends. */
+import { readdir } from 'node:fs/promises';
 import { ed25519KeyPair } from '#primitives';
 import { CodedError } from '../../core/errors.ts';
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
@@ -47,6 +48,8 @@ export interface KeyListing {
   /** Of the publication; `undefined` before the first. */
   readonly publication: number | undefined;
   readonly withdrawn: readonly number[];
+  /** Files beside `wispr.json` that wait for signatures of others: a root, a publication. */
+  readonly waiting: readonly string[];
   /** Why nothing can be said about what is published. */
   readonly problem: string | undefined;
   /** What only the key store knows; `undefined` without the passphrase. */
@@ -70,14 +73,20 @@ export async function listKeys(
   rootKeysFile?: string,
 ): Promise<KeyListing> {
   const directory = await metadataDirectory(configurationFile);
-  if (passphrase === undefined) return listing({ published: await readPublished(directory), problem: undefined });
   const workspace = workspaceOf(configurationFile);
+  const names = await readdir(workspace.directory);
+  if (passphrase === undefined)
+    return listing({ published: await readPublished(directory), problem: undefined, names });
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
-  const read = await readIfGood(directory, keyStore.rootId);
+  const read = { ...(await readIfGood(directory, keyStore.rootId)), names };
   const { timestampBy, sections } = await readConfiguration(workspace.configuration);
   const rootKeys = await rootKeyIds(rootKeysFile ?? workspace.rootKeys, passphrase);
-  const names = sections.map(({ name }) => name);
-  return listing(read, { keyStore, rootKeys, timestampAtKeyServer: timestampBy === 'keyserver', sections: names });
+  return listing(read, {
+    keyStore,
+    rootKeys,
+    timestampAtKeyServer: timestampBy === 'keyserver',
+    sections: sections.map(({ name }) => name),
+  });
 }
 
 /** What could be read of what is published. */
@@ -85,6 +94,17 @@ interface Read {
   readonly published: Published | undefined;
   readonly problem: string | undefined;
 }
+
+/** Names of the files in the workspace. */
+interface Found extends Read {
+  readonly names: readonly string[];
+}
+
+/** What the names of files that wait for signatures are. */
+const WAITING = {
+  root: /^root\.([1-9]\d{0,15})\.json$/,
+  publication: /^publication\.([1-9]\d{0,15})\.draft$/,
+} as const;
 
 /** What is known here besides what is published. */
 interface Known {
@@ -95,7 +115,7 @@ interface Known {
   readonly sections: readonly string[];
 }
 
-async function listing(read: Read, known?: Known): Promise<KeyListing> {
+async function listing(read: Found, known?: Known): Promise<KeyListing> {
   const { published } = read;
   const root = known ? verifyChain(known.keyStore.roots) : published?.root;
   if (root === undefined) throw new Error('either is known');
@@ -114,9 +134,18 @@ async function listing(read: Read, known?: Known): Promise<KeyListing> {
     ],
     publication: published?.snapshot.version,
     withdrawn: published?.timestamp.withdrawn ?? [],
+    waiting: [
+      ...laterThan(version, read.names, WAITING.root),
+      ...laterThan(published?.snapshot.version ?? 0, read.names, WAITING.publication),
+    ],
     problem: read.problem,
     secret: known && (await listSecrets(known.keyStore)),
   };
+}
+
+/** Those of lower numbers were overtaken. */
+function laterThan(number: number, names: readonly string[], form: RegExp): string[] {
+  return names.filter((name) => Number(form.exec(name)?.[1] ?? 0) > number);
 }
 
 function listRole(role: TopLevelRole, root: RootMetadata, known: Known | undefined): ListedRole {

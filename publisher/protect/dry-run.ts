@@ -3,7 +3,7 @@ import { openIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { appearanceOf } from './appearance.ts';
-import { checkRekey } from './keys.ts';
+import { checkRekey, isOtherKeyStore } from './keys.ts';
 import { locate } from './locate.ts';
 import { inspectOutput } from './output.ts';
 import { makePlan } from './plan.ts';
@@ -12,7 +12,8 @@ import { RunSections } from './sections.ts';
 import { changedPaths, countChanges, type DryRunSummary, publicByReason, sectionsOf } from './summary.ts';
 
 /**
- * Says what a run would do, and changes nothing. It needs no passphrase, so it cannot see a key store that was changed.
+ * Says what a run would do, and changes nothing. It needs no passphrase, so it cannot see what is in the key store: only whether
+ * that is as the last publication left it.
  *
  * @param limit - how many paths of each kind are named; all, if left out
  */
@@ -23,9 +24,8 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
   const output = await inspectOutput(out, index, publishersOf(index), { readOnly: true, checkNotStopped });
-  const sets = index.setIds();
-  const since = (name: string) => index.keySince(sets.get(name) ?? '');
-  const due = dueForRekey(configuration, sets.keys(), since, now, options.rekey);
+  const since = index.keysSince();
+  const due = dueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
   const sections = await RunSections.of(configuration, index);
   const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
@@ -37,6 +37,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
     out,
     documents: plan.documents,
     changes: countChanges(plan),
+    keysChanged: index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace)),
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
     sections: sectionsOf(plan),

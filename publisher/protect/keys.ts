@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
@@ -11,7 +12,7 @@ import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import { type FileUpdate, prepareFile, removeLeftovers } from '../keys/file-update.ts';
+import { type FileUpdate, prepareFile, readIfThere, removeLeftovers } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
 import type { KeyStoreContents, OpenKeyStore, SectionKeyRing } from '../keys/key-store.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../site/placeholders.ts';
@@ -71,6 +72,17 @@ export class RunKeys {
   async #nameAll(): Promise<void> {
     this.#ids = new Map((await nameSets(this.#contents.sets)).map(({ name, id }) => [name, id]));
   }
+}
+
+/** Notes the key store that a publication was made with. */
+export async function noteKeyStore(index: PublisherIndex, { keyStore }: Workspace): Promise<void> {
+  index.setFact('keyStore', hash('sha256', await readFile(keyStore)));
+}
+
+/** Whether the key store is another than the last publication was made with; needs no passphrase, so what is other cannot be told. */
+export async function isOtherKeyStore(index: PublisherIndex, { keyStore }: Workspace): Promise<boolean> {
+  const bytes = await readIfThere(keyStore);
+  return bytes === undefined || index.fact('keyStore') !== hash('sha256', bytes);
 }
 
 /** What {@link secureKeys} is asked for. */

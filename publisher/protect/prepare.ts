@@ -106,7 +106,7 @@ export function stopper(signal: AbortSignal | undefined): () => void {
   return () => {
     if (!signal?.aborted) return;
     throw new PublishError('stopped', 'stopped; readers find the publication before', {
-      hint: 'run "wispr protect" again: it goes on where this run ended',
+      hint: 'run the same command again: it goes on where this run ended',
     });
   };
 }

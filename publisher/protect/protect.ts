@@ -12,7 +12,7 @@ import { readIfThere } from '../keys/file-update.ts';
 import { recipientFileOf } from '../keys/hand-over.ts';
 import { withLock } from '../workspace.ts';
 import { gatherSignatures, removeOldDrafts } from './gather.ts';
-import { RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
+import { noteKeyStore, RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
 import { locate, openWhileLooking } from './locate.ts';
 import { type ProtectOptions, prepare, type Run, stopper } from './prepare.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
@@ -78,6 +78,7 @@ async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads |
   await removeOldDrafts(run.workspace, publication.version);
   index.startWaiting(now);
   noteWhole(index);
+  await noteKeyStore(index, run.workspace);
   const keepFor = context.freshFor + settings.grace + MARGIN;
   return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
 }

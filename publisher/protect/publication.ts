@@ -31,6 +31,7 @@ import {
   type PublicationContext,
   planSigning,
   type SigningPlan,
+  type SigningReason,
   signersOf,
   targetsBetween,
 } from './signing-plan.ts';
@@ -49,6 +50,8 @@ export interface PublicationSummary {
   readonly version: number;
   /** Whether it differs from the one before. */
   readonly isNew: boolean;
+  /** Why it is new, besides documents that changed. */
+  readonly reasons: readonly SigningReason[];
   /** Whether it is withdrawn: nothing changed since, and readers refuse it. */
   readonly isWithdrawn: boolean;
   /** How many metadata files were signed, the timestamp among them. */
@@ -75,6 +78,7 @@ export async function publish(context: PublicationContext, gathered?: Gathered):
   return {
     version,
     isNew: plan.snapshot,
+    reasons: plan.reasons,
     isWithdrawn: withdrawn.includes(version),
     signed: signed + 1,
     expires: expiries(context, plan.roles, expires),

@@ -1,6 +1,7 @@
 /** Writes small files of the output: beside their place, then into it in one step. */
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeDirectory } from '../../node-support/make-directory.ts';
 import { toOutput } from './to-output.ts';
 import { temporaryBeside } from './writers/files.ts';
 
@@ -24,7 +25,7 @@ export async function replaceOutputFile(
 }
 
 async function write(file: string, bytes: Uint8Array, sync: boolean): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
+  await makeDirectory(dirname(file));
   await using handle = await open(file, 'wx', 0o644);
   await handle.writeFile(bytes);
   if (sync) await handle.sync();

@@ -56,8 +56,16 @@ export interface SigningPlan {
   readonly targets: boolean;
   readonly documents: boolean;
   readonly snapshot: boolean;
+  /** Why something is signed besides documents that changed. */
+  readonly reasons: readonly SigningReason[];
   readonly roles: Map<string, RoleRow>;
 }
+
+/**
+ * `first`: nothing is known to be signed. `keys`: others sign now. `lists`: documents are divided into more lists. `settings`: descriptor, settings
+ * or sections are others. `expiry`: something ends soon. `missing`: a signed file was not there.
+ */
+export type SigningReason = 'first' | 'keys' | 'lists' | 'settings' | 'expiry' | 'missing';
 
 /** Decides what has to be signed. */
 export async function planSigning(context: PublicationContext): Promise<SigningPlan> {
@@ -88,7 +96,28 @@ export async function planSigning(context: PublicationContext): Promise<SigningP
   const facts = await targetFacts(context);
   const targets = everything || !isGood('targets') || index.fact('targets') !== facts;
   const snapshot = bins.length + sections.length > 0 || targets || everything || !isGood('snapshot');
-  return { bits, bins, sections, targets, documents: everything, snapshot, roles };
+  const reasons = snapshot ? reasonsOf(context, { roles, bits, facts }) : [];
+  return { bits, bins, sections, targets, documents: everything, snapshot, reasons, roles };
+}
+
+function reasonsOf(
+  context: PublicationContext,
+  { roles, bits, facts }: Pick<SigningPlan, 'roles' | 'bits'> & { readonly facts: string },
+): SigningReason[] {
+  const { index, metadata, now } = context;
+  if (index.fact('signers') === undefined) return ['first'];
+  const sections = context.sections.list.filter(({ held }) => !held).map(({ name }) => name);
+  const bins = Array.from({ length: 2 ** bits }, (_, bin) => binName(bin, bits));
+  const names = ['targets', DOCUMENTS_ROLE, 'snapshot', ...sections, ...bins];
+  const own = names.flatMap((name) => roles.get(name) ?? []).filter(({ expires }) => expires > 0);
+  const reasons: Record<Exclude<SigningReason, 'first'>, boolean> = {
+    keys: index.fact('signers') !== signersOf(context),
+    lists: Number(index.fact('bins')) !== bits,
+    settings: index.fact('targets') !== facts,
+    expiry: own.some(({ expires }) => expires <= now + RENEWAL),
+    missing: own.some(({ name, version }) => !metadata.has(metadataFile(name, version))),
+  };
+  return (Object.keys(reasons) as (keyof typeof reasons)[]).filter((reason) => reasons[reason]);
 }
 
 /** Whether keys of `targets` have to sign. */

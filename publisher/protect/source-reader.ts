@@ -86,6 +86,6 @@ export function* readPieces(source: SourceFile): Generator<Uint8Array> {
 /** A file is not what it was when the plan was made. */
 export function changed({ path }: SourceFile): PublishError {
   return new PublishError('source-changed', `${printable(path)} changed while the site was being protected`, {
-    hint: 'run "wispr protect" again once the site is complete',
+    hint: 'run the same command again once the site is complete',
   });
 }

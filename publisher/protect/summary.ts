@@ -85,6 +85,8 @@ export interface DryRunSummary {
   readonly out: string;
   readonly documents: number;
   readonly changes: ChangeCounts;
+  /** Whether the key store is another than the last publication left: what a run would do besides depends on it. */
+  readonly keysChanged: boolean;
   /** Paths, in their order. */
   readonly paths: Readonly<Record<Exclude<keyof ChangeCounts, 'unchanged'>, readonly string[]>>;
   readonly sets: readonly { readonly name: string; readonly documents: number }[];

@@ -39,6 +39,8 @@ function hintFor(error: unknown, file: string): { hint?: string } {
     case 'EPERM':
     case 'EROFS':
       return { hint: `make ${dirname(dirname(file))} writable, or choose another "out"` };
+    case 'ENOENT':
+      return { hint: 'no directory can be made there: choose another "out"' };
     default:
       return {};
   }

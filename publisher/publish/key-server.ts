@@ -17,6 +17,8 @@ export interface KeyServerAccess {
 
 /** Milliseconds. */
 const TIMEOUTS = { headersTimeout: 60_000, bodyTimeout: 60_000 } as const;
+/** What stands in front of it says that it is not there. */
+const ABSENT = [502, 503, 504];
 const MAXIMUM_TOKEN = 1024;
 const MAXIMUM_ANSWER = 65_536;
 /** What may stand behind `Bearer`. */
@@ -56,12 +58,12 @@ function isOpenToOthers(stats: Stats): boolean {
   return stats.isFile() && (stats.mode & 0o077) !== 0;
 }
 
-/** @throws PublishError `key-server-refused` */
+/** @throws PublishError `key-server-refused`, `key-server-unreachable` */
 export async function handOverKeys(access: KeyServerAccess, bundle: Uint8Array): Promise<void> {
   await put(access, 'the keys', BUNDLE_PATH, bundle);
 }
 
-/** @throws PublishError `key-server-refused` */
+/** @throws PublishError `key-server-refused`, `key-server-unreachable` */
 export async function tellOfPublication(access: KeyServerAccess, news: HandOver): Promise<void> {
   await put(access, 'the news of the publication', PUBLICATION_PATH, encodeHandOver(news));
 }
@@ -69,7 +71,7 @@ export async function tellOfPublication(access: KeyServerAccess, news: HandOver)
 /**
  * The timestamp that the key server has for readers; `undefined` if it has none.
  *
- * @throws PublishError `key-server-refused` where it does not answer
+ * @throws PublishError `key-server-unreachable`
  */
 export async function fetchTimestamp({ origin }: KeyServerAccess): Promise<Uint8Array | undefined> {
   try {
@@ -85,6 +87,7 @@ export async function fetchTimestamp({ origin }: KeyServerAccess): Promise<Uint8
 async function put({ origin, token }: KeyServerAccess, what: string, path: string, body: Uint8Array): Promise<void> {
   const { status, code } = await answerOf(origin, path, token, body);
   if (status >= 200 && status < 300) return;
+  if (ABSENT.includes(status)) throw noAnswer(origin, `${status}`);
   const said = code === undefined ? String(status) : `${status}, ${code}`;
   const hint = HINTS[code ?? ''] ?? HINTS[String(status)];
   throw new PublishError('key-server-refused', `the key server ${origin} refuses ${what}: ${said}`, {
@@ -111,9 +114,14 @@ async function answerOf(
   }
 }
 
+/** Whether an error says that the key server is not there, which may pass; that it refuses does not. */
+export function isUnreachable(error: unknown): error is PublishError {
+  return error instanceof PublishError && error.code === 'key-server-unreachable';
+}
+
 function noAnswer(origin: string, cause: unknown): PublishError {
   const message = `the key server ${origin} does not answer: ${printable(systemReason(cause))}`;
-  return new PublishError('key-server-refused', message, {
+  return new PublishError('key-server-unreachable', message, {
     cause,
     hint: 'is "keyServer" in wispr.json right, and does it run? then run the same command again: it goes on where this ended',
   });

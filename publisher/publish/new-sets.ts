@@ -1,5 +1,6 @@
-/** Which sets readers have not met at a target yet. */
+/** What is new to the key server in a publication: told by the one before, which lies at the target. */
 import { PublicationError } from '../../core/publication/errors.ts';
+import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { contentsOf, delegatedRoles } from '../publication/roles.ts';
@@ -23,6 +24,24 @@ export async function newSetsOf(
     for (const { entry } of (await contentsOf(role)).documents) if (entry.set !== undefined) left.delete(entry.set);
   }
   return left.size;
+}
+
+/**
+ * Whether the key server has to know something before the publication is shown: keys of new sets, another descriptor, another root, which may
+ * have a new timestamp key.
+ *
+ * @param sets - of the publication that is to be brought there
+ */
+export async function hasNews(
+  publication: OpenedPublication,
+  target: Target,
+  sets: ReadonlySet<string>,
+): Promise<boolean> {
+  const { rootId, state } = publication;
+  const before = await openBefore(target, rootId, state.timestamp.version);
+  if (before === undefined || before.state.root.version !== state.root.version) return true;
+  const [old, current] = [before, publication].map((each) => each.state.targets.target(DESCRIPTOR_TARGET)?.sha256);
+  return old !== current || (await newSetsOf(publication, target, sets)) > 0;
 }
 
 async function openBefore(target: Target, rootId: string, now: number): Promise<OpenedPublication | undefined> {

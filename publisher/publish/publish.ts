@@ -12,8 +12,8 @@ import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
-import { handOverKeys, type KeyServerAccess, tellOfPublication } from './key-server.ts';
-import { newSetsOf } from './new-sets.ts';
+import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import { hasNews, newSetsOf } from './new-sets.ts';
 import { placeAtTarget, placeInDirectory } from './places.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { checkNotNewer, putTimestamp, type RenewTimestamp, TIMESTAMP_PATH } from './timestamp-step.ts';
@@ -27,7 +27,7 @@ export interface PublishOptions {
   readonly target?: Target;
   /** Left out where the key server is told by hand. */
   readonly keyServer?: KeyServerAccess;
-  /** Somebody says that the key server has the keys. */
+  /** Somebody says that the key server has the keys: then it need not answer. */
   readonly keysAreThere?: boolean;
   readonly renewTimestamp?: RenewTimestamp;
   readonly onProgress?: (progress: UploadProgress) => void;
@@ -52,6 +52,8 @@ export interface PublishSummary {
   readonly waiting: number;
   /** Whether the key server has the keys and knows of the publication; `false`: that is to be done by hand. */
   readonly keyServerTold: boolean;
+  /** Why it was not told, where it should have been: it does not answer, and nothing was new to it before this publication was shown. */
+  readonly keyServerFailure?: string;
   /** When each role has to be signed again. */
   readonly expires: readonly RoleExpiry[];
   readonly milliseconds: number;
@@ -78,7 +80,7 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
       : await handOverOnly(options);
     const timestamp = await readCurrent(options, publication);
     const expires = await expiriesOf(publication);
-    if (options.keyServer) await tellOfPublication(options.keyServer, await newsOf(options, publication, expires));
+    const told = await tell(options, publication, expires);
     const pruned =
       options.target && done.plan ? await tidy(options.target, publication, done.plan, now) : NOTHING_PRUNED;
     const { files, bytes, unchanged } = done.plan ?? NOTHING_SENT;
@@ -91,7 +93,7 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
       sent: { files, bytes },
       unchanged,
       ...pruned,
-      keyServerTold: options.keyServer !== undefined,
+      ...told,
       expires,
       milliseconds: Math.round(performance.now() - started),
     };
@@ -122,7 +124,10 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     ...(onProgress && { onProgress }),
   };
   const plan = await planUpload(context);
-  await handOver(options, () => newSetsOf(publication, target, plan.sets));
+  await handOver(options, {
+    newSets: () => newSetsOf(publication, target, plan.sets),
+    hasNews: () => hasNews(publication, target, plan.sets),
+  });
   await upload(context, plan);
   checkNotStopped();
   await putTimestamp(timestampOptions);
@@ -131,24 +136,52 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
 
 /** Where `out` itself is served, everything is in its place already. */
 async function handOverOnly(options: PublishOptions): Promise<{ plan: undefined }> {
-  await handOver(options, async () => 0);
+  await handOver(options, { newSets: async () => 0, hasNews: async () => true });
   return { plan: undefined };
 }
 
+/** What is new to a key server. */
+interface News {
+  readonly newSets: () => Promise<number>;
+  readonly hasNews: () => Promise<boolean>;
+}
+
 /** Nobody shall be sent to a document whose key cannot be had. */
-async function handOver(
-  { keyServer, keysAreThere = false, workspace }: PublishOptions,
-  newSets: () => Promise<number>,
-): Promise<void> {
+async function handOver({ keyServer, keysAreThere = false, workspace }: PublishOptions, news: News): Promise<void> {
   const bundle = await readIfThere(workspace.bundle);
-  if (keyServer && bundle) return handOverKeys(keyServer, bundle);
-  if (keysAreThere || (await newSets()) === 0) return;
+  if (keyServer && bundle) {
+    return handOverKeys(keyServer, bundle).catch(async (error: unknown) => {
+      const mayWait = isUnreachable(error) && (keysAreThere || !(await news.hasNews()));
+      if (!mayWait) throw error;
+    });
+  }
+  if (keysAreThere || (await news.newSets()) === 0) return;
   const what = bundle
     ? `run "wispr admin import" with ${workspace.bundle} on the key server`
     : 'run "wispr protect" with the key server\'s public key first';
-  throw new PublishError('keys-not-handed-over', 'there are new sets, and the key server was not given their keys', {
-    hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,
-  });
+  throw new PublishError(
+    'keys-not-handed-over',
+    'there are sets with new keys, and the key server was not given them',
+    {
+      hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,
+    },
+  );
+}
+
+/** The publication is shown by now, whether the key server answers or not. */
+async function tell(
+  options: PublishOptions,
+  publication: OpenedPublication,
+  expires: readonly RoleExpiry[],
+): Promise<Pick<PublishSummary, 'keyServerTold' | 'keyServerFailure'>> {
+  if (options.keyServer === undefined) return { keyServerTold: false };
+  try {
+    await tellOfPublication(options.keyServer, await newsOf(options, publication, expires));
+    return { keyServerTold: true };
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    return { keyServerTold: false, keyServerFailure: error.message };
+  }
 }
 
 async function tidy(
@@ -183,6 +216,6 @@ async function newsOf(
 
 function stopped(): PublishError {
   return new PublishError('stopped', 'stopped; readers find the publication before', {
-    hint: 'run "wispr publish" again: it goes on where this run ended',
+    hint: 'run the same command again: it goes on where this run ended',
   });
 }

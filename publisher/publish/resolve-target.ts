@@ -1,7 +1,8 @@
 /** Finds the target that a person named, and makes sure that it is a place for published files and nothing else. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DirectoryTarget } from '../../node-support/storage/directory.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
@@ -25,6 +26,12 @@ export interface TargetPlace {
 export async function resolveTarget(text: string, place: TargetPlace): Promise<Target | undefined> {
   const target = await openTarget(text, { base: place.base });
   if (!(target instanceof DirectoryTarget)) return target;
+  if (statSync(target.name, { throwIfNoEntry: false })?.isDirectory() === false) {
+    throw new StorageError('target-invalid', `${target.name} is not a directory`, {
+      typed: true,
+      hint: 'name the directory that is served',
+    });
+  }
   const directory = resolveMissing(target.name);
   const [out, source] = [resolveMissing(place.out), resolveMissing(place.source)];
   if (directory === out) return undefined;

@@ -41,6 +41,8 @@ export interface UploadPlan {
   readonly sets: ReadonlySet<string>;
   /** Every file of the publication, but for the timestamp. */
   readonly named: PathSet;
+  /** Those that have to be sent. */
+  readonly missing: PathSet;
 }
 
 /** Enough to hide a bucket's answering times; files that are open, and parts in memory, stay few. */
@@ -56,14 +58,17 @@ const LOOKED_AT = 1024 * 1024;
  */
 export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
   const { publication, checkNotStopped, onProgress } = options;
-  const [sets, named] = [new Set<string>(), new PathSet()];
+  const [sets, named, missing] = [new Set<string>(), new PathSet(), new PathSet()];
   let [files, bytes, unchanged] = [0, 0, 0];
   const look = async (file: PublicationFile) => {
     checkNotStopped();
     const length = await neededLength(file, options, (path) => named.add(path));
     if (length === 'absent') return;
     if (length === 'there') unchanged++;
-    else [files, bytes] = [files + 1, bytes + length];
+    else {
+      [files, bytes] = [files + 1, bytes + length];
+      missing.add(file.path);
+    }
     onProgress?.({ stage: 'comparing', done: files + unchanged, total: undefined, bytes, totalBytes: undefined });
   };
   for await (const role of delegatedRoles(publication)) {
@@ -74,7 +79,7 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
     await forEachInFlight(documents.flatMap(filesOf), IN_FLIGHT, look);
   }
   await forEachInFlight([...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)], 1, look);
-  return { files, bytes, unchanged, sets, named };
+  return { files, bytes, unchanged, sets, named, missing };
 }
 
 /**
@@ -83,10 +88,12 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
  * @throws StorageError; what readers find then is the publication before
  */
 export async function upload(options: UploadOptions, plan: UploadPlan): Promise<void> {
+  if (plan.files === 0) return;
   const { publication } = options;
   let [done, bytes] = [0, 0];
   const send = async (file: PublicationFile) => {
     options.checkNotStopped();
+    if (!plan.missing.has(file.path)) return; // compared already: once is enough
     const length = await neededLength(file, options);
     if (typeof length === 'string') return;
     await put(file, options);

@@ -111,7 +111,7 @@ export class DocumentCheck {
 const COMMENT_END = Buffer.from('\n-->\n');
 
 /** A fallback page: the whole file, or what stands behind the comment of an HTML carrier. One byte more than any has is enough. */
-async function fallbackPart(stream: AsyncIterable<Uint8Array>, inPage: boolean): Promise<Uint8Array> {
+export async function fallbackPart(stream: AsyncIterable<Uint8Array>, inPage: boolean): Promise<Uint8Array> {
   if (!inPage) {
     const bytes = await startOf(stream, MAXIMUM_FALLBACK_PAGE + 1);
     return isHtmlCarrier(bytes) ? new Uint8Array(0) : bytes;

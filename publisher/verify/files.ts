@@ -1,5 +1,5 @@
 /** The files of a published directory. */
-import { type FileHandle, open, opendir, stat } from 'node:fs/promises';
+import { type FileHandle, open, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
@@ -55,6 +55,11 @@ export class DirectoryPlace implements VerifiedPlace {
         else yield { path, isFile: entry.isFile() || (entry.isSymbolicLink() && (await this.#leadsToFile(path))) };
       }
     }
+  }
+
+  /** Names of what a directory holds; none, if it cannot be read. */
+  async namesIn(directory: string): Promise<string[]> {
+    return readdir(join(this.#directory, directory)).catch(() => []);
   }
 
   /** @throws PublishError `tree-unreadable` if there is no such directory */

@@ -25,6 +25,8 @@ export type FindingCode = KeyErrorCode | ObjectErrorCode | PublicationErrorCode 
 type TreeCode =
   /** Nothing signs this file. */
   | 'file-unsigned'
+  /** The publisher made this file, and the publication does not name it: one that was not finished, or its predecessor, does. */
+  | 'file-unfinished'
   /** A file that the publication names is not there. */
   | 'file-missing'
   /** A file is not the one that the publication names. */
@@ -40,6 +42,7 @@ type TreeCode =
 
 const KINDS: Readonly<Partial<Record<FindingCode, FindingKind>>> = {
   'file-unsigned': 'extra',
+  'file-unfinished': 'extra',
   'path-refused': 'extra',
   'file-missing': 'missing',
   'metadata-missing': 'missing',

@@ -18,6 +18,7 @@ import { Unreadable } from './place.ts';
 import { checkPublication } from './publication.ts';
 import { ReportBuilder, type VerifyReport } from './report.ts';
 import { type KnownSite, readSite, type SiteOptions } from './site.ts';
+import { Unfinished } from './unfinished.ts';
 
 export interface VerifyOptions extends Partial<SiteOptions> {
   readonly onProgress?: (progress: { readonly done: number; readonly total: number | undefined }) => void;
@@ -44,6 +45,9 @@ export async function verifyTree(directory: string, options: VerifyOptions = {})
 
 const EXPECTED: readonly string[] = [...SITE_FILES, METADATA_PATH + TIMESTAMP_FILE];
 
+const UNFINISHED =
+  'the publisher made it, and the publication that is there does not name it: left by a "wispr publish" that did not end; publish again';
+
 /** What nobody asked for. What earlier publications named is only counted: readers may still come for it. */
 async function findExtras(
   place: DirectoryPlace,
@@ -51,10 +55,12 @@ async function findExtras(
   named: PathSet,
   report: ReportBuilder,
 ): Promise<void> {
+  const unfinished = new Unfinished(place, site);
   for await (const { path, isFile } of place.entries()) {
     if (!isFile) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
     else if (named.has(path) || EXPECTED.includes(path)) continue;
     else if (await isLeftover(place, site, path)) report.count('leftovers');
+    else if (await unfinished.has(path)) report.find(path, 'file-unfinished', UNFINISHED);
     else report.find(path, 'file-unsigned', 'nothing signs this file');
   }
 }

@@ -21,7 +21,7 @@ it('signs, and says so, where the key server does not answer', async () => {
   const { code, stderr } = await runWispr(['withdraw', '1', ...options], { cwd: workspace.directory });
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/it is signed, and at .*protected; but .*\[key-server-refused\]/),
+    expect.stringMatching(/it is signed, and at .*protected; but .*\[key-server-unreachable\]/),
   ]);
   const timestamp = JSON.parse(await readFile(join(workspace.out, METADATA_PATH, TIMESTAMP_FILE), 'utf8'));
   expect(timestamp.signed['x-wispr-withdrawn']).toEqual([1]);

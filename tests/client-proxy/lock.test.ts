@@ -20,6 +20,7 @@ import {
   unlockReaders,
 } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { RunMemory } from '../../client-proxy/opening/run-memory.ts';
 import { socketsOf } from '../../client-proxy/running/socket-place.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -109,11 +110,17 @@ describe('a locked Reader', () => {
         ['news.example'],
         'news.example',
       ]);
-      const lock = new ReaderLock(store, sites);
+      const memory = new RunMemory();
+      const [free, lent] = [memory.take(LIMITS.run), memory.take(LIMITS.run)];
+      for (const piece of [free, lent]) new Uint8Array(piece).fill(7);
+      memory.giveBack(free);
+      const lock = new ReaderLock(store, sites, memory);
       await lock.lock();
       expect(sites.all()).toEqual([]);
       expect(() => sites.find('news.example')).toThrow(expect.objectContaining({ code: 'reader-locked' }));
       await expect(store.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
+      memory.giveBack(lent); // it was on its way
+      for (const piece of [free, lent]) expect(new Uint8Array(piece).every((byte) => byte === 0)).toBe(true);
       await lock.unlock();
       expect(sites.all()).toHaveLength(1);
     } finally {

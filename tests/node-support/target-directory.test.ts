@@ -52,6 +52,14 @@ describe('a directory as a target', () => {
     expect(await readFile(join(outside, 'secret'), 'utf8')).toBe('secret');
   });
 
+  it('ends where no directory can be made', async () => {
+    const nowhere = await openTarget('/proc/wispr-nowhere/deeper');
+    await expect(nowhere.put('/a/b', utf8('x'), OPTIONS)).rejects.toMatchObject({
+      code: 'target-failed',
+      hint: expect.any(String),
+    });
+  });
+
   it('replaces a file, and leaves another name of the old one as it was', async () => {
     await target.put('/a', utf8('old'), OPTIONS);
     await link(join(place, 'a'), join(directory, `other-${number}`));

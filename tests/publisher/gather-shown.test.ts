@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { describeChanges } from '../../cli/publication-changes.ts';
-import { binFor, pathHashOf } from '../../core/publication/bins.ts';
+import { binFor, binNames, pathHashOf } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { DESCRIPTOR_TARGET, SETTINGS_TARGET } from '../../core/publication/names.ts';
 import { encodeSettings } from '../../core/publication/settings.ts';
@@ -164,6 +164,14 @@ describe('settings and descriptor', () => {
       '  added: redirect /0 301 /new/0.html',
       '  changed: redirect /1000 301 /new/1000.html -> 301 https://evil.example/',
     ]);
+    const bins = { before: 64, after: 128 };
+    const uncompared = ['documents', 'targets', ...binNames(7)];
+    const lists = (names: readonly string[]) =>
+      describeChanges({ ...changes, bins, comparedWith: [], uncompared: names }, 200).filter((line) =>
+        /^ {2}(?:documents|targets|all )/.test(line),
+      );
+    expect(lists(uncompared)).toEqual(['  all 128 lists of documents', '  documents', '  targets']);
+    expect(lists(uncompared.slice(0, -1))).toHaveLength(129);
     const none = await publicationChanges(await signers.forge(draft, { ...parts, filesBefore: new Map() }));
     expect(none.settings).toMatchObject({ compared: false, members: { length: 2002 } });
     for (const wrong of [

@@ -107,6 +107,13 @@ describe('an output that', () => {
     expect(await readersView()).toEqual(before);
   });
 
+  it('can be made nowhere is refused', async () => {
+    await expect(workspace.protect({ out: '/proc/wispr-nowhere/out' })).rejects.toMatchObject({
+      code: 'output-failed',
+      hint: expect.any(String),
+    });
+  });
+
   it('attack 67: may not be changed any more leaves readers what they had', async () => {
     await workspace.write('new.txt', 'new');
     const before = await readersView();

@@ -4,9 +4,10 @@ import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
+import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roles.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { TrustedStore } from '../support/published.ts';
-import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
+import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;
 afterEach(() => workspace.remove());
@@ -109,6 +110,24 @@ describe('a second run', () => {
     expect(published.paths).toEqual(['/a.txt', '/b.txt', '/d.html', '/new.txt']);
   });
 
+  it('a dry run says that keys were changed, whose consequences it cannot know', async () => {
+    await createCheap({ 'a.txt': 'a' });
+    const { configurationFile } = workspace;
+    const look = async () => (await planSite({ configurationFile, now: NOW })).keysChanged;
+    expect(await look()).toBe(false);
+    await workspace.protect({ now: NOW });
+    expect(await look()).toBe(false);
+    await rotatePublisherKey({ configurationFile, passphrase: PASSPHRASE, now: NOW });
+    expect(await look()).toBe(true);
+    expect((await workspace.protect({ now: NOW + 1 })).changes).toMatchObject({ changed: 1, unchanged: 0 });
+    await rotateRole({ configurationFile, passphrase: PASSPHRASE, now: NOW }, 'targets');
+    expect(await look()).toBe(true);
+    expect((await workspace.protect({ now: NOW + 1 })).publication).toMatchObject({ isNew: true, reasons: ['keys'] });
+    expect(await look()).toBe(false);
+    await workspace.protect({ now: NOW + 2, rekey: ['subscribers'] });
+    expect(await look()).toBe(false);
+  });
+
   it('writes again what is missing, and takes away what no document has any more', async () => {
     await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c' }, { public: ['*.css'] });
     await workspace.protect({ now: NOW });
@@ -118,6 +137,7 @@ describe('a second run', () => {
     await rm(join(metadata, '1.documents.json'));
     const { changes, publication } = await workspace.protect({ now: NOW + 1 });
     expect([changes, publication.version]).toEqual([{ ...NOTHING, changed: 1, unchanged: 2 }, 2]);
+    expect(publication.reasons).toEqual(['missing']);
     expect(await readdir(workspace.out)).toEqual(expect.arrayContaining(['a.html', 'b.css']));
     expect((await workspace.published({ now: NOW + 1 })).paths).toHaveLength(3);
     await rm(join(workspace.source, 'b.css'));
@@ -226,6 +246,20 @@ describe('a new key for a set', () => {
     expect((await planSite({ configurationFile, now: now + 31 * DAY })).changes.rekeyed).toBe(1);
     expect((await workspace.protect({ now: now + 31 * DAY })).changes.rekeyed).toBe(1);
   });
+
+  it.each(['/a.txt', '/b.txt'])(
+    'a dry run goes by the newest of two keys of a set, where %s is under the old',
+    async (path) => {
+      await createCheap({ 'a.txt': 'a', 'b.txt': 'b' }, { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] });
+      await workspace.protect({ now: NOW });
+      using index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+      index.prepare('UPDATE document SET set_id = ? WHERE path = ?').run('old', path);
+      index.prepare('INSERT INTO set_key VALUES (?, ?)').run('old', NOW - 31 * DAY);
+      const { configurationFile } = workspace;
+      expect((await planSite({ configurationFile, now: NOW + 1 })).changes.rekeyed).toBe(0);
+      expect((await planSite({ configurationFile, now: NOW + 31 * DAY })).changes.rekeyed).toBe(2);
+    },
+  );
 });
 
 describe('the index', () => {
@@ -344,6 +378,7 @@ describe('bins', () => {
     expect((await workspace.protect({ now: NOW + 300 * DAY })).publication).toMatchObject({ version: 1, signed: 1 });
     const { publication } = await workspace.protect({ now: NOW + 320 * DAY });
     expect(publication.version).toBe(2);
+    expect(publication.reasons).toEqual(['settings', 'expiry']); // the descriptor ends too
     for (const { role, expires } of publication.expires) {
       if (!['root', 'timestamp'].includes(role)) expect([role, expires]).toEqual([role, NOW + 720 * DAY]);
     }

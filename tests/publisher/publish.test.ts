@@ -238,6 +238,7 @@ describe('publishing to a directory', () => {
     const resolve = (text: string) => resolveTarget(text, { workspace: workspace(), source, out, base });
     for (const text of ['.', 'site', 'site/x', '/', `${out}/x`, '..'])
       await expect(resolve(text)).rejects.toMatchObject({ code: 'workspace-overlap' });
+    await expect(resolve('wispr.json')).rejects.toMatchObject({ code: 'target-invalid', typed: true });
     expect(await resolve(out)).toBeUndefined();
     expect((await resolve('elsewhere'))?.name).toBe(join(base, 'elsewhere'));
   });
@@ -297,8 +298,43 @@ describe('the key server', () => {
       message: `the key server ${host.origin} refuses the keys: 409, publisher-key-changed`,
       hint: expect.stringContaining('--new-publisher-key'),
     });
-    const silent = publish(two.first, { keyServer: { origin: 'http://127.0.0.1:9', token: TOKEN } });
-    await expect(silent).rejects.toMatchObject({ code: 'key-server-refused' });
+  });
+
+  it.each([
+    ['is away', 'http://127.0.0.1:9'],
+    ['is behind a proxy that finds it away', undefined],
+  ])('that %s holds up what is new to it, and nothing else', async (_, elsewhere) => {
+    status = 503;
+    const keyServer = { origin: elsewhere ?? host.origin, token: TOKEN };
+    const code = 'key-server-unreachable';
+    await expect(publish(two.first, { keysAreThere: false, keyServer })).rejects.toMatchObject({ code });
+    expect(await target.head(TIMESTAMP)).toBeUndefined();
+    const untold = { keyServerTold: false, keyServerFailure: expect.any(String) };
+    expect(await publish(two.first, { keysAreThere: true, keyServer })).toMatchObject({ publication: 1, ...untold });
+    expect(await publish(two.second, { keysAreThere: false, keyServer })).toMatchObject({ publication: 2, ...untold });
+    expect(await found()).toEqual([]);
+  });
+
+  it('that is away holds up a new root and a new descriptor', async () => {
+    const made = await createWorkspace({ 'a.txt': 'a' });
+    const { out, configurationFile } = made;
+    const place = await openTarget(join(made.directory, 'elsewhere'));
+    const own = { workspace: workspaceOf(configurationFile), out, target: place };
+    const silent = { ...own, keyServer: { origin: 'http://127.0.0.1:9', token: TOKEN } };
+    const code = 'key-server-unreachable';
+    await made.protect();
+    await writeFile(own.workspace.bundle, 'a bundle');
+    await publishSite({ ...own, keysAreThere: true });
+    await rotateRole({ configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+    await made.protect();
+    await expect(publishSite(silent)).rejects.toMatchObject({ code });
+    await publishSite({ ...own, keysAreThere: true });
+    expect(await publishSite(silent)).toMatchObject({ keyServerTold: false });
+    const configuration = await readFile(configurationFile, 'utf8');
+    await writeFile(configurationFile, configuration.replace('https://read.', 'https://lies.'));
+    await made.protect();
+    await expect(publishSite(silent)).rejects.toMatchObject({ code });
+    await made.remove();
   });
 
   it('that nobody tells has to have the keys of new sets already', async () => {

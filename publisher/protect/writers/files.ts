@@ -9,7 +9,6 @@ import {
   futimesSync,
   linkSync,
   lstatSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -19,6 +18,7 @@ import {
 import { dirname, join } from 'node:path';
 import { contentTargetOf, headTargetOf, targetFile } from '../../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../../core/site/path.ts';
+import { makeDirectoryNow } from '../../../node-support/make-directory.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import { toOutputNow } from '../to-output.ts';
 
@@ -131,7 +131,7 @@ export function withDirectory<Result>(file: string, create: () => Result): Resul
     return create();
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error;
-    mkdirSync(dirname(file), { recursive: true });
+    makeDirectoryNow(dirname(file));
     return create();
   }
 }
