@@ -161,7 +161,7 @@ class Sync {
     });
   }
 
-  #summary({ refused, keysUntil }: Listing): SyncSummary {
+  #summary({ failed, refused, keysUntil }: Listing): SyncSummary {
     const count = (lengths: ReadonlyMap<WantedDocument, number>) => ({
       documents: lengths.size,
       bytes: sum(lengths.values()),
@@ -180,7 +180,7 @@ class Sync {
       fetched,
       alreadyThere,
       refused,
-      failed: this.#failed,
+      failed: [...failed, ...this.#failed],
     };
   }
 }

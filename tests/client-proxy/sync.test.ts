@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openCache } from '../../client-proxy/cache/open-cache.ts';
 import {
   parseConnectTo,
   type ReaderError,
@@ -14,6 +15,8 @@ import {
 import { MEGABYTE, SettingsKeeper } from '../../client-proxy/settings/settings.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startRawHost } from '../support/raw-host.ts';
@@ -57,9 +60,38 @@ async function setCacheSize(megabytes: string): Promise<void> {
   store.close();
 }
 
+/** The heads of what is kept for having been synced. */
+async function synced(): Promise<string[]> {
+  const cache = openCache(rig.storage);
+  try {
+    return [...(await cache.syncedOf(SITE))].sort();
+  } finally {
+    await cache.close();
+  }
+}
+
 const requests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/'));
 
 describe('a sync', () => {
+  it('brings the rest where a section is no good, and keeps what it brought of that before', async () => {
+    const { publication } = rig.publisher;
+    const section = await publication.addSection('sports', ['sports/*']);
+    for (const path of ['/news/today.html', '/sports/match.html'])
+      await rig.publisher.publish(rig.host.files, path, { content: randomBytes(500) });
+    expect(await sync()).toMatchObject({ here: { documents: 2 }, failed: [] });
+    const before = await synced();
+    const now = nowInSeconds();
+    const about = { version: ++publication.version, expires: now - 1 };
+    await publication.force('sports', about.version, signMetadata(binMetadata(about, []), section.keys.signers));
+    await publication.publishSnapshot(now - 3600, { expires: now + 3600 });
+    for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
+    expect(await sync()).toMatchObject({
+      here: { documents: 1 },
+      failed: [{ path: 'sports', code: 'metadata-expired' }],
+    });
+    expect([before.length, await synced()]).toEqual([2, before]);
+  });
+
   it('brings everything here, to be read without any network', async () => {
     const documents = await publishSome();
     const steps: SyncProgress[] = [];
