@@ -52,8 +52,7 @@ async function signAndBring(run: Omit<TimestampRun, 'from'>, places: Publication
       return signed;
     } catch (error) {
       if (silent && error === silent) throw signedButNotTold(silent, places);
-      const outrun = isRefusal(error) && /metadata-rollback/.test(error.message);
-      if (!outrun || attempt >= ATTEMPTS) throw error;
+      if (!isOutrun(error) || attempt >= ATTEMPTS) throw error;
     }
   }
 }
@@ -73,6 +72,12 @@ async function adopt(places: TimestampPlaces): Promise<PublishError | undefined>
     await adoptTimestamp({ ...places, keyServer: undefined });
     return error;
   }
+}
+
+/** By the key server, at the target or in what it tells readers itself. */
+function isOutrun(error: unknown): boolean {
+  const byItsAnswer = isRefusal(error) && /metadata-rollback/.test(error.message);
+  return byItsAnswer || (error instanceof PublishError && error.code === 'timestamp-outrun');
 }
 
 function isRefusal(error: unknown): error is PublishError {

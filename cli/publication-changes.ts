@@ -10,7 +10,7 @@ import type {
 import type { PublicationReview } from '../publisher/keys/publication-review.ts';
 import { signingId } from '../publisher/keys/roots.ts';
 import type { SectionsShown } from '../publisher/keys/section-changes.ts';
-import { count, printable } from '../publisher/text.ts';
+import { count, printable, quoted } from '../publisher/text.ts';
 
 /** @param most - lines of each kind that are shown */
 export function describeChanges(changes: PublicationChanges, most: number): string[] {
@@ -19,8 +19,14 @@ export function describeChanges(changes: PublicationChanges, most: number): stri
   const numbers = [`${moved.length} moved`, `${changed.length} changed`, `${removed.length} removed`].join(', ');
   return [
     `${count(added.length, 'document')} added, ${numbers}, in ${count(lists, 'list')}`,
-    ...grouped(added.map(({ set }) => `added, ${readersOf(set)}`)),
-    ...grouped(moved.map((one) => `moved, ${betweenOf(one)}`)),
+    ...grouped(
+      added.map(({ set }) => `added, ${readersOf(set)}`),
+      most,
+    ),
+    ...grouped(
+      moved.map((one) => `moved, ${betweenOf(one)}`),
+      most,
+    ),
     ...some('added', added.map(withSet), most),
     ...some(
       'moved: others can read them from now on, or with another key',
@@ -82,7 +88,7 @@ function describeSections({ list, removed, reordered }: SectionsShown): string[]
       : []),
     ...list.map(({ name, keyids, threshold, paths, is }) => {
       const keys = keyids.map(signingId).join(', ');
-      return `  ${name} (${is}): ${threshold} of the keys ${keys} sign ${paths.map(printable).join(', ')}`;
+      return `  ${name} (${is}): ${threshold} of the keys ${keys} sign ${paths.map(quoted).join(', ')}`;
     }),
     ...removed.map((name) => `section ${name}: there is none any more`),
   ];
@@ -110,10 +116,11 @@ function namedLists(names: readonly string[], bins: number): string[] {
 }
 
 /** However many documents there are: that one of them goes elsewhere than the rest is not lost among them. */
-function grouped(kinds: readonly string[]): string[] {
+function grouped(kinds: readonly string[], most: number): string[] {
   const counts = new Map<string, number>();
   for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return Array.from(counts, ([kind, number]) => `${count(number, 'document')} ${kind}`);
+  const lines = Array.from(counts, ([kind, number]) => `${count(number, 'document')} ${kind}`);
+  return [...lines.slice(0, most), ...andMore(lines.length - most)];
 }
 
 function betweenOf({ before, set }: MovedDocument): string {
@@ -124,7 +131,11 @@ function some(what: string, items: readonly string[], most: number): string[] {
   if (items.length === 0) return [];
   const more = items.length - most;
   const shown = items.slice(0, most).map((item) => `  ${item}`);
-  return [`${what}:`, ...shown, ...(more > 0 ? [`  and ${more.toLocaleString('en')} more: --all shows them`] : [])];
+  return [`${what}:`, ...shown, ...andMore(more).map((line) => `  ${line}`)];
+}
+
+function andMore(more: number): string[] {
+  return more > 0 ? [`and ${more.toLocaleString('en')} more: --all shows them`] : [];
 }
 
 function readersOf(set: Readers): string {

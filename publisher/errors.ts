@@ -90,7 +90,11 @@ export type PublishErrorCode =
   | 'target-foreign'
   /** The target has a publication that was not made here. */
   | 'target-newer'
-  /** The key server confirmed the publication before, while this one was on its way. */
+  /** The target has another publication, or another root, of a number that was used here. */
+  | 'target-forked'
+  /** The target does not have the publication yet that was to be confirmed there. */
+  | 'target-behind'
+  /** The key server confirmed the publication before, or without a withdrawal, while this one was on its way. */
   | 'timestamp-outrun'
   /** There are documents that nobody could be given the keys of. */
   | 'keys-not-handed-over'

@@ -33,6 +33,7 @@ interface Options {
   rekey?: readonly string[];
   tokenFile?: string;
   keysHandedOver?: boolean;
+  replaceNewer?: boolean;
   passphraseFile?: string;
   key?: readonly string[];
   keyPassphraseFile?: readonly string[];
@@ -61,6 +62,10 @@ export function addPublishCommand(program: Command): void {
     .option(
       '--keys-handed-over',
       'go on without a token, or where the key server does not answer: it was given keys.bundle by hand',
+    )
+    .option(
+      '--replace-newer',
+      'go on where something newer was confirmed with a timestamp key that has been replaced since: it was stolen',
     )
     .option(
       '--key <file>',
@@ -152,11 +157,11 @@ async function bring(
   { configuration, workspace, out, target, token }: PublicationPlaces,
   passphrase: string | undefined,
   signal: AbortSignal,
-  { quiet, keysHandedOver = false }: Options,
+  { quiet, keysHandedOver = false, replaceNewer = false }: Options,
 ): Promise<PublishSummary> {
   const progress = quiet ? undefined : showProgress('publishing', 'files');
   return publishSite({
-    ...{ workspace, out, signal, keysAreThere: keysHandedOver },
+    ...{ workspace, out, signal, replaceNewer, keysAreThere: keysHandedOver },
     ...(target && { target }),
     ...(token !== undefined && { keyServer: { origin: configuration.keyServer, token } }),
     ...(passphrase !== undefined && { renewTimestamp: renewerOf(workspace, out, passphrase, nowInSeconds()) }),

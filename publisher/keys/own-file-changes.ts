@@ -52,7 +52,9 @@ function membersOfSettings(bytes: Uint8Array): Members {
   const { redirects, ...rest } = parseSettings(bytes);
   return new Map([
     ...Object.entries(rest).map(([name, value]) => [name, JSON.stringify(value)] as const),
-    ...redirects.map(({ from, status, to }) => [`redirect ${from}`, `${status} ${to}`] as const),
+    ...redirects.map(
+      ({ from, status, to }) => [`redirect ${JSON.stringify(from)}`, `${status} ${JSON.stringify(to)}`] as const,
+    ),
   ]);
 }
 

@@ -53,11 +53,13 @@ interface Known {
 export async function publicationChanges(draft: PublicationDraft): Promise<PublicationChanges> {
   const { earlier, roles } = draft;
   const bins = roles.filter(({ name }) => isNameOfBin(name));
-  const old = documentsIn([...earlier].flatMap(([name, list]) => (isNameOfBin(name) ? [list] : [])));
-  const now = documentsIn(bins.map(({ after }) => after));
+  const old = [...earlier].flatMap(([name, list]) => (isNameOfBin(name) ? [list] : []));
   const [bits, before] = [bitsOf(inForce(draft, DOCUMENTS_ROLE)) ?? 0, bitsOf(earlier.get(DOCUMENTS_ROLE))];
   return {
-    ...documentChanges(old, now),
+    ...documentChanges(
+      old,
+      bins.map(({ after }) => after),
+    ),
     lists: roles.length,
     comparedWith: Array.from(earlier, ([list, { version }]) => ({ list, publication: version })).sort(byAge),
     uncompared: roles.map(({ name }) => name).filter((name) => !earlier.has(baseOf(name, bits, before))),
@@ -78,25 +80,31 @@ function byAge(a: { publication: number }, b: { publication: number }): number {
   return a.publication - b.publication;
 }
 
-function documentChanges(
-  old: ReadonlyMap<string, Known>,
-  now: ReadonlyMap<string, Known>,
+/** What becomes of the documents: together with the lists of before, all that those of now say. */
+export function documentChanges(
+  listsBefore: readonly TargetsMetadata[],
+  listsNow: readonly TargetsMetadata[],
 ): Pick<PublicationChanges, 'added' | 'moved' | 'changed' | 'removed' | 'public'> {
+  const [old, now] = [documentsIn(listsBefore), documentsIn(listsNow)];
   const added: ShownDocument[] = [];
   const moved: MovedDocument[] = [];
   const changed: ShownDocument[] = [];
   const removed: ShownDocument[] = [];
   for (const path of [...new Set([...old.keys(), ...now.keys()])].sort()) {
     const [before, after] = [old.get(path), now.get(path)];
-    const document = { path, set: (after ?? before)?.set ?? null };
-    if (after === undefined || (before?.head !== undefined && after.head === undefined))
-      removed.push({ path, set: before?.set ?? null });
+    const document = { path, set: after?.set ?? null };
+    if (after === undefined) removed.push({ path, set: before?.set ?? null });
     else if (before === undefined || (before.head === undefined && after.head !== undefined)) added.push(document);
     else if (before.set !== after.set) moved.push({ ...document, before: before.set ?? null });
     else if (before.head !== after.head || before.content !== after.content) changed.push(document);
   }
-  const isPublic = [...added, ...moved].filter(({ set }) => set === 'public');
-  return { added, moved, changed, removed, public: isPublic.map(({ path }) => path).sort() };
+  const opened = [...added, ...moved.filter(({ before }) => !isOpen(before))].filter(({ set }) => isOpen(set));
+  return { added, moved, changed, removed, public: opened.map(({ path }) => path).sort() };
+}
+
+/** Contents alone stand open too, for whoever asks for nothing but them. */
+function isOpen(readers: Readers): boolean {
+  return readers === 'public' || readers === null;
 }
 
 /** Heads and contents may be in different bins: a document is what is known of both. */

@@ -6,7 +6,7 @@ import { equalBytes } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { fromHex } from '../../core/encoding/hex.ts';
 import { verifyDescriptor } from '../../core/keys/descriptor.ts';
-import { binNames, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import { binIndex, binName, binNames, DOCUMENTS_ROLE, pathHashOf } from '../../core/publication/bins.ts';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
 import { checkDelegations, sameMembers } from '../../core/publication/delegations.ts';
 import { documentEntryOf, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
@@ -16,6 +16,7 @@ import type { TargetsMetadata } from '../../core/publication/metadata.ts';
 import {
   DESCRIPTOR_TARGET,
   documentPathOfHead,
+  headTargetOf,
   ownTargetFiles,
   SETTINGS_TARGET,
 } from '../../core/publication/names.ts';
@@ -170,8 +171,11 @@ function binContent(about: { readonly version: number; readonly expires: number 
   return binMetadata(about, targets);
 }
 
-/** What other clients of TUF are given under a document's name is its content, and nothing where it is encrypted. */
-function contentsFit({ draft: { roles } }: Checked): boolean {
+/**
+ * What other clients of TUF are given under a document's name is its content, and nothing where it is encrypted, or where there is no document:
+ * that is seen where the list that its head would be in is signed too.
+ */
+async function contentsFit({ draft: { roles }, bits }: Checked): Promise<boolean> {
   const contents = new Map<string, string>();
   const heads = new Map<string, string | undefined>();
   for (const { name, after } of roles.filter((role) => isNameOfBin(role.name))) {
@@ -182,7 +186,13 @@ function contentsFit({ draft: { roles } }: Checked): boolean {
       else heads.set(path, documentEntryOf(info, path).content);
     }
   }
-  return [...contents].every(([path, content]) => !heads.has(path) || heads.get(path) === content);
+  const names = new Set(roles.map(({ name }) => name));
+  for (const [path, content] of contents) {
+    if (heads.has(path) && heads.get(path) !== content) return false;
+    if (!heads.has(path) && names.has(binName(binIndex(await pathHashOf(headTargetOf(path)), bits), bits)))
+      return false;
+  }
+  return true;
 }
 
 export function isNameOfBin(name: string): boolean {

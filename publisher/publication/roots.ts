@@ -22,3 +22,22 @@ export async function rootsOf({ state, place }: OpenedPublication): Promise<Root
   }
   return roots;
 }
+
+/**
+ * Verifies under the first of the roots that has the keys: those of an old publication may have been replaced since.
+ *
+ * @returns `undefined` where none has
+ */
+export async function underAny<Role>(
+  roots: readonly RootMetadata[],
+  verify: (root: RootMetadata) => Role | Promise<Role>,
+): Promise<Role | undefined> {
+  for (const root of roots) {
+    try {
+      return await verify(root);
+    } catch (error) {
+      if (!(error instanceof PublicationError)) throw error;
+    }
+  }
+  return undefined;
+}

@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { replaceOutputFile } from '../protect/replace-output-file.ts';
-import { headersOf } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { expiriesOf } from './expiries.ts';
 import { fetchTimestamp, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import { checkIsThere, checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
 import { placeInDirectory } from './places.ts';
-import { checkNotNewer, isOfFuture, TIMESTAMP_PATH, timestampIfGood } from './timestamp-step.ts';
+import { isOfFuture, putTimestamp } from './timestamp-step.ts';
 
 export interface TimestampPlaces {
   /** The protected site. */
@@ -30,11 +30,14 @@ export interface TimestampPlaces {
 /**
  * Takes over the newest timestamp that was signed for the publication in `out`, so that the next one is newer, and keeps what was withdrawn.
  *
- * @throws PublishError `target-newer`, `target-foreign`, `key-server-refused`; PublicationError
+ * @throws PublishError `target-newer`, `target-forked`, `target-foreign`, `target-behind`, `key-server-refused`; PublicationError
  */
 export async function adoptTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
   const publication = await openPublication(placeInDirectory(out), { now });
-  if (target) await checkNotNewer({ out, target, publication });
+  if (target) {
+    await checkNotNewer({ out, target, publication });
+    await checkIsThere({ out, target, publication });
+  }
   const elsewhere = [
     await target?.get(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength),
     keyServer && (await fetchTimestamp(keyServer)),
@@ -51,18 +54,15 @@ export async function adoptTimestamp({ out, target, keyServer, now }: TimestampP
 /**
  * Puts the timestamp in `out` where readers find it: at the target, and at the key server, which pushes it on.
  *
- * @throws PublishError `key-server-refused`; StorageError; PublicationError
+ * @throws PublishError `timestamp-outrun` where somebody else has confirmed it meanwhile, and knows nothing of what is withdrawn by this;
+ * `target-newer`, `target-forked`, `target-behind`, `key-server-refused`; StorageError; PublicationError
  */
 export async function bringTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
   const timestamp = await readFile(join(out, TIMESTAMP_PATH));
   const publication = await openPublication(placeInDirectory(out), { now });
   if (target) {
-    await checkNotNewer({ out, target, publication });
-    await target.put(
-      TIMESTAMP_PATH,
-      timestamp,
-      headersOf({ path: TIMESTAMP_PATH, kind: 'timestamp', immutable: false, optional: false }),
-    );
+    await checkIsThere({ out, target, publication });
+    await putTimestamp({ out, target, publication });
   }
   if (!keyServer) return;
   const expiries = await expiriesOf(publication);

@@ -1,5 +1,6 @@
 /** What lies at a target, in little memory: a path is kept as 48 bits of its hash. Two paths that share them cost a second look, or a file that stays. */
 import { hash } from 'node:crypto';
+import { METADATA_PATH } from '../../core/publication/names.ts';
 import type { StoredFile, Target } from '../../node-support/storage/target.ts';
 import { isImmutablePath } from '../publication/files.ts';
 
@@ -28,7 +29,7 @@ export class PathSet {
 
 export class Inventory {
   readonly #lengths = new Map<number, number>();
-  /** Of files that may be replaced. */
+  /** Of files whose content is compared: those that may be replaced, and metadata. */
   readonly #digests = new Map<number, string | undefined>();
 
   static async of(target: Target): Promise<Inventory> {
@@ -51,6 +52,6 @@ export class Inventory {
   #add({ path, length, digest }: StoredFile): void {
     const short = shortOf(path);
     this.#lengths.set(short, length);
-    if (!isImmutablePath(path)) this.#digests.set(short, digest);
+    if (!isImmutablePath(path) || path.startsWith(METADATA_PATH)) this.#digests.set(short, digest);
   }
 }

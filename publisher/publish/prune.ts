@@ -2,7 +2,6 @@
  * Removes what no live publication names: docs/spec/publication.md, section 8. A publication lives until it has been replaced for longer than
  * freshness and grace together; when it was replaced, the metadata of its successor at the target say.
  */
-import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, SETTINGS_TARGET, targetFile } from '../../core/publication/names.ts';
@@ -14,7 +13,7 @@ import { READER_OPTIONS } from '../keys/roots.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { contentsOf, delegatedRoles, fileOfRole, metadataFilesOf } from '../publication/roles.ts';
-import { rootsOf } from '../publication/roots.ts';
+import { rootsOf, underAny } from '../publication/roots.ts';
 import { PathSet } from './inventory.ts';
 import { placeAtTarget } from './places.ts';
 
@@ -129,7 +128,10 @@ async function addPublication({ version, live }: OldSnapshot, context: Context, 
   if (live && !complete) found.complete = false;
 }
 
-/** An old publication at the target; `undefined` if it cannot be read any more. */
+/**
+ * An old publication at the target; `undefined` if it cannot be read any more. Whoever has stolen replaced keys, and can write to the target,
+ * could make us keep files, or remove pages that are not named now: no more than they can do there without us.
+ */
 async function openOld(
   version: number,
   { target, publication, roots }: Context,
@@ -145,24 +147,6 @@ async function openOld(
     verifyTargets(below, 'targets', { roleKeys: roles.targets, keys }, file, READER_OPTIONS),
   );
   return targets && { ...publication, place, state: { ...publication.state, snapshot, targets } };
-}
-
-/**
- * Under the newest root that has the keys: those of an old publication may have been replaced since. Whoever has stolen replaced keys, and can
- * write to the target, could make us keep files, or remove pages that are not named now: no more than they can do there without us.
- */
-async function underAny<Role>(
-  roots: readonly RootMetadata[],
-  verify: (root: RootMetadata) => Role | Promise<Role>,
-): Promise<Role | undefined> {
-  for (const root of roots) {
-    try {
-      return await verify(root);
-    } catch (error) {
-      if (!(error instanceof PublicationError)) throw error;
-    }
-  }
-  return undefined;
 }
 
 async function graceOf({ state, place }: OpenedPublication): Promise<number> {

@@ -14,9 +14,10 @@ import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
 import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
 import { hasNews, newSetsOf } from './new-sets.ts';
+import { checkNotNewer, TIMESTAMP_PATH } from './overtaken.ts';
 import { placeAtTarget, placeInDirectory } from './places.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
-import { checkNotNewer, putTimestamp, type RenewTimestamp, TIMESTAMP_PATH } from './timestamp-step.ts';
+import { putTimestamp, type RenewTimestamp } from './timestamp-step.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
 export interface PublishOptions {
@@ -29,6 +30,8 @@ export interface PublishOptions {
   readonly keyServer?: KeyServerAccess;
   /** Somebody says that the key server has the keys: then it need not answer. */
   readonly keysAreThere?: boolean;
+  /** Goes on where a timestamp key that is none any more, because it was stolen, says that there is something newer. */
+  readonly replaceNewer?: boolean;
   readonly renewTimestamp?: RenewTimestamp;
   readonly onProgress?: (progress: UploadProgress) => void;
   /** Stops the run; what readers find then is the publication before. */
@@ -112,8 +115,8 @@ type Dated = PublishOptions & { readonly now: number };
 
 /** Keys, objects and contents, pages and copies, metadata, timestamp. */
 async function bring(options: Dated, target: Target, publication: OpenedPublication): Promise<{ plan: UploadPlan }> {
-  const { out, renewTimestamp, onProgress, signal } = options;
-  const timestampOptions = { out, target, publication, ...(renewTimestamp && { renewTimestamp }) };
+  const { out, renewTimestamp, onProgress, signal, replaceNewer = false } = options;
+  const timestampOptions = { out, target, publication, replaceNewer, ...(renewTimestamp && { renewTimestamp }) };
   await checkNotNewer(timestampOptions);
   const checkNotStopped = () => {
     if (signal?.aborted) throw stopped();

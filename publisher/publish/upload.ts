@@ -78,7 +78,11 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
     for (const { entry } of documents) if (entry.set !== undefined) sets.add(entry.set);
     await forEachInFlight(documents.flatMap(filesOf), IN_FLIGHT, look);
   }
-  await forEachInFlight([...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)], 1, look);
+  await forEachInFlight(
+    [...siteFiles(), ...ownTargetFiles(publication.state), ...metadata(publication)],
+    IN_FLIGHT,
+    look,
+  );
   return { files, bytes, unchanged, sets, named, missing };
 }
 
@@ -162,7 +166,8 @@ async function neededLength(
   belongs?.(file.path);
   const there = inventory.find(file.path);
   if (there?.length !== found.size) return found.size;
-  if (file.immutable) return 'there';
+  if (file.immutable && file.kind !== 'metadata') return 'there';
+  // The names of metadata have a version, and no hash: another file of that name, even as long, would break the site.
   return (await target.holds(there, { file: local })) ? 'there' : found.size;
 }
 

@@ -4,8 +4,10 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { toHex } from '../../core/encoding/hex.ts';
 import { binNames } from '../../core/publication/bins.ts';
-import { tufCanonical } from '../../core/publication/canonical.ts';
+import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
 import { binMetadata, documentsMetadata, rootMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { addSigner, removeSigner } from '../../publisher/keys/change-roles.ts';
 import { readDraft, reviewRoot, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
@@ -15,7 +17,7 @@ import { encodeDraft, makeDraft } from '../../publisher/keys/root-draft.ts';
 import { rolesOf } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { readMemory } from '../../publisher/keys/signer-memory.ts';
-import { Signers, THEIRS, toSign } from '../support/signers.ts';
+import { contentOf, otherwise, Signers, THEIRS, targetsOf, toSign } from '../support/signers.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 240_000 }); // each protects several times
@@ -87,7 +89,74 @@ describe('a list of before', () => {
   });
 });
 
+describe('a bin of before', () => {
+  it('attack 36: names documents, and leads to no other list', async () => {
+    await signers.add('ada', 2);
+    const { draft, bin } = await second();
+    expect((await signers.forge(draft, { before: draft.before })).earlier.has(bin)).toBe(true);
+    const before = new Map([...draft.before, [bin, await base('documents', 1)]]);
+    await expect(signers.forge(draft, { before })).rejects.toMatchObject(refused); // it says of nothing that it was there
+  });
+});
+
+describe('lists that are not signed again', () => {
+  it('attack 36: are none from before those that were seen', async () => {
+    await signers.add('ada', 2);
+    const { draft } = await second();
+    const { version, expires, root } = draft;
+    const bits = draft.earlier.get('documents')?.bins?.bits ?? 0;
+    const numbered = (number: number) => ({ version: number, expires });
+    const anew = {
+      targets: async () => ({ ...(await targetsOf(draft, draft.settings)), ...{ version: 2 } }),
+      documents: () => documentsMetadata(numbered(2), bits, rolesOf(root).targets),
+    };
+    // A publication 3 that is compared with lists of 2, which is what ada sees; then another, which is compared with those of 1.
+    const later = (number: number) => (content: TufObject) => ({ ...content, version: number });
+    const rolesOfNumber = (number: number) =>
+      otherwise(draft, Object.fromEntries(draft.roles.map(({ name }) => [name, later(number)])));
+    expect([version, draft.roles.length]).toEqual([2, 1]);
+    const newer = await Promise.all(
+      Object.entries(anew).map(async ([name, make]) => [name, await signers.signedBy('ada', await make())] as const),
+    );
+    const third = await signers.forge(draft, { roles: rolesOfNumber(3), before: new Map([...draft.before, ...newer]) });
+    expect((await signers.review(third, 'ada')).review.overtaken).toEqual([]);
+    await signers.sign('forged.draft', 'ada');
+    const fourth = (more: typeof newer) =>
+      signers.forge(draft, { roles: rolesOfNumber(4), before: new Map([...draft.before, ...more]) });
+    for (const left of newer) {
+      const forged = await fourth(newer.filter((one) => one !== left));
+      await expect(signers.review(forged, 'ada')).rejects.toMatchObject(behind);
+    }
+    const again = await fourth(newer);
+    await expect(signers.review(again, 'bea')).resolves.toMatchObject({ review: { overtaken: [] } });
+  });
+});
+
 describe('what documents and bins stand under', () => {
+  it('attack 36: has keys under their own ids, and no key goes by that of another', async () => {
+    await signers.add('ada', 2);
+    const { draft } = await second();
+    const open = (file: string, passphrase: string) => openSigners([file], async () => passphrase);
+    const [[ada], [bea]] = [await open(signers.key('ada'), THEIRS), await open(signers.key('bea'), THEIRS)];
+    if (!ada || !bea) throw new Error('they have no keys');
+    // Wherever ada's key was, there is another, under her key id; and all that was there before is signed with that.
+    const instead = (bytes: Uint8Array, whose: { publicKey: Uint8Array }, version?: number) => {
+      const text = JSON.stringify(contentOf(bytes).signed).replaceAll(toHex(ada.publicKey), toHex(whose.publicKey));
+      return { ...(JSON.parse(text) as TufObject), ...(version !== undefined && { version }) };
+    };
+    const whole = async (whose: RoleSigner) => {
+      const root = instead(draft.chain[1] ?? new Uint8Array(0), whose, 3);
+      const by = [await signers.own(), { ...whose, keyid: ada.keyid }];
+      const before = Array.from(draft.before, ([name, bytes]) => {
+        return [name, signMetadata(instead(bytes, whose), by)] as const;
+      });
+      const chain = [...draft.chain, signMetadata(root, await open(signers.at('root.keys'), PASSPHRASE))];
+      return signers.forge(draft, { chain, before: new Map(before) });
+    };
+    expect((await whole(ada)).root.version).toBe(3);
+    await expect(whole(bea)).rejects.toMatchObject(refused);
+  });
+
   it('attack 36: has the threshold of the root', async () => {
     await signers.add('ada');
     await signers.add('bea', 3);

@@ -1,0 +1,190 @@
+/** Whether what a target has was made elsewhere: newer than what is to be published, or another of the same number. Nothing of that is replaced. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { MetaFile, RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { verifyNextRoot, verifySnapshot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { PublishError } from '../errors.ts';
+import { readIfThere } from '../keys/file-update.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
+import type { OpenedPublication } from '../publication/open.ts';
+import { fileOfRole } from '../publication/roles.ts';
+import { rootsOf, underAny } from '../publication/roots.ts';
+
+export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
+
+export interface OwnAndThere {
+  readonly out: string;
+  readonly target: Target;
+  /** The one in `out`. */
+  readonly publication: OpenedPublication;
+  /** Goes on where only a timestamp key that is none any more says that there is something newer: it was stolen. */
+  readonly replaceNewer?: boolean;
+}
+
+/**
+ * Makes sure that the target is ours, and has nothing that was made elsewhere.
+ *
+ * @returns the timestamp there, if it is a good one
+ * @throws PublishError `target-foreign`, `target-newer`, `target-forked`
+ */
+export async function checkNotNewer(places: OwnAndThere): Promise<TimestampMetadata | undefined> {
+  const { target, publication, replaceNewer = false } = places;
+  await checkRoots(places);
+  const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
+  const there = bytes && timestampIfGood(bytes, publication);
+  if (there) await checkSnapshot(there, places);
+  else if (bytes && !replaceNewer) await checkUnderEarlierRoots(bytes, places);
+  return there;
+}
+
+/**
+ * Makes sure that the publication in `out` is at the target, up to its timestamp: readers who are told of one that is not have none any more.
+ *
+ * @throws PublishError `target-behind`
+ */
+export async function checkIsThere({ out, target, publication: { state } }: OwnAndThere): Promise<void> {
+  // What is put last; all else is there by then.
+  for (const path of [fileOfRole('root', state.root.version), fileOfRole('snapshot', state.snapshot.version)]) {
+    const own = await readFile(join(out, path));
+    const there = await readBounded(target, path, own.length);
+    if (there === undefined || !equalBytes(own, there)) throw behind(target, state.snapshot.version);
+  }
+}
+
+/** A timestamp that our own root's keys have signed; anything else is as if it were not there. */
+export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication): TimestampMetadata | undefined {
+  return timestampUnder(bytes, state.root);
+}
+
+/** From the newest down: where one is the same, those below are what it came from, and where there is none, it has still to be sent. */
+async function checkRoots({ out, target, publication }: OwnAndThere): Promise<void> {
+  const { root } = publication.state;
+  const there = (version: number) => readBounded(target, fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
+  const own = (version: number) => readFile(join(out, fileOfRole('root', version)));
+  const first = await there(1);
+  if (first && !equalBytes(await own(1), first)) throw foreign(target);
+  const [above, roots] = [await there(root.version + 1), await rootsOf(publication)];
+  if (above && isRootAfter(root, above)) throw newerRoot(target, root);
+  for (const [index, { version }] of roots.slice(0, -1).entries()) {
+    const bytes = await there(version);
+    if (bytes && equalBytes(await own(version), bytes)) return;
+    const before = roots[index + 1] as RootMetadata;
+    if (bytes && isRootAfter(before, bytes) && !saysTheSame(bytes, await own(version)))
+      throw forked(`${target.name} has another root ${version} than this`);
+  }
+}
+
+/** What our own root's keys do not sign is anybody's. */
+function isRootAfter(root: RootMetadata, bytes: Uint8Array): boolean {
+  try {
+    return verifyNextRoot(bytes, root, READER_OPTIONS).version > root.version;
+  } catch (error) {
+    if (error instanceof PublicationError) return false;
+    throw error;
+  }
+}
+
+/** One root may have been finished with the signatures of some here, and of others there. */
+function saysTheSame(one: Uint8Array, other: Uint8Array): boolean {
+  return equalBytes(openEnvelope(one, 'root').message, openEnvelope(other, 'root').message);
+}
+
+/** Readers who saw a higher one take nothing older, so it counts whether it is there or not. */
+async function checkSnapshot({ snapshot }: TimestampMetadata, places: OwnAndThere): Promise<void> {
+  const overtaken = await overtakenBy(snapshot, places);
+  const isHigher = snapshot.version > places.publication.state.snapshot.version;
+  if (overtaken && (isHigher || (await isThere(snapshot, places)))) throw overtaken;
+}
+
+/**
+ * With keys that have been replaced here, somebody else may have gone on without knowing of that. What was only claimed, and is not there,
+ * comes from somebody who stole the timestamp key.
+ */
+async function checkUnderEarlierRoots(bytes: Uint8Array, places: OwnAndThere): Promise<void> {
+  const [, ...earlier] = await rootsOf(places.publication);
+  for (const root of earlier) {
+    const timestamp = timestampUnder(bytes, root);
+    if (timestamp === undefined) continue;
+    const overtaken = await overtakenBy(timestamp.snapshot, places);
+    if (overtaken && (await isThere(timestamp.snapshot, places)))
+      throw new PublishError(overtaken.code, `${overtaken.message}, confirmed with a key that has been replaced here`, {
+        hint: `${overtaken.hint}; if whoever stole that key made it, add --replace-newer`,
+      });
+    return;
+  }
+}
+
+async function overtakenBy(
+  { version, sha256 }: MetaFile,
+  { out, target, publication: { state } }: OwnAndThere,
+): Promise<PublishError | undefined> {
+  const own = state.timestamp.snapshot;
+  if (version > own.version) return newer(`${target.name} has publication ${version}, and this is ${own.version}`);
+  // One that was removed here since, because it is so old, cannot be compared.
+  const bytes = await readIfThere(join(out, fileOfRole('snapshot', version)));
+  if (bytes === undefined || (await hexDigest(bytes)) === sha256) return undefined;
+  return forked(`${target.name} has another publication ${version} than was made here`);
+}
+
+/** Whether a snapshot can be had that our keys have signed, now or once. */
+async function isThere(expected: MetaFile, { target, publication }: OwnAndThere): Promise<boolean> {
+  const most = Math.min(expected.length ?? 0, PUBLICATION_LIMITS.snapshotLength);
+  const bytes = await readBounded(target, fileOfRole('snapshot', expected.version), most);
+  if (bytes === undefined) return false;
+  const verify = (root: RootMetadata) => verifySnapshot(bytes, root, expected, READER_OPTIONS);
+  return (await underAny(await rootsOf(publication), verify)) !== undefined;
+}
+
+function timestampUnder(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+  try {
+    return verifyTimestamp(bytes, root, undefined, READER_OPTIONS);
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
+}
+
+const GO_ON_THERE = 'publish from where that was made, or bring its publisher.keys and its "out" here first';
+
+function foreign({ name }: Target): PublishError {
+  return new PublishError('target-foreign', `${name} holds the site of another publisher, and was not touched`, {
+    hint: 'name another target, or remove what is there',
+  });
+}
+
+function newerRoot({ name }: Target, { version }: RootMetadata): PublishError {
+  return newer(`${name} has root ${version + 1}, and this has ${version}`);
+}
+
+function newer(what: string): PublishError {
+  return new PublishError('target-newer', `somebody else has published: ${what}`, { hint: GO_ON_THERE });
+}
+
+function forked(what: string): PublishError {
+  return new PublishError('target-forked', `somebody else has published from a copy of this workspace: ${what}`, {
+    hint: GO_ON_THERE,
+  });
+}
+
+function behind({ name }: Target, version: number): PublishError {
+  return new PublishError(
+    'target-behind',
+    `publication ${version} is not at ${name} yet, so it cannot be confirmed there`,
+    {
+      hint: 'run "wispr publish" first; what was withdrawn stays so',
+    },
+  );
+}
+
+/** What is longer than any is none. */
+async function readBounded(target: Target, path: string, maximum: number): Promise<Uint8Array | undefined> {
+  const file = await target.head(path);
+  return file && file.length <= maximum ? target.get(path, maximum) : undefined;
+}

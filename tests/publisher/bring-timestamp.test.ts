@@ -1,0 +1,126 @@
+/** A timestamp that was signed apart from a publication, on its way to where readers find it, while others are at work there. */
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { adoptTimestamp, bringTimestamp } from '../../publisher/publish/bring-timestamp.ts';
+import { publishSite } from '../../publisher/publish/publish.ts';
+import { runTimestamp } from '../../publisher/timestamp/run.ts';
+import { verifyTree } from '../../publisher/verify/tree.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
+import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const TIMESTAMP = `${METADATA_PATH}timestamp.json`;
+let directory: string;
+let made: TestWorkspace;
+let place: string;
+let target: Target;
+let number = 0;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'wispr-bring-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+beforeEach(async () => {
+  place = join(directory, `target${++number}`);
+  target = await openTarget(place);
+  made = await createWorkspace({ 'a.html': '<p>1' });
+  await made.protect();
+  await publish();
+});
+afterEach(() => made.remove());
+
+const publish = () =>
+  publishSite({ workspace: workspaceOf(made.configurationFile), out: made.out, target, keysAreThere: true });
+const sign = (directory: string, withdraw?: number) => {
+  const from = { configurationFile: made.configurationFile };
+  return runTimestamp({ from, directory: join(directory, METADATA_PATH), passphrase: PASSPHRASE, withdraw });
+};
+const bring = (out: string, to = target) => bringTimestamp({ out, target: to, now: nowInSeconds() });
+const there = async () => {
+  const { signed } = JSON.parse(await readFile(join(place, TIMESTAMP), 'utf8'));
+  return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
+};
+const copyOf = async () => {
+  const copy = join(directory, `copy${number}`);
+  await cp(made.out, copy, { recursive: true });
+  return copy;
+};
+
+/** Somebody is at work at the target between the last look and the next put. */
+function interrupted(work: () => Promise<unknown>): Target {
+  let waiting: typeof work | undefined = work;
+  const put: Target['put'] = async (...what) => {
+    const now = waiting;
+    waiting = undefined;
+    await now?.();
+    return target.put(...what);
+  };
+  return new Proxy(target, {
+    get: (inner, key) => {
+      const value = key === 'put' ? put : Reflect.get(inner, key);
+      return typeof value === 'function' ? value.bind(inner) : value;
+    },
+  });
+}
+
+it('does not undo a publication that arrives at the same moment', async () => {
+  const older = await copyOf();
+  await sign(older, 1);
+  await made.write('a.html', '<p>2');
+  await made.protect();
+  await expect(bring(older, interrupted(publish))).rejects.toMatchObject({ code: 'target-newer' });
+  expect(await there()).toEqual({ publication: 2, withdrawn: [] });
+  expect((await verifyTree(place)).findings).toEqual([]);
+});
+
+it('is not taken for done where somebody has confirmed meanwhile what it withdraws', async () => {
+  const keyServer = await copyOf();
+  await sign(made.out, 1);
+  const confirm = async () => {
+    await sign(keyServer);
+    await sign(keyServer); // each newer than the one before
+    await bring(keyServer);
+  };
+  await expect(bring(made.out, interrupted(confirm))).rejects.toMatchObject({ code: 'timestamp-outrun' });
+  expect(await there()).toEqual({ publication: 1, withdrawn: [] });
+  await adoptTimestamp({ out: made.out, target, now: nowInSeconds() });
+  await sign(made.out, 1);
+  await bring(made.out);
+  expect(await there()).toEqual({ publication: 1, withdrawn: [1] });
+});
+
+it('gives way to a newer one that says as much', async () => {
+  const keyServer = await copyOf();
+  await sign(made.out);
+  await sign(keyServer);
+  await sign(keyServer);
+  await bring(keyServer);
+  const newest = await readFile(join(place, TIMESTAMP));
+  await bring(made.out);
+  expect(await readFile(join(place, TIMESTAMP))).toEqual(newest);
+});
+
+it.each(['a.html', undefined])('says nothing of a publication, or a root, that is not there yet', async (page) => {
+  const before = await readFile(join(place, TIMESTAMP));
+  if (page === undefined)
+    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+  else await made.write(page, '<p>2');
+  await made.protect();
+  const behind = { code: 'target-behind' };
+  await expect(adoptTimestamp({ out: made.out, target, now: nowInSeconds() })).rejects.toMatchObject(behind);
+  await sign(made.out);
+  await expect(bring(made.out)).rejects.toMatchObject(behind);
+  expect(await readFile(join(place, TIMESTAMP))).toEqual(before);
+  await publish();
+  await sign(made.out);
+  await bring(made.out);
+  expect((await verifyTree(place)).findings).toEqual([]);
+});
