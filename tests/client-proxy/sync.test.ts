@@ -12,6 +12,7 @@ import {
   startProxy,
   syncSite,
 } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
 import { MEGABYTE, SettingsKeeper } from '../../client-proxy/settings/settings.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -62,7 +63,7 @@ async function setCacheSize(megabytes: string): Promise<void> {
 
 /** The heads of what is kept for having been synced. */
 async function synced(): Promise<string[]> {
-  const cache = openCache(rig.storage);
+  const cache = openCache({ ...rig.storage, cacheBytes: LIMITS.cacheBytes });
   try {
     return [...(await cache.syncedOf(SITE))].sort();
   } finally {
