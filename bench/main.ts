@@ -8,22 +8,34 @@ import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';
 import { video10g } from './rows/video.ts';
 
-const ROWS: Record<string, () => Promise<Row[]>> = {
-  'protect-1gib': protect1gib,
-  'protect-10k': protect10k,
-  'republish-100k': republish100k,
-  'protect-memory': protectMemory,
-  'publication-check': publicationCheck,
-  'proxy-1k': () => proxyRows('proxy-1k'),
-  'proxy-64k': () => proxyRows('proxy-64k'),
-  'proxy-10m': () => proxyRows('proxy-10m'),
-  'proxy-pass': () => passRows('proxy-pass'),
-  'proxy-ttfb': () => ttfbRows('proxy-ttfb'),
-  'proxy-memory': () => memoryRows('proxy-memory'),
-  'video-10g': video10g,
+interface Measured {
+  readonly what: string;
+  readonly run: () => Promise<Row[]>;
+}
+
+const ROWS: Readonly<Record<string, Measured>> = {
+  'protect-1gib': { what: 'wispr protect on one file of 1 GiB, beside cp and age', run: protect1gib },
+  'protect-10k': { what: 'the same on 10,000 text files of 8 KiB; time, and bytes a document', run: protect10k },
+  'republish-100k': { what: 'a second run over 100,000 documents, none or one of them changed', run: republish100k },
+  'protect-memory': { what: 'memory of wispr protect, for 20,000 documents and for 2 GiB', run: protectMemory },
+  'publication-check': { what: 'a reader opens a publication and looks a document up', run: publicationCheck },
+  'proxy-1k': { what: 'requests for 1 KiB through the proxy, beside others', run: () => proxyRows('proxy-1k') },
+  'proxy-64k': { what: 'the same for 64 KiB', run: () => proxyRows('proxy-64k') },
+  'proxy-10m': { what: 'the same for 10 MiB', run: () => proxyRows('proxy-10m') },
+  'proxy-pass': { what: 'requests to sites that are not connected', run: () => passRows('proxy-pass') },
+  'proxy-ttfb': { what: 'time to the first byte through the proxy', run: () => ttfbRows('proxy-ttfb') },
+  'proxy-memory': { what: 'memory of the proxy: 10 GiB, 1,000 connections', run: () => memoryRows('proxy-memory') },
+  'video-10g': { what: 'jumps in a film of 10 GiB; takes as much of the disk', run: video10g },
 };
 
-const HELP = `npm run bench [-- [--json] [ROW…]]\n\nrows: ${Object.keys(ROWS).join(', ')}; all, if none is named\n`;
+const WIDTH = Math.max(...Object.keys(ROWS).map((name) => name.length));
+const HELP = `npm run bench [-- [--json] [ROW…]]
+
+measures the rows that are named, or all, one after the other; docs/figures.md explains what comes out
+
+${Object.entries(ROWS)
+  .map(([name, { what }]) => `  ${name.padEnd(WIDTH)}  ${what}\n`)
+  .join('')}`;
 
 process.exitCode = await main();
 
@@ -47,7 +59,7 @@ async function run(names: readonly string[], json: boolean): Promise<void> {
   if (!json) printTableLine(['row', 'value', 'unit', 'peer', 'peer value', 'ratio', 'runs', 'bound']);
   for (const name of names) {
     if (process.stderr.isTTY && json) process.stderr.write(`bench: ${name} …\n`);
-    for (const row of (await ROWS[name]?.()) ?? []) {
+    for (const row of (await ROWS[name]?.run()) ?? []) {
       if (json) process.stdout.write(`${JSON.stringify(row)}\n`);
       else printTableLine([row.row, row.value, row.unit, row.peer, row.peerValue, row.ratio, row.runs, row.bound]);
     }

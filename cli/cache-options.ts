@@ -10,7 +10,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20,
 export function addCacheOption(command: Command): Command {
   return command.option(
     '--cache-size <size>',
-    'how much of what was read is kept, encrypted, for reading it again without a network: 500M, 20G; 0 keeps nothing (default: 2G)',
+    'how much of what was read is kept, encrypted, for reading it again without a network: 500M, 20G; 0 keeps nothing (default: as in the settings of the Reader, or 2G)',
     parseSize,
   );
 }

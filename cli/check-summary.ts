@@ -1,7 +1,8 @@
 /** What `wispr check` found, for people: the worst first, a few examples of each, and what to do. */
+
+import { size } from '../node-support/size.ts';
 import type { CheckFinding, CheckGroup, CheckKind, CheckReport } from '../publisher/check/report.ts';
 import { count } from '../publisher/text.ts';
-import { size } from './size.ts';
 
 const SHOWN_FINDINGS = 5;
 const SHOWN_SETS = 8;

@@ -17,8 +17,11 @@ const HINTS: Readonly<Record<string, string>> = {
   'object-unrecognised': 'name a .protected file, or a page that "wispr protect" wrote with "carrier": "html"',
   'object-version': 'a newer wispr made it: update this one',
   'passphrase-wrong': 'try again; nobody can find out a passphrase that is lost',
+  'roaming-unreadable':
+    'compare the words with what you wrote down, and fetch the newest file; older ones may have other words',
   'source-unreadable': 'check "source" in wispr.json, and the permissions of the files',
   'tree-unreadable': 'check the path or the URL, and the permissions',
+  'unlock-too-often': 'wait ten seconds, and try again',
   validity: 'name a day in the future, like --until 2099-06-30',
 };
 

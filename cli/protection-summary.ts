@@ -1,5 +1,6 @@
 /** What `wispr protect` did, for people. */
 import { relative } from 'node:path';
+import { size } from '../node-support/size.ts';
 import type { SigningReason } from '../publisher/protect/signing-plan.ts';
 import type {
   ChangeCounts,
@@ -10,7 +11,6 @@ import type {
 } from '../publisher/protect/summary.ts';
 import { count, printable, someOf } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
-import { size } from './size.ts';
 
 const SHOWN_SETS = 12;
 
@@ -144,7 +144,7 @@ export function warnAboutBundle({ bundle, recipient }: ProtectSummary): string[]
 export function warnAboutWithdrawal(version: number, again: 'protect' | 'publish'): string[] {
   return [
     `publication ${version} is WITHDRAWN, and nothing has changed since: readers refuse it`,
-    `hint: put right what was wrong, and ${again} again: that makes a higher version`,
+    `hint: put right what was wrong, and ${again} again: that makes a higher version; if nothing was wrong, "wispr ${again} --rekey SET" makes one too`,
   ];
 }
 

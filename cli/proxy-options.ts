@@ -3,10 +3,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { DEFAULT_PORT } from '../client-proxy/index.ts';
 import { addCacheOption, type CacheFlags } from './cache-options.ts';
 import { addParentProxyOptions, type ParentProxyFlags } from './parent-proxy.ts';
+import { addProofOptions, type ProofFlags } from './proof-options.ts';
 import { addReaderOptions, type ReaderFlags } from './reader-options.ts';
 
 /** How the proxy runs, whether by hand or as a service. */
-export interface ProxyFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {
+export interface ProxyFlags extends ReaderFlags, CacheFlags, ParentProxyFlags, ProofFlags {
   readonly port?: number;
   readonly otherUsers?: boolean;
 }
@@ -20,7 +21,7 @@ export function addProxyOptions(command: Command): Command {
       parsePort,
     )
     .option('--other-users', 'serve every user of this machine, not only the one who runs it');
-  return addReaderOptions(addCacheOption(addParentProxyOptions(command)));
+  return addReaderOptions(addCacheOption(addParentProxyOptions(addProofOptions(command))));
 }
 
 function parsePort(text: string): number {

@@ -1,9 +1,10 @@
 /** What `wispr publish` did, for people. */
+
+import { size } from '../node-support/size.ts';
 import type { PublishSummary } from '../publisher/publish/publish.ts';
 import { count } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 import { warnAboutWithdrawal } from './protection-summary.ts';
-import { size } from './size.ts';
 
 /** The summary that is printed. */
 export function describePublishing(summary: PublishSummary): string {

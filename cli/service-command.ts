@@ -8,7 +8,7 @@ import type { ProxyFlags } from './proxy-options.ts';
 /** Program and arguments of `wispr proxy` with these flags. */
 export function serviceCommand(flags: ProxyFlags): string[] {
   const { port, parentProxy, parentProxyFile, data, keyFile, passphraseFile, cacheSize, otherUsers } = flags;
-  const { connectTo = [], allowLocal = [] } = flags;
+  const { connectTo = [], allowLocal = [], trustSite = [], dnsServer = [] } = flags;
   const script = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
   return [
     process.execPath,
@@ -25,6 +25,8 @@ export function serviceCommand(flags: ProxyFlags): string[] {
     ...option('--passphrase-file', passphraseFile && resolve(passphraseFile)),
     ...connectTo.flatMap((rule) => option('--connect-to', formatConnectTo(rule))),
     ...allowLocal.flatMap(({ text }) => option('--allow-local', text)),
+    ...trustSite.flatMap((site) => option('--trust-site', site)),
+    ...dnsServer.flatMap((server) => option('--dns-server', server)),
   ];
 }
 

@@ -23,6 +23,7 @@ export type ReaderErrorCode =
   | 'roaming-unwritable'
   | 'not-connected'
   | 'no-identity'
+  | 'passphrase-too-short'
   // connecting to a publisher
   | 'link-malformed'
   | 'code-needed'
@@ -77,6 +78,7 @@ export type ReaderErrorCode =
   | 'unit-foreign'
   | 'unit-unwritable'
   | 'reader-running'
+  | 'reader-unreachable'
   // starting
   | 'connect-to-malformed'
   | 'allow-local-malformed'

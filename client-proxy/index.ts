@@ -24,7 +24,7 @@ export { DEFAULT_PORT } from './listening/listen.ts';
 export type { ProxyOptions } from './open-reader.ts';
 export { type RunningProxy, startProxy } from './proxy.ts';
 export { askStatus } from './running/ask-readers.ts';
-export type { ReaderAnswer } from './running/contract.ts';
+export { type ReaderAnswer, UNREACHABLE } from './running/contract.ts';
 export { checkInstallable, type Installed, installService } from './service/install.ts';
 export { readerFiles } from './service/places.ts';
 export { eraseData, planRemoval, type ReaderFiles, removeService } from './service/remove.ts';

@@ -107,6 +107,10 @@ export const LIMITS = {
   /** One request to a running Reader on its socket, in bytes; and the time for the whole, in which a passphrase is stretched. */
   controlMessage: 16_384,
   controlTimeout: 30_000,
+  /** Requests on that socket at a time; until it is looked after whether the socket is still there; and for the lock that tells whether a Reader has ended. */
+  controlConnections: 16,
+  controlCheck: 30_000,
+  announcementWait: 500,
   /** Passphrases that wait to be tried; wrong ones in a row, and the time between any further. */
   unlocksWaiting: 4,
   wrongUnlocks: 5,

@@ -18,7 +18,7 @@ import { gatewayUrl } from './gateway-label.ts';
 import { ReaderLock } from './identity/lock.ts';
 import { Instance } from './listening/listen.ts';
 import { BlockOpener } from './opening/block-opener.ts';
-import { type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
+import { chooseSettings, type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
 import { type StorageOptions, storeOptions } from './store/locations.ts';
 import { ReaderStore } from './store/store.ts';
 
@@ -100,14 +100,15 @@ export async function openReader(
   };
   try {
     const { now = nowInSeconds, onRefusal: refused = ignore } = options;
-    upstream = new Upstream({ ...options, ...upstreamSettings(options, settings), ownPort });
+    const chosen = { ...options, ...chooseSettings(options, store.preferences) };
+    upstream = new Upstream({ ...chosen, ownPort });
     const health = new HostHealth(options.onHostFault);
-    cache = openCache({ ...options, cacheBytes: options.cacheBytes ?? settings.current.cacheBytes });
+    cache = openCache(chosen);
     const sites = new BoundSites(store, upstream, health, now);
     await sites.refresh();
     const tunnels = new BoundTunnels(now);
     const instance = new Instance();
-    const lock = new ReaderLock(store, sites);
+    const lock = new ReaderLock(store, sites, opener.memory);
     const [urlOf, fixed] = [(label: string) => gatewayUrl(label, port), fixedSettings(options)];
     const common = {
       store,
@@ -135,14 +136,6 @@ function connectTo(server: Server): Duplex {
   door.on('error', () => undefined); // told by what the client gets
   server.emit('connection', door);
   return client;
-}
-
-/** What the command line says counts more than what is stored. */
-function upstreamSettings({ parentProxy, allowLocal = [] }: ProxyOptions, { current }: SettingsKeeper) {
-  return {
-    parentProxy: parentProxy ?? current.parentProxy,
-    allowLocal: allowLocal.length > 0 ? allowLocal : current.allowLocal,
-  };
 }
 
 function fixedSettings({ port, parentProxy, allowLocal = [], cacheBytes }: ProxyOptions): Map<SettingName, string> {

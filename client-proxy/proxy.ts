@@ -9,6 +9,8 @@ import { HOST, listen } from './listening/listen.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
 import { type OpenReader, openReader, type ProxyOptions } from './open-reader.ts';
+import { announce } from './running/announcement.ts';
+import { dropDead } from './running/ask-readers.ts';
 import { serveRequests } from './running/serve-requests.ts';
 import { type ReaderStatus, statusOf } from './status/status.ts';
 import { storeOptions } from './store/locations.ts';
@@ -40,7 +42,7 @@ export interface RunningProxy {
   readonly lock: ReaderLock;
   /** Where the key of its database is; and whether that was decided just now. */
   readonly keysIn: { readonly place: KeyPlace['kind'] | undefined; readonly isFresh: boolean };
-  /** What was put right at the start, in sentences for the reader. */
+  /** What was put right at the start, and what could not be, in sentences for the reader. */
   readonly notices: readonly string[];
   /** Content hosts that something is wrong with at the moment; others are asked first. */
   contentHosts(): HostReport[];
@@ -61,19 +63,22 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   const { otherUsers = false, onRefusal: refused = ignore } = options;
   const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
   const reader = await openReader(options, server);
+  const { directory } = storeOptions(options);
+  let closeAll = () => reader.close();
   try {
+    await dropDead(directory);
+    const announcement = announce(directory);
+    closeAll = () => reader.close().finally(announcement.close); // to be found for as long as it may have a key
     const { store, settings, instance, lock } = reader;
     const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
     instance.remember(store.preferences);
     const status = statusOf(reader, urlOf(server));
-    const requests = await serveRequests(storeOptions(options).directory, { status, lock });
-    const close = async () => {
-      await requests.close();
-      await reader.close();
-    };
-    return { ...describe({ ...reader, close }, server, takenPort), status };
+    const requests = await serveRequests(announcement.socket, { status, lock });
+    const close = () => requests.close().then(closeAll);
+    const notices = [...store.notices, ...(requests.problem === undefined ? [] : [requests.problem])];
+    return { ...describe({ ...reader, close }, server, takenPort), notices, status };
   } catch (error) {
-    await reader.close();
+    await closeAll();
     throw error;
   }
 }
@@ -82,7 +87,7 @@ function describe(
   reader: OpenReader,
   server: LoopbackServer,
   takenPort: number | undefined,
-): Omit<RunningProxy, 'status'> {
+): Omit<RunningProxy, 'status' | 'notices'> {
   const { sites, health, cache, tunnels, store, lock, close } = reader;
   const { port } = server.address() as AddressInfo;
   const list = async () => {
@@ -105,7 +110,6 @@ function describe(
     },
     lock,
     keysIn: { place: store.keyPlace, isFresh: store.isFresh },
-    notices: store.notices,
     contentHosts: () => health.reports(),
     cacheStatus: () => cache.status(),
     close: () => {

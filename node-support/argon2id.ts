@@ -26,6 +26,14 @@ export interface Argon2idParameters extends Argon2idCost {
 export const ARGON2ID_SALT_LENGTH = 16;
 export const ARGON2ID_LENGTH = 32;
 
+/** Characters that a new passphrase has to have: shorter ones are found by trying, whatever one try costs. */
+export const LEAST_PASSPHRASE = 8;
+
+/** Whether a passphrase may be chosen. Those that were chosen before go on to open what they open. */
+export function isLongEnough(passphrase: string): boolean {
+  return [...passphrase].length >= LEAST_PASSPHRASE;
+}
+
 /** RFC 9106 section 4, second recommended option: 64 MiB, t = 3, p = 4. Well under a second on the machines of today. */
 const RECOMMENDED: Argon2idCost = { memory: 65_536, parallelism: 4, passes: 3 };
 

@@ -10,41 +10,42 @@ import { systemCode } from './system-error.ts';
 /**
  * Makes a directory where there is none.
  *
+ * @param mode - of all that are made
  * @throws the system's error
  */
-export async function makeDirectory(directory: string): Promise<void> {
+export async function makeDirectory(directory: string, mode?: number): Promise<void> {
   try {
-    await makeOne(directory);
+    await makeOne(directory, mode);
   } catch (error) {
     if (!lacksParent(error, directory)) throw error;
-    await makeDirectory(dirname(directory));
-    await makeOne(directory); // once: whatever is missing now stays so
+    await makeDirectory(dirname(directory), mode);
+    await makeOne(directory, mode); // once: whatever is missing now stays so
   }
 }
 
 /** {@link makeDirectory} for what is done in place. */
-export function makeDirectoryNow(directory: string): void {
+export function makeDirectoryNow(directory: string, mode?: number): void {
   try {
-    makeOneNow(directory);
+    makeOneNow(directory, mode);
   } catch (error) {
     if (!lacksParent(error, directory)) throw error;
-    makeDirectoryNow(dirname(directory));
-    makeOneNow(directory);
+    makeDirectoryNow(dirname(directory), mode);
+    makeOneNow(directory, mode);
   }
 }
 
-async function makeOne(directory: string): Promise<void> {
+async function makeOne(directory: string, mode?: number): Promise<void> {
   try {
-    await mkdir(directory);
+    await mkdir(directory, { mode });
   } catch (error) {
     const found = await stat(directory).catch(() => undefined);
     if (!found?.isDirectory()) throw error;
   }
 }
 
-function makeOneNow(directory: string): void {
+function makeOneNow(directory: string, mode?: number): void {
   try {
-    mkdirSync(directory);
+    mkdirSync(directory, { mode });
   } catch (error) {
     if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }

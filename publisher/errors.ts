@@ -54,6 +54,8 @@ export type PublishErrorCode =
   | 'publication-missing'
   /** A version was to be withdrawn that was never published. */
   | 'version-unknown'
+  /** A version was to be withdrawn that is lower than all that a timestamp has room for. */
+  | 'withdrawals-full'
   /** The key server's public key is not one. */
   | 'recipient-invalid'
   /** The source directory is missing or cannot be read. */

@@ -69,6 +69,7 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
 
 function tell({ sites, port, keysNowIn }: BoundSites): void {
   for (const { site, label } of sites) say(`connected: ${site}, to be opened at ${gatewayUrl(label, port)}`);
+  say('a browser that uses the Reader as its proxy may still show what it kept of them from before: clear that once');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
   say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
 }

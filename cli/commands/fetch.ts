@@ -2,12 +2,12 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
+import { size } from '../../node-support/size.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { type Delivered, deliver } from '../deliver.ts';
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { untilSignal } from '../signals.ts';
-import { size } from '../size.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 
 interface FetchFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {

@@ -4,6 +4,7 @@ import { type Forgotten, findPublisher, forgetEverything, forgetPublisher } from
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk, printable } from '../terminal.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
+import { failIfAnyDidNot, sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {
   readonly everything?: boolean;
@@ -57,6 +58,7 @@ async function runEverything(flags: Flags): Promise<void> {
     publishers,
     overwritten,
     filesRemoved,
+    readers,
     keyDiscarded,
     keyFileLeft,
     directory,
@@ -64,6 +66,7 @@ async function runEverything(flags: Flags): Promise<void> {
     cacheForgotten,
   } = await forgetEverything(options);
   if (!cacheForgotten) process.exitCode = EXIT.failed;
+  failIfAnyDidNot(readers);
   const forgotten = publishers.map(({ name, sites, keyServer }) => ({ name, sites, keyServer }));
   if (flags.json)
     return print(
@@ -73,10 +76,12 @@ async function runEverything(flags: Flags): Promise<void> {
         cacheDirectory,
         cacheForgotten,
         filesRemoved,
+        readers,
         keyDiscarded,
         keyFileLeft: keyFileLeft ?? null,
       }),
     );
+  sayWhoDidNot(readers, 'a Reader refused to lock');
   if (flags.quiet) return;
   for (const { name, sites } of publishers) say(`forgotten: ${printable(name)}, with ${sites.join(', ')}`);
   say('removed: the seed of this device, all keys, and what was kept of the publications');

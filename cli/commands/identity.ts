@@ -1,15 +1,17 @@
 /** `wispr identity`: what this device is to its publishers, and how that is kept. */
 import type { Command } from 'commander';
 import { describeIdentity, lockReaders, type ReaderAnswer, unlockReaders } from '../../client-proxy/index.ts';
+import { hintFor } from '../hints.ts';
 import { describePlace } from '../keys-place.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
 import { printable } from '../terminal.ts';
-import { EXIT, print, say } from '../voice.ts';
+import { print, say } from '../voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
 import { addRoamingCommands } from './identity-roaming.ts';
+import { failIfAnyDidNot, sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {
   readonly json?: boolean;
@@ -69,7 +71,7 @@ async function runShow(flags: Flags): Promise<void> {
 async function runLock(flags: Flags): Promise<void> {
   const { keysIn, readers } = await lockReaders(await storageOptions(flags));
   tell(readers, flags, 'locked: it has let go of its keys; what is being read is read to its end');
-  if (flags.json || flags.quiet) return;
+  if (flags.json || flags.quiet || !readers.some((reader) => 'locked' in reader)) return;
   say('memory that it has given back may hold copies until it is used again; ending the Reader ends that');
   if (keysIn !== 'passphrase') {
     const place = keysIn === 'keyring' ? 'the keyring' : 'a file';
@@ -88,14 +90,12 @@ async function runUnlock(flags: Flags): Promise<void> {
 
 /** One line for each Reader; the exit code says whether all did what they were asked. */
 function tell(readers: readonly ReaderAnswer[], { json, quiet }: Flags, done: string): void {
-  if (readers.some((reader) => 'error' in reader)) process.exitCode = EXIT.failed;
+  failIfAnyDidNot(readers);
   if (json) {
     print(JSON.stringify({ readers }));
     return;
   }
-  for (const reader of readers) {
-    if ('error' in reader) say(`a Reader refused: ${reader.error} [${reader.code}]`);
-    else if (!quiet) say(done);
-  }
-  if (readers.length === 0 && !quiet) say('no Reader runs on this database, so no program has its keys');
+  if (!quiet) for (const reader of readers) if (!('error' in reader)) say(done);
+  sayWhoDidNot(readers, 'a Reader refused', hintFor);
+  if (readers.length === 0 && !quiet) say('no Reader runs on this database, so there is nothing to lock or unlock');
 }

@@ -20,8 +20,8 @@ import {
 } from '../../client-proxy/index.ts';
 import { ago } from '../../core/reading/confirmation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { size } from '../../node-support/size.ts';
 import { readPassphrase } from '../passphrase.ts';
-import { size } from '../size.ts';
 import { printable } from '../terminal.ts';
 import { EXIT, print, say } from '../voice.ts';
 import { utcMinute } from './describe.ts';
@@ -151,7 +151,7 @@ function inWords({ publication }: SiteStatus): string {
   if (publication.kind === 'unread') return 'not read yet';
   if (publication.kind === 'refused') return `not shown [${publication.code}]`;
   const late = publication.kind === 'stale' ? ', not confirmed in time' : '';
-  return `publication ${publication.version}, last checked ${ago(publication.confirmed, nowInSeconds())}${late}`;
+  return `publication ${publication.version}, last confirmed ${ago(publication.confirmed, nowInSeconds())}${late}`;
 }
 
 function serviceInWords({ manager, active, enabled, file }: ServiceState): string {

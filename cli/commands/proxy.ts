@@ -1,10 +1,10 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
 import type { Command } from 'commander';
 import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { cacheOptions } from '../cache-options.ts';
 import { describeDecision } from '../keys-place.ts';
 import { parentProxyOptions } from '../parent-proxy.ts';
-import { addProofOptions, type ProofFlags } from '../proof-options.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
 import { canAsk, printable } from '../terminal.ts';
@@ -13,7 +13,7 @@ import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
 import { addProxyStatusCommand } from './proxy-status.ts';
 
-interface RunFlags extends ProxyFlags, ProofFlags {
+interface RunFlags extends ProxyFlags {
   readonly quiet?: boolean;
   readonly json?: boolean;
 }
@@ -25,7 +25,7 @@ export function addProxyCommand(program: Command): void {
     .enablePositionalOptions() // what stands behind "install" is for it
     .option('-q, --quiet', 'say nothing unless something is wrong')
     .option('--json', 'print one line of JSON when the proxy is ready');
-  addProxyOptions(addProofOptions(command)).action(runProxy);
+  addProxyOptions(command).action(runProxy);
   addProxyInstallCommand(command);
   addProxyRemoveCommand(command);
   addProxyStatusCommand(command);
@@ -53,7 +53,9 @@ async function runProxy(flags: RunFlags): Promise<void> {
       else if (!quiet)
         say(`${printable(origin)} ${fault === 'slow' ? 'was slower than another content host' : `failed: ${code}`}`);
     },
-    ...(!quiet && { onRefusal: ({ code }, address) => say(`refused${address && ` ${printable(address)}`}: ${code}`) }),
+    ...(!quiet && {
+      onRefusal: (error, address) => say(`refused${address && ` ${printable(address)}`}: ${describeRefusal(error)}`),
+    }),
   });
   if (json)
     print(
@@ -63,6 +65,12 @@ async function runProxy(flags: RunFlags): Promise<void> {
   if (!quiet) await greet(proxy);
   await stopped;
   await proxy.close();
+}
+
+/** Where a host is, or why it is not there, is said here, and not on the page for whoever asked. */
+function describeRefusal({ code, cause }: CodedError): string {
+  const tells = cause instanceof Error && (code === 'local-refused' || code === 'host-unreachable');
+  return tells ? `${code} (${printable(reasonOf(cause))})` : code;
 }
 
 async function greet(proxy: RunningProxy): Promise<void> {

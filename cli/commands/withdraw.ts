@@ -58,5 +58,7 @@ function tell(version: number, { signed: { publication }, target, keyServerTold 
   if (keyServerTold) say('the key server has it, and confirms that publication no more');
   const missing = [target === undefined && 'web host', !keyServerTold && 'key server'].filter(Boolean).join(' and ');
   if (missing)
-    say(`hint: your ${missing} were not told; bring them the new timestamp.json, or name them in wispr.json`);
+    say(
+      `hint: still to be told: your ${missing}; take the new timestamp.json there, or let wispr.json say where that is`,
+    );
 }

@@ -3,8 +3,9 @@ import type { AllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { DEFAULT_PORT } from '../listening/listen.ts';
-import { askStatus } from '../running/ask-readers.ts';
-import { SettingsKeeper } from '../settings/settings.ts';
+import { askStatusInPassing } from '../running/ask-readers.ts';
+import { installedPort } from '../service/installed-port.ts';
+import { chooseSettings, SettingsKeeper } from '../settings/settings.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
@@ -35,9 +36,9 @@ export interface BoundSites extends BoundResult {
  */
 export async function bindSite(options: BindOptions): Promise<BoundSites> {
   const link = parseInvitationLink(options.link);
-  const upstream = new Upstream(options);
+  const store = await ReaderStore.open(storeOptions(options));
   try {
-    const store = await ReaderStore.open(storeOptions(options));
+    const upstream = new Upstream({ ...options, ...chooseSettings(options, store.preferences) });
     try {
       const means = { store, upstream };
       const proposal = await propose(means, link, options);
@@ -45,18 +46,19 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
       const port = await portOf(store, options);
       return { ...bound, port, keysNowIn: store.isFresh ? store.keyPlace : undefined };
     } finally {
-      store.close();
+      await upstream.close();
     }
   } finally {
-    await upstream.close();
+    store.close();
   }
 }
 
-/** That of the Reader that runs, which may have been given another by name, or of the settings. */
+/** That of the Reader that runs, which may have been given another by name, of the service, or of the settings. */
 async function portOf(store: ReaderStore, options: StorageOptions): Promise<number> {
-  const running = await askStatus(storeOptions(options).directory);
+  const { directory } = storeOptions(options);
+  const running = await askStatusInPassing(directory);
   const port = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
-  return port || (new SettingsKeeper(store.preferences).current.port ?? DEFAULT_PORT);
+  return port || (installedPort(directory) ?? new SettingsKeeper(store.preferences).current.port ?? DEFAULT_PORT);
 }
 
 async function chooseSites(request: ConnectionRequest, { confirm }: BindOptions): Promise<readonly string[]> {

@@ -9,8 +9,9 @@
  * <site> is the beginning of a SHA-256: no name says what was read. What is inside is what any cache on the way has seen as well.
  */
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 
 const OBJECTS = 'objects';
 const SYNCED = 'synced';
@@ -38,9 +39,9 @@ export class Layout {
 
   /** @throws the system's error */
   make(): void {
-    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+    makeDirectoryNow(this.directory, 0o700);
     chmodSync(this.directory, 0o700);
-    for (const folder of [this.objects, this.synced, this.partial]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const folder of [this.objects, this.synced, this.partial]) makeDirectoryNow(folder, 0o700);
   }
 
   /** @param head - SHA-256, hexadecimal */

@@ -3,9 +3,10 @@
  * read. Whole objects only: they are what a sync wants, and a film that somebody looks into leaves no holes to keep account of; no object
  * takes more than its share. The folder may be missing, full or not writable: then reading goes on without it.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { LIMITS } from '../limits.ts';
 import { Layout } from './layout.ts';
 import { ObjectWriter } from './object-writer.ts';
@@ -131,12 +132,16 @@ export class ObjectCache {
     return this.#scanning;
   }
 
-  /** Bytes that a sync can have at most: what is there for others to read again may go. */
-  async roomForSync(site: string): Promise<number> {
+  /** Bytes on the disk that syncs of all sites may have at most: what is there to be read again otherwise may go. */
+  get mostForSyncs(): number {
+    return Math.floor(this.#limit * LIMITS.cacheFilledTo);
+  }
+
+  /** Bytes on the disk that syncs of other sites have asked to keep. */
+  async syncedBeside(site: string): Promise<number> {
     const { synced } = await scan(this.#layout, { limit: this.#limit, room: 0 });
-    const own = synced.get(this.#layout.syncedFile(site)) ?? 0;
-    const all = Array.from(synced.values()).reduce((sum, bytes) => sum + bytes, 0);
-    return Math.max(0, Math.floor(this.#limit * LIMITS.cacheFilledTo) - (all - own));
+    const own = this.#layout.syncedFile(site);
+    return Array.from(synced).reduce((sum, [list, bytes]) => (list === own ? sum : sum + bytes), 0);
   }
 
   /** What objects take on the disk, as far as they are there. */
@@ -195,7 +200,7 @@ export class ObjectCache {
   #makeFolder(folder: string): boolean {
     if (this.#folders.has(folder)) return true;
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeDirectoryNow(folder, 0o700);
       this.#folders.add(folder);
       return true;
     } catch (error) {

@@ -2,8 +2,9 @@
  * Keeps one object while it is read: head, then block after block as each has passed. It counts once it is whole and renamed; whatever goes
  * wrong before costs the reader nothing but the copy.
  */
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeDirectory } from '../../node-support/make-directory.ts';
 import { LIMITS } from '../limits.ts';
 
 export interface WriterOptions {
@@ -129,7 +130,7 @@ async function inFolder<Result>(file: string, work: () => Promise<Result>): Prom
     return await work();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await makeDirectory(dirname(file), 0o700);
     return work();
   }
 }

@@ -43,8 +43,9 @@ async function resolve(host: string): Promise<readonly Resolved[]> {
 
 function localRefused({ host, port }: Endpoint, address: string): ReaderError {
   const shown = isIP(host) === 6 ? `[${host}]` : host;
-  const leads = address === host ? 'is' : `leads to ${address}, which is`;
-  return new ReaderError('local-refused', `${shown} ${leads} on this computer or in its own network`, {
+  const leads = address === host ? 'is on this computer or in' : 'leads to this computer or into';
+  return new ReaderError('local-refused', `${shown} ${leads} its own network`, {
     hint: `if you want it all the same: --allow-local ${shown}:${port}`,
+    cause: new Error(`it is ${address}`), // for the log: a page that asked can read the answer, and is not told
   });
 }

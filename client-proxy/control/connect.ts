@@ -10,25 +10,30 @@ import { ReaderError } from '../errors.ts';
 import { renderConfirm } from '../pages/confirm-page.ts';
 import type { FormField, PageForm } from '../pages/form.ts';
 import { type Fact, type PageAlert, renderPage } from '../pages/template.ts';
-import { CONFIRM_TEXT, CONNECT_TEXT, HOME_TEXT, problemText } from '../pages/texts-control.ts';
+import { CONFIRM_TEXT, CONNECT_TEXT, doneText, HOME_TEXT, problemText } from '../pages/texts-control.ts';
 import type { ControlAnswer } from './answer.ts';
 import type { ControlContext } from './context.ts';
 import type { Asked } from './control-pages.ts';
+import type { Offer, WantedDocument } from './proposals.ts';
 import { newSites } from './publisher-views.ts';
 import { shownName } from './shown-name.ts';
 
 const LINK_LENGTH = 500;
 const SITE_LENGTH = 253;
+/** Percent-encoded once more in a form, it still fits into what the guard reads. */
+const PATH_LENGTH = 4096;
 
 interface FormValues {
   readonly site?: string | undefined;
+  /** Of the document that made the reader come here: where to go on afterwards. */
+  readonly path?: string | undefined;
   readonly link?: string;
   /** The site is asked for: a code alone does not say whose it is. */
   readonly asksSite?: boolean;
 }
 
 /** The form that takes an invitation. */
-export function connectForm(token: string, { site, link, asksSite }: FormValues = {}): PageForm {
+export function connectForm(token: string, { site, path, link, asksSite }: FormValues = {}): PageForm {
   const fields: FormField[] = [
     {
       kind: 'text',
@@ -41,6 +46,7 @@ export function connectForm(token: string, { site, link, asksSite }: FormValues 
       maximumLength: LINK_LENGTH,
     },
     ...(site === undefined && !asksSite ? [] : [siteField(site, asksSite === true)]),
+    ...(path === undefined ? [] : [{ kind: 'hidden', name: 'path', value: path } as const]),
   ];
   return { action: '/connect', token, fields, submit: CONNECT_TEXT.look };
 }
@@ -54,16 +60,17 @@ function siteField(site = '', visible: boolean): FormField {
 
 /** `?site=` comes from links on fallback pages, or from whoever else: it only words the page, and opens what is connected already. */
 export async function showConnect(context: ControlContext, { query }: Asked): Promise<ControlAnswer> {
-  const site = siteIn(query.get('site'));
+  const { site, path } = wantedIn(query);
   const bound = site === undefined ? undefined : context.sites.find(site);
-  if (site === undefined || bound === undefined) return connectPage(context, { site });
-  const path = query.get('path') ?? '/';
-  const target = path.startsWith('/') && documentPathOf(path) !== undefined ? path : '/';
+  if (site === undefined || bound === undefined) return connectPage(context, { site, path });
+  const status = query.get('done') === 'connected' ? doneText('connected') : undefined;
   const html = renderPage({
-    title: CONNECT_TEXT.known(site),
-    lead: CONNECT_TEXT.knownLead,
+    title: status === undefined ? CONNECT_TEXT.known(site) : CONNECT_TEXT.justNow(site),
+    lead: status === undefined ? CONNECT_TEXT.knownLead : undefined,
     place: 'connect',
-    action: { text: HOME_TEXT.open(site), url: context.urlOf(bound.label) + target.slice(1) },
+    status,
+    note: status === undefined ? CONNECT_TEXT.keptBefore : undefined,
+    action: { text: HOME_TEXT.open(site), url: context.urlOf(bound.label) + (path ?? '/').slice(1) },
   });
   return { html };
 }
@@ -89,12 +96,13 @@ function connectPage({ token }: ControlContext, { alert, ...values }: Attempt): 
 /** Looks at an invitation. Nothing is changed, and the code is not sent. */
 export async function lookAtLink(context: ControlContext, form: URLSearchParams): Promise<ControlAnswer> {
   const link = (form.get('link') ?? '').slice(0, LINK_LENGTH);
-  const site = siteIn(form.get('site'));
+  const { site, path } = wantedIn(form);
+  const wanted = site === undefined || path === undefined ? undefined : { site, path };
   try {
-    return await proposeAndShow(context, await invitationIn(context, link, site));
+    return await proposeAndShow(context, await invitationIn(context, link, site), wanted);
   } catch (error) {
     const asksSite = normaliseCode(link) !== undefined;
-    return connectPage(context, { site, link, asksSite, alert: alertOf(error) });
+    return connectPage(context, { site, path, link, asksSite, alert: alertOf(error) });
   }
 }
 
@@ -132,9 +140,13 @@ async function newSiteIn({ store }: ControlContext, form: URLSearchParams) {
   return { binding, site };
 }
 
-async function proposeAndShow(context: ControlContext, link: InvitationLink): Promise<ControlAnswer> {
+async function proposeAndShow(
+  context: ControlContext,
+  link: InvitationLink,
+  wanted?: WantedDocument,
+): Promise<ControlAnswer> {
   const proposal = await propose(context, link, context.proofs);
-  return { goTo: `/connect/${context.proposals.add(proposal)}` };
+  return { goTo: `/connect/${context.proposals.add({ ...proposal, wanted })}` };
 }
 
 export async function showProposal(context: ControlContext, { parts }: Asked): Promise<ControlAnswer> {
@@ -152,21 +164,24 @@ export async function acceptProposal(
 ): Promise<ControlAnswer> {
   const [name = ''] = parts;
   const proposal = context.proposals.get(name);
+  const sites = form.getAll('site');
   try {
-    const accepted = await context.proposals.accept(name, (shown) => connect(context, shown, form.getAll('site')));
-    return accepted ? { goTo: '/?done=connected' } : connectPage(context, { link: '', alert: CONFIRM_TEXT.gone });
+    const accepted = await context.proposals.accept(name, (shown) => connect(context, shown, sites));
+    if (!accepted) return connectPage(context, { link: '', alert: CONFIRM_TEXT.gone });
+    return { goTo: afterConnecting(sites, proposal?.wanted) };
   } catch (error) {
     if (proposal === undefined) throw error;
     return { html: renderProposal(context, name, proposal, alertOf(error)), status: 422 };
   }
 }
 
-function renderProposal(
-  context: ControlContext,
-  name: string,
-  { request, fetched }: Proposal,
-  alert?: PageAlert,
-): string {
+/** Back to the document that somebody was on the way to, where its site is among those that were connected. */
+function afterConnecting(sites: readonly string[], wanted?: WantedDocument): string {
+  if (wanted === undefined || !sites.includes(wanted.site)) return '/?done=connected';
+  return `/connect?${new URLSearchParams({ ...wanted, done: 'connected' })}`;
+}
+
+function renderProposal(context: ControlContext, name: string, { request, fetched }: Offer, alert?: PageAlert): string {
   const publisher = shownName(request.name);
   const also = request.sites.filter(({ confirmed }) => confirmed).map(({ site }) => site);
   const open = request.sites.filter(({ confirmed }) => !confirmed);
@@ -221,9 +236,12 @@ function factsOf(
   ];
 }
 
-function siteIn(text: string | null): string | undefined {
-  const site = (text ?? '').toLowerCase();
-  return isSite(site) ? site : undefined;
+/** From a link or a form, so it may be anything: what is left is a site, and a path within it that may have a query. */
+function wantedIn(values: URLSearchParams): FormValues {
+  const site = (values.get('site') ?? '').toLowerCase();
+  const path = values.get('path') ?? '';
+  const isPath = path.length <= PATH_LENGTH && documentPathOf(path) !== undefined;
+  return { site: isSite(site) ? site : undefined, path: isPath ? path : undefined };
 }
 
 /** @throws what nobody foresaw */

@@ -30,6 +30,7 @@ async function describePublisher(binding: StoredBinding, context: ControlContext
     name,
     sites: await Promise.all(bound.map((site) => describeSite(site, context))),
     readable: readableInWords(keys, now()),
+    renews: keys.some(({ notAfter }) => now() <= notAfter),
     asks: open.map((site) => ({
       title: HOME_TEXT.asksTitle(name, site),
       look: form('/sites/look', site, HOME_TEXT.look),
@@ -67,9 +68,9 @@ function stateInWords(status: Awaited<ReturnType<BoundSite['publication']['statu
     case 'refused':
       return HOME_TEXT.refused(refusalText(status.code).title);
     case 'current':
-      return `${HOME_TEXT.checked(ago(status.confirmed, now))} ${HOME_TEXT.publication(status.version)}`;
+      return `${HOME_TEXT.confirmed(ago(status.confirmed, now))} ${HOME_TEXT.publication(status.version)}`;
     case 'stale':
-      return `${HOME_TEXT.checked(ago(status.confirmed, now))} ${HOME_TEXT.notConfirmed}`;
+      return `${HOME_TEXT.confirmed(ago(status.confirmed, now))} ${HOME_TEXT.notConfirmed}`;
   }
 }
 

@@ -23,6 +23,7 @@ type Texts = ReadonlyMap<SettingName, string>;
 
 export async function showSettings(context: ControlContext, { query }: Asked): Promise<ControlAnswer> {
   const { current } = context.settings;
+  await context.cache.scan().catch(() => undefined); // other programs may have added to it
   const texts = new Map(SETTING_NAMES.map((name) => [name, settingText(name, current[name])]));
   return { html: renderSettings(context, texts, [], doneText(query.get('done'))) };
 }

@@ -30,9 +30,10 @@ function headOf({ statusCode, statusMessage, httpVersion, rawHeaders }: Informat
   return rawHead(statusCode, statusMessage, forwardedFields(rawHeaders, httpVersion, 'content-length'));
 }
 
-/** The head of an answer in bytes, for where Node.js has no object for it. */
+/** The head of an answer in bytes, for where Node.js has no object for it: of a status text that nobody may write, the common one takes the place. */
 export function rawHead(status: number, reason: string | undefined, fields: readonly string[]): string {
-  let head = `HTTP/1.1 ${status} ${reason ?? STATUS_CODES[status] ?? ''}\r\n`;
+  const shown = reason !== undefined && isReason(reason) ? reason : (STATUS_CODES[status] ?? '');
+  let head = `HTTP/1.1 ${status} ${shown}\r\n`;
   for (let index = 0; index + 1 < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
   return `${head}\r\n`;
 }
@@ -115,11 +116,18 @@ function droppedFields({ statusCode, headers }: IncomingMessage, { method, httpV
   return dropped;
 }
 
-/** Looked at before any of it is sent, so that a page can come in its place: llhttp lets more through than Node.js writes. */
+/** Looked at before any of it is sent, so that a page can come in its place. */
 function checkReason(reason: string): void {
+  if (!isReason(reason))
+    throw new ReaderError('host-answer', 'the status text has characters that HTTP has no place for');
+}
+
+/** llhttp lets more through than Node.js writes. */
+function isReason(text: string): boolean {
   try {
-    validateHeaderValue('reason', reason);
-  } catch (cause) {
-    throw new ReaderError('host-answer', 'the status text has characters that HTTP has no place for', { cause });
+    validateHeaderValue('reason', text);
+    return true;
+  } catch {
+    return false;
   }
 }

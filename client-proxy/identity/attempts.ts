@@ -56,7 +56,7 @@ function tooOften(): ReaderError {
     'unlock-too-often',
     'too many passphrases were tried in a row, so this one was not looked at',
     {
-      hint: 'wait a few seconds, and try again',
+      hint: 'wait ten seconds, and try again',
     },
   );
 }

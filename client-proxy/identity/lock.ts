@@ -1,5 +1,6 @@
 /** Locking and unlocking a Reader that runs. */
 import type { BoundSites } from '../bound-sites.ts';
+import type { RunMemory } from '../opening/run-memory.ts';
 import type { ReaderStore } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
 
@@ -10,11 +11,15 @@ import { Attempts } from './attempts.ts';
 export class ReaderLock {
   readonly #store: ReaderStore;
   readonly #sites: BoundSites;
+  readonly #memory: RunMemory;
   readonly #attempts = new Attempts();
 
-  constructor(store: ReaderStore, sites: BoundSites) {
+  /** @param memory - holds what was read lately */
+  constructor(store: ReaderStore, sites: BoundSites, memory: RunMemory) {
     this.#store = store;
     this.#sites = sites;
+    this.#memory = memory;
+    store.whenLocked(() => memory.lock());
   }
 
   get isLocked(): boolean {
@@ -40,6 +45,7 @@ export class ReaderLock {
   unlock(passphrase?: string): Promise<void> {
     return this.#attempts.make(async () => {
       await this.#store.unlock(passphrase);
+      this.#memory.unlock();
       await this.#sites.refresh();
     });
   }

@@ -151,6 +151,8 @@ export interface ForgottenAll extends Forgotten {
   readonly directory: string;
   /** Whether the files of the database are gone; a Reader that runs keeps them, empty. */
   readonly filesRemoved: boolean;
+  /** What became of the Readers that run on the database. */
+  readonly readers: readonly ReaderAnswer[];
   /** `false` where the system's keyring did not let go of its entry. */
   readonly keyDiscarded: boolean;
   /** Stays: other databases may need it. */
@@ -178,6 +180,7 @@ export async function forgetEverything(options: StorageOptions): Promise<Forgott
     cacheDirectory,
     cacheForgotten,
     filesRemoved: readers.length === 0,
+    readers,
     keyDiscarded: place === undefined || (await discardKey(place)),
     keyFileLeft: place?.kind === 'key-file' ? keyFile : undefined,
   };

@@ -87,9 +87,25 @@ export interface ArrivalReport {
   readonly sameDevice: boolean;
 }
 
+/** A roaming file that its words have opened. */
+export interface OpenedRoaming {
+  readonly packed: RoamingIdentity;
+  readonly digest: Uint8Array;
+  readonly key: RoamingKey;
+}
+
+/**
+ * Opens a roaming file.
+ *
+ * @param words - as {@link readWords} of words.ts gives them
+ * @throws KeyError `roaming-malformed`, `roaming-unreadable`
+ */
+export async function openArrival(file: Uint8Array, words: string): Promise<OpenedRoaming> {
+  const key = await stretch(words, readRoamingSalt(file));
+  return { packed: await openRoaming(file, key.stretched), digest: await sha256(file), key };
+}
+
 export interface ArrivalOptions {
-  /** As {@link readWords} of words.ts gives them. */
-  readonly words: string;
   /** Instead of adding to what is there. */
   readonly replace: boolean;
   /** Take the file even if this device knows a newer one. */
@@ -99,17 +115,15 @@ export interface ArrivalOptions {
 /**
  * Takes over the identity in a roaming file.
  *
- * @throws KeyError `roaming-malformed`, `roaming-unreadable`; ReaderError `roaming-older`, and of the store. Nothing was changed then
+ * @throws ReaderError `roaming-older`, and of the store. Nothing was changed then
  */
 export async function unpackIdentity(
   store: ReaderStore,
-  file: Uint8Array,
+  { packed, digest, key }: OpenedRoaming,
   options: ArrivalOptions,
 ): Promise<ArrivalReport> {
-  const key = await stretch(options.words, readRoamingSalt(file));
-  const packed = await openRoaming(file, key.stretched);
   const identity = store.identity();
-  const seen = { ...packed, digest: await sha256(file) };
+  const seen = { ...packed, digest };
   const age = judgeAge(identity.seenRoaming(packed.id), seen, options.acceptOlder);
   const known = options.replace ? [] : await store.bindings();
   const before = store.sites().map(({ site }) => site);

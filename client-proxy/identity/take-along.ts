@@ -9,7 +9,7 @@ import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions }
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type FetchRoamingOptions, fetchRoaming } from './fetch-roaming.ts';
-import { type ArrivalOptions, type ArrivalReport, packIdentity, unpackIdentity } from './roaming.ts';
+import { type ArrivalOptions, type ArrivalReport, openArrival, packIdentity, unpackIdentity } from './roaming.ts';
 
 const MAGIC = 'wispr-roaming/';
 
@@ -84,7 +84,7 @@ function write(work: () => void, path: string): void {
   }
 }
 
-export interface ImportOptions extends StorageOptions, FetchRoamingOptions, Omit<ArrivalOptions, 'words'> {
+export interface ImportOptions extends StorageOptions, FetchRoamingOptions, ArrivalOptions {
   /** URL or path. */
   readonly from: string;
   /** Asked once the file is there; as words.ts gives them. */
@@ -106,10 +106,10 @@ export interface ImportReport extends ArrivalReport {
 export async function importIdentity({ from, words, ...options }: ImportOptions): Promise<ImportReport> {
   const file = await fetchRoaming(from, options);
   readRoamingSalt(file); // what is none needs no words
-  const given = await words();
+  const opened = await openArrival(file, await words()); // nobody chooses a passphrase for what does not open
   const store = await ReaderStore.open(storeOptions(options));
   try {
-    const report = await unpackIdentity(store, file, { ...options, words: given });
+    const report = await unpackIdentity(store, opened, options);
     const cacheForgotten = await forgetCachedSites(cacheDirectoryFor(options.dataDirectory), report.removed);
     return { ...report, cacheForgotten, keysNowIn: store.isFresh ? store.keyPlace : undefined };
   } finally {

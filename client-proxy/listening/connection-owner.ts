@@ -23,6 +23,9 @@ export interface Connection {
   readonly localPort?: number | undefined;
 }
 
+/** The number of a user; `closed` where the program that had the other end has let go of it. */
+export type Owner = number | 'closed';
+
 export class ConnectionOwners {
   readonly #tables: { readonly tcp: SocketTable; readonly tcp6: SocketTable };
 
@@ -44,17 +47,19 @@ export class ConnectionOwners {
   }
 
   /**
-   * The number of the user who has the other end; `undefined` where nobody on this machine has it, or not any more: a socket that its program has
-   * closed belongs to nobody, and is listed as root's.
+   * Who has the other end; `undefined` where nobody on this machine has it. A socket that its program has closed belongs to nobody, and is
+   * listed as root's.
    */
-  async find(connection: Connection): Promise<number | undefined> {
+  async find(connection: Connection): Promise<Owner | undefined> {
+    let closed: 'closed' | undefined;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       for (const { table, ends } of this.#placesOf(connection)) {
         const owner = await table.ownerOf(ends);
-        if (owner !== undefined) return owner;
+        if (typeof owner === 'number') return owner;
+        closed ??= owner;
       }
     }
-    return undefined;
+    return closed;
   }
 
   /** A program may use a socket of IPv6 for an address of IPv4. */
@@ -85,7 +90,10 @@ function listed(address: string, port: number, inIPv6: boolean): string {
   return `${bytes.toString('hex')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();
 }
 
-type Answer = PromiseWithResolvers<number | undefined>;
+interface Answer extends PromiseWithResolvers<Owner | undefined> {
+  /** Such a line was there; one of a program may come yet. */
+  isClosed?: true;
+}
 
 /**
  * A table that many want to know at the same time: nobody gets what was read before they asked, and it is read once for all who wait. With ten thousand
@@ -103,8 +111,8 @@ class SocketTable {
   }
 
   /** `undefined` also where there is no such file: a machine may be without IPv6. */
-  ownerOf(ends: string): Promise<number | undefined> {
-    const answer = this.#wanted.get(ends) ?? Promise.withResolvers();
+  ownerOf(ends: string): Promise<Owner | undefined> {
+    const answer: Answer = this.#wanted.get(ends) ?? Promise.withResolvers();
     this.#wanted.set(ends, answer);
     if (!this.#isReading) void this.#answerAll();
     return answer.promise;
@@ -116,7 +124,7 @@ class SocketTable {
       const wanted = this.#wanted;
       this.#wanted = new Map();
       await this.#readFor(wanted).catch(() => undefined);
-      for (const { resolve } of wanted.values()) resolve(undefined);
+      for (const { resolve, isClosed } of wanted.values()) resolve(isClosed && 'closed');
     }
     this.#isReading = false;
   }
@@ -147,6 +155,7 @@ function answerFrom(text: string, wanted: Map<string, Answer>): string {
     if (answer) {
       const fields = text.slice(from, end).split(/ +/);
       const [uid, inode] = [Number(fields[6]), Number(fields[8])];
+      if (inode === 0) answer.isClosed = true;
       if (Number.isInteger(uid) && inode > 0) {
         answer.resolve(uid);
         wanted.delete(ends);

@@ -22,7 +22,7 @@ export async function ownConnections({ otherUsers, refused }: OwnConnectionsOpti
   return async (socket) => {
     const owner = await owners.find(socket);
     if (owner !== undefined && owner === own) return true;
-    if (socket.destroyed) return false; // gone by itself, or it had to make room
+    if (owner === 'closed' || socket.destroyed) return false; // gone by itself, or it had to make room: nobody was refused anything
     const whose =
       owner === undefined ? 'nobody on this machine has' : `another user of this machine, number ${owner}, has`;
     const error = new ReaderError('other-user', `${whose} the other end of the connection`);

@@ -8,6 +8,7 @@ export class RunMemory {
   readonly #free = new Map(LENGTHS.map((length): [number, ArrayBuffer[]] => [length, []]));
   /** Bytes that are lent. */
   #lent = 0;
+  #isLocked = false;
 
   /** Whether `count` pieces for so many bytes each can be had. */
   has(count: number, length: number): boolean {
@@ -24,13 +25,28 @@ export class RunMemory {
   /** Where nobody looks into it any more. */
   giveBack(piece: ArrayBuffer): void {
     this.#lent -= piece.byteLength;
-    this.#free.get(piece.byteLength)?.push(piece);
+    if (this.#isLocked) wipe(piece);
+    else this.#free.get(piece.byteLength)?.push(piece);
+  }
+
+  /** What is free holds what was read: nothing of it stays. Nor of what is given back from now on, until {@link unlock}. */
+  lock(): void {
+    this.#isLocked = true;
+    for (const pieces of this.#free.values()) pieces.splice(0).forEach(wipe);
+  }
+
+  unlock(): void {
+    this.#isLocked = false;
   }
 
   /** Where it is lost, or somebody may still look into it: it is left to be collected. @param length - that it was taken for */
   forget(length: number): void {
     this.#lent -= pieceFor(length);
   }
+}
+
+function wipe(piece: ArrayBuffer): void {
+  new Uint8Array(piece).fill(0);
 }
 
 function pieceFor(length: number): number {

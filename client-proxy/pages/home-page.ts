@@ -24,6 +24,8 @@ export interface PublisherView {
   readonly sites: readonly SiteView[];
   /** What may be read until when, in a few words each. */
   readonly readable: readonly string[];
+  /** Whether there are keys that will be renewed. */
+  readonly renews: boolean;
   readonly asks: readonly AskView[];
   readonly disconnect: string;
   readonly facts: readonly Fact[];
@@ -103,6 +105,7 @@ const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, lock, 
 <ul>
 <% for (const line of publisher.readable) { %><li><%= line %></li><% } %>
 </ul>
+<% if (publisher.renews) { %><p class="soft"><%= text.keysRenewed %></p><% } %>
 <details>
 <summary><%= text.details %><span class="unseen"> · <bdi><%= publisher.name %></bdi></span></summary>
 <%~ include('@facts', { facts: publisher.facts }) %>

@@ -5,6 +5,7 @@ import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmat
 import { VIA } from '../answer-fields.ts';
 import { PAGE_HEADERS, renderPage } from './template.ts';
 import { NOTICE_FACT_TEXT, noticeText } from './texts.ts';
+import { momentOf } from './times.ts';
 
 export interface Notice {
   readonly site: string;
@@ -23,9 +24,9 @@ export function sendNotice(response: ServerResponse, { site, target, freshness, 
     action: { text: NOTICE_FACT_TEXT.action, url: target },
     facts: [
       [NOTICE_FACT_TEXT.publication, String(version)],
-      [NOTICE_FACT_TEXT.confirmed, isoTime(confirmed)],
-      [NOTICE_FACT_TEXT.freshUntil, isoTime(freshUntil)],
-      [NOTICE_FACT_TEXT.shownUntil, isoTime(shownUntil)],
+      [NOTICE_FACT_TEXT.confirmed, momentOf(confirmed)],
+      [NOTICE_FACT_TEXT.freshUntil, momentOf(freshUntil)],
+      [NOTICE_FACT_TEXT.shownUntil, momentOf(shownUntil)],
     ],
   });
   response.writeHead(503, {
@@ -36,8 +37,4 @@ export function sendNotice(response: ServerResponse, { site, target, freshness, 
     [CONFIRMED_HEADER]: confirmedAt(freshness),
   });
   response.end(html);
-}
-
-function isoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
 }

@@ -7,13 +7,13 @@ import { FRAME_TEXT } from './texts-control.ts';
 /** Everything a page can show; what is left out is not there. */
 export interface Page {
   readonly title: string;
-  readonly lead?: string;
+  readonly lead?: string | undefined;
   /** What just went wrong, on a page that can be used all the same; takes the focus. */
   readonly alert?: PageAlert | undefined;
   /** What was just done; takes the focus. */
   readonly status?: string | undefined;
   /** Below the lead, in small letters. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   /** What to do about it, and another heading for that than the usual. */
   readonly advice?: readonly string[];
   readonly adviceTitle?: string;

@@ -22,9 +22,13 @@ export const FRAME_TEXT = {
 /** Where one of the Reader's own pages cannot be shown. */
 export const OWN_PAGE_TEXT = { back: { text: 'To your sites', url: '/' } } as const;
 
+/** Nothing that the Reader could send would empty a browser's cache for an http:// address: Clear-Site-Data is heeded in secure contexts only. */
+const KEPT_BEFORE =
+  'Where this browser uses the Reader as its proxy, the usual http:// address may still show what it kept from before, unchecked: clear what it has stored of the site, once, and reload.';
+
 /** What was just done, by the word in the address. */
 const DONE_TEXT: Readonly<Record<string, string>> = {
-  connected: 'Connected. You can open the site now.',
+  connected: `Connected. The link below opens the site. ${KEPT_BEFORE}`,
   disconnected: 'Disconnected. Its keys are gone from this computer.',
   declined:
     'Noted. You will not be asked for this site again; under “Details” of its publisher you can still connect it.',
@@ -46,14 +50,16 @@ export const HOME_TEXT = {
   open: (site: string) => `Open ${site}`,
   unread: 'Not opened yet.',
   refused: (why: string) => `Not shown at the moment: ${why}.`,
-  checked: (when: string) => `Last checked ${when}.`,
+  confirmed: (when: string) => `Last confirmed ${when}.`,
   notConfirmed: 'The publisher has not confirmed it in time since: there may be something newer.',
   withdrawn: 'The publisher no longer speaks for this site. Nothing of it is shown.',
   publication: (version: number) => `Publication ${version}.`,
   readable: 'What you may read',
   noKeys: 'Public pages. Keys for others come when you first open a page of theirs.',
   keysUntil: (count: number, until: string) =>
-    `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, until ${until}`,
+    `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, with keys until ${until}`,
+  keysRenewed:
+    'New keys come by themselves when these end and you open such a page, for as long as you are subscribed.',
   keysFrom: (count: number, from: string) =>
     `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, from ${from} on`,
   keysEnded: (count: number) => `${count === 1 ? 'One set' : `${count} sets`} whose time is over`,
@@ -77,9 +83,9 @@ export const HOME_TEXT = {
   browserTitle: 'This browser',
   browser: {
     proxy:
-      'This browser uses the Reader as its proxy, so the usual http:// addresses of your sites lead through its checks.',
+      'This browser uses the Reader as its proxy, so the usual http:// addresses of your sites lead through its checks, but for what it kept of them from before they were connected.',
     proxyLately: (when: string) =>
-      `A browser of this kind used the Reader as its proxy ${when}. The usual http:// addresses of your sites lead through its checks then.`,
+      `A browser of this kind used the Reader as its proxy ${when}. The usual http:// addresses of your sites lead through its checks then, but for what it kept of them from before they were connected.`,
     gateway:
       'This browser needs no settings for the links above: the addresses that end in “localhost” lead to the Reader.',
   },
@@ -113,7 +119,9 @@ export const CONNECT_TEXT = {
   linkHint: 'For example https://keys.news.example#ABCD-EFGH-JKMN-PQRS. It works once.',
   look: 'Look at it',
   known: (site: string) => `${site} is connected already`,
+  justNow: (site: string) => `${site} is connected`,
   knownLead: 'There is nothing to do: you can open it.',
+  keptBefore: KEPT_BEFORE,
   none: 'You have no invitation?',
   noneHint: (site: string | undefined) =>
     site === undefined

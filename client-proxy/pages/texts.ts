@@ -400,10 +400,10 @@ export const READING_SITE_TEXT = 'Read it on the reading site';
 
 export const FACT_TEXT = { code: 'Code', address: 'Address', detail: 'Detail' } as const;
 
-/** For a site whose publication is no longer fresh. @param checked - how long ago it was confirmed */
-export function noticeText(site: string, checked: string) {
+/** For a site whose publication is no longer fresh. @param confirmed - how long ago that was */
+export function noticeText(site: string, confirmed: string) {
   return {
-    title: `${site} was last checked ${checked}`,
+    title: `${site} was last confirmed ${confirmed}`,
     lead: 'The publisher has not confirmed since then that this is what it published last, or its word has not reached you. You can read on: everything is as the publisher signed it, but there may be something newer.',
     advice: ['Check your connection, and the clock of this computer.'],
   };

@@ -1,65 +1,119 @@
-/** Asks the Readers that run on a database. */
+/** Asks the Readers that run on a database. One that runs and gives no answer is never taken for none. */
 import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { reasonOf } from '../../core/errors.ts';
 import { systemCode } from '../../node-support/system-error.ts';
+import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { ReaderStatus } from '../status/status.ts';
-import type { ReaderAnswer, ReaderRequest } from './contract.ts';
+import { type AnnouncedReader, announcedReaders } from './announcement.ts';
+import { type ReaderAnswer, type ReaderRequest, UNREACHABLE } from './contract.ts';
 import { readLine } from './lines.ts';
-import { socketsOf } from './socket-place.ts';
+import { isOwnSocket, socketsOf } from './socket-place.ts';
 
-/** Asks every Reader that runs on this database; those that were killed leave a name behind, which is removed. */
+/** Asks every Reader that runs on this database; what those left that were killed is removed. */
 export async function tellReaders(directory: string, request: ReaderRequest): Promise<ReaderAnswer[]> {
   return askAll(directory, request, { timeout: LIMITS.controlTimeout, length: LIMITS.controlMessage });
 }
 
-/** `undefined` where none runs with this database, or none that this user may ask. */
+/**
+ * `undefined` where none runs with this database.
+ *
+ * @throws ReaderError `reader-unreachable` where one runs, and none says how it is
+ */
 export async function askStatus(directory: string): Promise<ReaderStatus | undefined> {
-  const answers = await askAll(
-    directory,
-    { do: 'status' },
-    { timeout: LIMITS.statusTimeout, length: LIMITS.statusLength },
-  );
-  return answers
-    .map((answer) => ('status' in answer ? answer.status : undefined))
-    .find((status) => status !== undefined);
+  const limits = { timeout: LIMITS.statusTimeout, length: LIMITS.statusLength };
+  const answers = await askAll(directory, { do: 'status' }, limits);
+  for (const answer of answers) if ('status' in answer) return answer.status;
+  const [silent] = answers;
+  if (silent === undefined) return undefined;
+  throw unreachable(silent);
 }
 
-/** Removes the names that killed Readers left. */
+/** The same where it makes no difference whether one runs that says nothing. */
+export async function askStatusInPassing(directory: string): Promise<ReaderStatus | undefined> {
+  try {
+    return await askStatus(directory);
+  } catch (error) {
+    if (error instanceof ReaderError && error.code === UNREACHABLE) return undefined;
+    throw error;
+  }
+}
+
+/** Removes what killed Readers left. */
 export async function dropDead(directory: string): Promise<void> {
-  await Promise.all(socketsOf(directory).map(async (path) => (await reach(path))?.destroy()));
+  await Promise.all(
+    readersOf(directory).map(async ({ socket, isRunning }) => {
+      const reached = await reach(socket).catch(() => undefined);
+      if (reached) reached.destroy();
+      else isRunning();
+    }),
+  );
 }
 
 type Limits = Parameters<typeof readLine>[1];
 
 async function askAll(directory: string, request: ReaderRequest, limits: Limits): Promise<ReaderAnswer[]> {
-  if (process.platform === 'win32') return [];
-  const answers = await Promise.all(socketsOf(directory).map((path) => ask(path, request, limits)));
+  const answers = await Promise.all(readersOf(directory).map((reader) => ask(reader, request, limits)));
   return answers.filter((answer) => answer !== undefined);
 }
 
-async function ask(path: string, request: ReaderRequest, limits: Limits): Promise<ReaderAnswer | undefined> {
-  const socket = await reach(path);
-  if (socket === undefined) return undefined;
+/** Those that announced themselves, and sockets that go by the name of the database alone. */
+function readersOf(directory: string): AnnouncedReader[] {
+  const announced = announcedReaders(directory);
+  const known = new Set(announced.map(({ socket }) => socket));
+  const others = socketsOf(directory).filter((path) => !known.has(path));
+  return [
+    ...announced,
+    ...others.map((socket) => ({ file: socket, process: undefined, socket, isRunning: () => false })),
+  ];
+}
+
+/** `undefined` where the Reader has ended. */
+async function ask(reader: AnnouncedReader, request: ReaderRequest, limits: Limits): Promise<ReaderAnswer | undefined> {
+  let socket: Socket | undefined;
   try {
-    socket.write(`${JSON.stringify(request)}\n`);
-    return JSON.parse(await readLine(socket, limits)) as ReaderAnswer;
+    socket = await reach(reader.socket);
+    if (socket) {
+      socket.write(`${JSON.stringify(request)}\n`);
+      return JSON.parse(await readLine(socket, limits)) as ReaderAnswer;
+    }
+    return reader.isRunning() ? silence(reader, 'its socket is not there') : undefined;
   } catch (error) {
-    return { error: reasonOf(error), code: 'internal' };
+    return silence(reader, reasonOf(error));
   } finally {
-    socket.destroy();
+    socket?.destroy();
   }
 }
 
-/** `undefined` where nobody answers; the name that a Reader left that was killed is removed. */
-async function reach(path: string): Promise<Socket | undefined> {
+function silence({ file, process }: AnnouncedReader, why: string): ReaderAnswer {
+  const who = process === undefined ? `the Reader that made ${file}` : `the Reader with process ${process}`;
+  const error = `${who} runs on this database and gave no answer: ${why}`;
+  return { error, code: UNREACHABLE, ...(process !== undefined && { process }) };
+}
+
+/** Of an answer that is no status. */
+function unreachable(answer: ReaderAnswer): ReaderError {
+  const { error, process } = 'error' in answer ? answer : { error: 'a Reader runs and does not say how it is' };
+  return new ReaderError(UNREACHABLE, error, {
+    ...(process !== undefined && { hint: `end it, and try again: kill -KILL ${process}` }),
+  });
+}
+
+/**
+ * `undefined` where nobody listens; the name that a Reader left that was killed is removed. A place that others can get at is left alone:
+ * whoever listens there would be given the passphrase.
+ */
+async function reach(path: string | undefined): Promise<Socket | undefined> {
+  if (path === undefined || !isOwnSocket(path)) return undefined;
   const socket = connect(path);
   try {
-    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).on('error', reject));
     return socket;
   } catch (error) {
-    if (systemCode(error) === 'ECONNREFUSED') rmSync(path, { force: true });
+    const code = systemCode(error);
+    if (code === 'ECONNREFUSED') rmSync(path, { force: true });
+    else if (code !== 'ENOENT') throw error;
     return undefined;
   }
 }

@@ -7,8 +7,11 @@ export type ReaderRequest =
   | { readonly do: 'lock' }
   | { readonly do: 'unlock'; readonly passphrase?: string };
 
-/** One line of the answer. */
+/** One line of the answer; or, with `reader-unreachable`, what became of the question. */
 export type ReaderAnswer =
   | { readonly locked: boolean; readonly status?: ReaderStatus }
-  /** `code`: of docs/errors.md. */
-  | { readonly error: string; readonly code: string };
+  /** `code`: of docs/errors.md. `process`: of a Reader that runs and gave no answer. */
+  | { readonly error: string; readonly code: string; readonly process?: number };
+
+/** A Reader that runs gave no answer: whatever it has, it still has. */
+export const UNREACHABLE = 'reader-unreachable';

@@ -6,12 +6,12 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Of the Reader that is this process. Its name is as long as another, however long the folder's: sockets have a hundred bytes for their whole path. */
-export function socketOf(dataDirectory: string, process: number, environment?: Environment): string {
-  return join(socketFolder(environment), `${prefixOf(dataDirectory)}${process}.sock`);
+/** Of a Reader that starts now. Its name is as long as another, however long the folder's: sockets have a hundred bytes for their whole path. */
+export function socketOf(dataDirectory: string, reader: string, environment?: Environment): string {
+  return join(socketFolder(environment), `${prefixOf(dataDirectory)}${reader}.sock`);
 }
 
-/** Of all Readers on this database: those that run, and those that were killed. */
+/** Of the Readers on this database that have the same session as this process: those that run, and those that were killed. */
 export function socketsOf(dataDirectory: string, environment?: Environment): string[] {
   const [folder, prefix] = [socketFolder(environment), prefixOf(dataDirectory)];
   if (!isOwn(folder)) return []; // no Reader ever ran here, or another user made the folder
@@ -23,15 +23,20 @@ function prefixOf(dataDirectory: string): string {
   return `${createHash('sha256').update(realPath(dataDirectory)).digest('hex').slice(0, 24)}-`;
 }
 
-/** Makes the folder of a socket; `undefined` if others can get at it, or nothing can be made. */
-export function makeSocketFolder(socket: string): string | undefined {
+/** Makes the folder of a socket. @returns `false` if others can get at it, or nothing can be made */
+export function makeSocketFolder(socket: string): boolean {
   const folder = dirname(socket);
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return undefined;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
   }
-  return isOwn(folder) ? folder : undefined;
+  return isOwn(folder);
+}
+
+/** Whether a socket is in a folder that others cannot get at. */
+export function isOwnSocket(socket: string): boolean {
+  return isOwn(dirname(socket));
 }
 
 /** Whether the folder is this user's own, and no other's: in a folder for temporary files anybody may have made it. */

@@ -6,7 +6,7 @@ interface Option {
 }
 
 /** Given as often as there is something to say: a new one replaces none. */
-const REPEATED = ['--connect-to', '--allow-local'];
+const REPEATED = ['--connect-to', '--allow-local', '--trust-site', '--dns-server'];
 
 /**
  * Options that were given and are not, neither with this value nor, where there is only one, with another.

@@ -1,12 +1,13 @@
 /** Lets the Reader run whenever its user is logged in: by a unit of systemd, and by nothing else. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { askStatus } from '../running/ask-readers.ts';
+import { askStatus, askStatusInPassing } from '../running/ask-readers.ts';
 import type { ReaderStatus } from '../status/status.ts';
 import { droppedOptions } from './dropped-options.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
@@ -35,7 +36,7 @@ export interface Installed {
 /**
  * Whether anything is in the way.
  *
- * @throws ReaderError `service-manager-missing`, `unit-foreign`, `reader-running`
+ * @throws ReaderError `service-manager-missing`, `unit-foreign`, `reader-running`, `reader-unreachable`
  */
 export async function checkInstallable({
   dataDirectory,
@@ -88,7 +89,7 @@ export async function installService(options: InstallOptions): Promise<Installed
 function writeUnit(file: string, text: string): void {
   const beside = `${file}.new-${randomBytes(4).toString('hex')}`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeDirectoryNow(dirname(file), 0o700);
     writeFileSync(beside, text, { mode: UNIT_MODE, flag: 'wx' });
     renameSync(beside, file);
   } catch (cause) {
@@ -97,11 +98,11 @@ function writeUnit(file: string, text: string): void {
   }
 }
 
-/** A service counts as started before it listens. */
+/** A service counts as started, and is known to run, before it listens. */
 async function untilReady(dataDirectory: string): Promise<ReaderStatus> {
   const deadline = performance.now() + LIMITS.serviceTimeout;
   while (performance.now() < deadline) {
-    const [state, running] = await Promise.all([serviceState(), askStatus(dataDirectory)]);
+    const [state, running] = await Promise.all([serviceState(), askStatusInPassing(dataDirectory)]);
     if (running && running.process === state.process) return running;
     if (state.failed) break;
     await sleep(LIMITS.servicePoll);

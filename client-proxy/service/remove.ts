@@ -61,7 +61,7 @@ export async function removeService(): Promise<string[]> {
  * Erases database, key and cache: the sites are not connected any more.
  *
  * @returns what was removed
- * @throws ReaderError `reader-running` while one uses them
+ * @throws ReaderError `reader-running` while one uses them, `reader-unreachable` where that one does not answer
  */
 export async function eraseData(files: ReaderFiles): Promise<string[]> {
   const running = await askStatus(files.dataDirectory);
@@ -72,7 +72,7 @@ export async function eraseData(files: ReaderFiles): Promise<string[]> {
   const { data } = await planRemoval(files);
   await discardKeyOf(files.dataDirectory).catch(() => undefined); // a damaged database is erased as well
   for (const path of data) rmSync(path, { recursive: true, force: true });
-  const folders = [files.dataDirectory, files.cacheDirectory, ...(files.keyFile ? [join(files.keyFile, '..')] : [])];
+  const folders = [files.cacheDirectory, files.dataDirectory, ...(files.keyFile ? [join(files.keyFile, '..')] : [])];
   return [...data, ...[...new Set(folders)].filter(removeIfEmpty)];
 }
 

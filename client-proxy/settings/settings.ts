@@ -135,6 +135,23 @@ export class SettingsKeeper {
   }
 }
 
+/** What the reader's commands may be told of their own, and what stands in the settings otherwise. */
+export interface ChosenSettings {
+  readonly parentProxy?: string | undefined;
+  readonly allowLocal?: readonly AllowLocal[] | undefined;
+  readonly cacheBytes?: number | undefined;
+}
+
+/** What the command line says counts more than what is stored. */
+export function chooseSettings({ parentProxy, allowLocal = [], cacheBytes }: ChosenSettings, preferences: Preferences) {
+  const stored = readSettings(preferences.settings());
+  return {
+    parentProxy: parentProxy ?? stored.parentProxy,
+    allowLocal: allowLocal.length > 0 ? allowLocal : stored.allowLocal,
+    cacheBytes: cacheBytes ?? stored.cacheBytes,
+  };
+}
+
 function normalText<Name extends SettingName>(name: Name, text: string): string {
   const parsed = SETTINGS[name].parse(text);
   if (parsed === undefined) throw new TypeError(`not a value of the setting ${name}`);

@@ -6,6 +6,7 @@ import { BoundSites } from '../bound-sites.ts';
 import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
+import { installedPort } from '../service/installed-port.ts';
 import { SettingsKeeper } from '../settings/settings.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
@@ -17,7 +18,7 @@ export interface StoredStatusOptions {
   readonly dataDirectory?: string;
   readonly keyFile?: string;
   readonly passphrase?: Passphrase;
-  /** Where the Reader would listen, unless its settings say something else. */
+  /** Where the Reader would listen, unless its service or its settings say something else. */
   readonly port: number;
 }
 
@@ -33,7 +34,8 @@ export async function readSiteStatuses({ port, ...options }: StoredStatusOptions
   const upstream = new Upstream();
   try {
     const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
-    return await siteStatuses(sites, new SettingsKeeper(store.preferences).current.port ?? port);
+    const set = installedPort(storage.directory) ?? new SettingsKeeper(store.preferences).current.port;
+    return await siteStatuses(sites, set ?? port);
   } finally {
     await upstream.close();
     store.close();

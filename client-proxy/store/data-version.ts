@@ -1,23 +1,35 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { OpenedFile } from './opened-file.ts';
 
 /**
- * SQLite's number for what other processes have changed. One request asks for it several times: it is looked up once in a stretch of code
+ * SQLite's number for what other processes have changed, and whether the file is still there. One request asks for them several times: they are looked up once in a stretch of code
  * that runs without waiting for anything, where a change between two questions could as well have come after the second.
  */
 export class DataVersion {
   readonly #select: StatementSync;
+  readonly #file: OpenedFile | undefined;
   #current: number | undefined;
+  #isGone = false;
 
-  constructor(database: DatabaseSync) {
+  /** @param file - left out where it makes no difference whether it is still there */
+  constructor(database: DatabaseSync, file?: OpenedFile) {
+    this.#file = file;
     this.#select = database.prepare('PRAGMA data_version');
   }
 
   read(): number {
     if (this.#current === undefined) {
       this.#current = Number(this.#select.get()?.data_version);
+      this.#isGone = this.#file?.isGone() ?? false;
       queueMicrotask(this.#forget);
     }
     return this.#current;
+  }
+
+  /** Whether the file of the database was removed or replaced. */
+  get isGone(): boolean {
+    this.read();
+    return this.#isGone;
   }
 
   readonly #forget = (): void => {

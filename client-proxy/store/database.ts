@@ -1,12 +1,13 @@
 /** Opens the reader's database, or says in one line why not. A database that is refused is not changed. */
-
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { DATABASE_FILES } from './locations.ts';
+import { OpenedFile } from './opened-file.ts';
 
 const SCHEMA_VERSION = 4;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
@@ -96,6 +97,7 @@ const MIGRATIONS = [SCHEMA, `DELETE FROM bindings; ${PUBLICATIONS}`, ROAMING, PR
 
 export interface OpenDatabase {
   readonly database: DatabaseSync;
+  readonly file: OpenedFile;
   /** What was put right: sentences for the reader. */
   readonly notices: readonly string[];
 }
@@ -117,7 +119,7 @@ export function openDatabase(directory: string): OpenDatabase {
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
     checkSound(database, file);
     prepare(database, file);
-    return { database, notices };
+    return { database, file: new OpenedFile(file), notices };
   } catch (error) {
     database?.close();
     throw describe(error, file);
@@ -126,7 +128,7 @@ export function openDatabase(directory: string): OpenDatabase {
 
 /** SQLite gives its other files the permissions of the first. */
 function makeFile(directory: string, file: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectoryNow(directory, 0o700);
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
 }
 

@@ -1,10 +1,11 @@
 /** The storage key in a file of its own, which only its owner may read. */
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { createFile } from '../../node-support/create-file.ts';
+import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { ReaderError } from '../errors.ts';
 import { STORAGE_KEY_LENGTH } from './protection.ts';
 
@@ -37,7 +38,7 @@ export function readKeyFile(file: string): Uint8Array {
 /** Makes the file, or reads the one that is there: several databases of one person share it. */
 export function makeKeyFile(file: string): Uint8Array {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeDirectoryNow(dirname(file), 0o700);
     createFile(file, `${toBase64url(randomBytes(STORAGE_KEY_LENGTH))}\n`, 0o600);
   } catch (error) {
     const message = `the key of the reader's database cannot be written: ${reasonOf(error)}`;

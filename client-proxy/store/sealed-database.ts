@@ -24,6 +24,7 @@ export class SealedDatabase {
   #opened: Opened | undefined;
   #renewal: Promise<Sealing> | undefined;
   #changes = 0;
+  #whenLocked: () => void = () => undefined;
 
   private constructor(database: DatabaseSync, options: StorageKeyOptions) {
     this.#database = database;
@@ -58,11 +59,17 @@ export class SealedDatabase {
     return this.#changes;
   }
 
+  /** @param tell - called at every locking, also where nobody asked for it: whatever else holds secrets lets go of them, too */
+  whenLocked(tell: () => void): void {
+    this.#whenLocked = tell;
+  }
+
   /** Drops the keys, and the way to get a passphrase again. */
   lock(): void {
     this.#opened = undefined;
     this.#passphrase = undefined;
     this.#changes++;
+    this.#whenLocked();
   }
 
   /** @throws ReaderError of storage-key.ts */

@@ -5,7 +5,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
-import { ARGON2ID_SALT_LENGTH, keyFromPassphrase, newParameters } from '../../node-support/argon2id.ts';
+import {
+  ARGON2ID_SALT_LENGTH,
+  isLongEnough,
+  keyFromPassphrase,
+  LEAST_PASSPHRASE,
+  newParameters,
+} from '../../node-support/argon2id.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -126,8 +132,17 @@ async function chooseKey(options: StorageKeyOptions): Promise<NewKey> {
   return asked ? newPassphraseKey(asked) : newKeyFileKey(options.keyFile);
 }
 
-/** A key out of a passphrase, with a salt of its own. */
+/**
+ * A key out of a passphrase, with a salt of its own.
+ *
+ * @throws ReaderError `passphrase-too-short`
+ */
 export async function newPassphraseKey(passphrase: string): Promise<NewKey> {
+  if (!isLongEnough(passphrase))
+    throw new ReaderError('passphrase-too-short', `the passphrase has fewer than ${LEAST_PASSPHRASE} characters`, {
+      typed: true,
+      hint: 'four or five unrelated words are easy to remember and hard to guess; nothing was changed',
+    });
   const parameters = newParameters(randomBytes(ARGON2ID_SALT_LENGTH));
   return { key: await keyFromPassphrase(passphrase, parameters), place: { kind: 'passphrase', parameters } };
 }

@@ -5,6 +5,7 @@ import { randomBytes } from '#primitives';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
+import { ReaderError } from '../errors.ts';
 import {
   insertBinding,
   type NewBinding,
@@ -15,7 +16,7 @@ import {
   updateDescriptor,
 } from './binding-rows.ts';
 import { DataVersion } from './data-version.ts';
-import { openDatabase } from './database.ts';
+import { type OpenDatabase, openDatabase } from './database.ts';
 import { IdentityStore } from './identity-store.ts';
 import { Preferences } from './preferences.ts';
 import { type KeyPlace, readProtection } from './protection.ts';
@@ -53,30 +54,30 @@ export class ReaderStore {
   /** Can be read and changed while the Reader is locked, too. */
   readonly preferences: Preferences;
 
-  private constructor(database: DatabaseSync, sealed: SealedDatabase, notices: readonly string[]) {
+  private constructor({ database, file, notices }: OpenDatabase, sealed: SealedDatabase) {
     this.#database = database;
     this.#sealed = sealed;
     this.notices = notices;
     this.preferences = new Preferences(database);
-    this.#dataVersion = new DataVersion(database);
+    this.#dataVersion = new DataVersion(database, file);
     this.#setKey = database.prepare('SELECT not_before, not_after, key FROM set_keys WHERE binding = ? AND id = ?');
   }
 
   /** @throws ReaderError of database.ts and storage-key.ts */
   static async open({ directory, mayWait = false, ...options }: StoreOptions): Promise<ReaderStore> {
-    const { database, notices } = openDatabase(directory);
+    const opened = openDatabase(directory);
     try {
-      return new ReaderStore(database, await SealedDatabase.open(database, options, mayWait), notices);
+      return new ReaderStore(opened, await SealedDatabase.open(opened.database, options, mayWait));
     } catch (error) {
-      database.close();
+      opened.database.close();
       throw error;
     }
   }
 
   /** Opens it for what needs no key. @throws ReaderError of database.ts */
   static openLocked({ directory, ...options }: StoreOptions): ReaderStore {
-    const { database, notices } = openDatabase(directory);
-    return new ReaderStore(database, SealedDatabase.locked(database, options), notices);
+    const opened = openDatabase(directory);
+    return new ReaderStore(opened, SealedDatabase.locked(opened.database, options));
   }
 
   close(): void {
@@ -97,6 +98,11 @@ export class ReaderStore {
     return this.#sealed.opened === undefined;
   }
 
+  /** @param tell - called at every locking, also where the keys went because the database was erased, forgotten or sealed with another */
+  whenLocked(tell: () => void): void {
+    this.#sealed.whenLocked(tell);
+  }
+
   /** Drops all keys, until {@link unlock}. What is no secret can still be asked for. */
   lock(): void {
     this.#sealed.lock();
@@ -106,14 +112,19 @@ export class ReaderStore {
    * Gets the keys back.
    *
    * @param passphrase - where the database is protected by one
-   * @throws ReaderError of storage-key.ts
+   * @throws ReaderError of storage-key.ts; `store-unusable` where the database was erased
    */
-  unlock(passphrase?: string): Promise<void> {
+  async unlock(passphrase?: string): Promise<void> {
+    if (this.#dataVersion.isGone) throw erased();
     return this.#sealed.unlock(passphrase);
   }
 
-  /** Changes whenever this or another process has changed the database. Cheap: asked at every request. */
+  /**
+   * Changes whenever this or another process has changed the database. Cheap: asked at every request. Where the database was erased, its
+   * keys go with it.
+   */
   version(): string {
+    if (this.#dataVersion.isGone && !this.isLocked) this.lock();
     return `${this.#dataVersion.read()}:${this.#sealed.changes}`;
   }
 
@@ -202,4 +213,10 @@ export class ReaderStore {
       }, true);
     });
   }
+}
+
+function erased(): ReaderError {
+  return new ReaderError('store-unusable', 'the database that this program opened was removed or replaced', {
+    hint: 'stop it, and start it again',
+  });
 }

@@ -5,7 +5,9 @@ import type { Freshness } from '../../core/publication/site-publication.ts';
 import type { WantedDocument } from '../../core/reading/open-at.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
+import { size } from '../../node-support/size.ts';
 import { BoundSites } from '../bound-sites.ts';
+import type { ObjectCache } from '../cache/object-cache.ts';
 import { openCache } from '../cache/open-cache.ts';
 import { spaceOf } from '../cache/sweep.ts';
 import { HostHealth } from '../content/host-health.ts';
@@ -13,6 +15,7 @@ import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { BlockOpener } from '../opening/block-opener.ts';
+import { chooseSettings, MEGABYTE } from '../settings/settings.ts';
 import { storeOptions } from '../store/locations.ts';
 import { ReaderStore } from '../store/store.ts';
 import { fetchWhole, measure, type SyncContext } from './fetch-document.ts';
@@ -28,22 +31,24 @@ import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
  * `cache-unusable`; those of the store; whatever kept the publication from being read; `options.signal.reason`
  */
 export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
-  const upstream = new Upstream(options);
-  const cache = openCache(options);
+  const store = await ReaderStore.open(storeOptions(options));
   const opener = new BlockOpener();
-  let store: ReaderStore | undefined;
+  let upstream: Upstream | undefined;
+  let cache: ObjectCache | undefined;
   try {
-    store = await ReaderStore.open(storeOptions(options));
+    const chosen = { ...options, ...chooseSettings(options, store.preferences) };
+    upstream = new Upstream(chosen);
+    cache = openCache(chosen);
     const { now = nowInSeconds } = options;
     const access = { upstream, cache, opener, health: new HostHealth() };
     const sites = new BoundSites(store, upstream, access.health, now);
     const { freshness, ...current } = await currentSite(sites, options.site);
     return await new Sync({ access, ...current, now, signal: options.signal }, options, freshness).run();
   } finally {
-    await cache.close();
+    await cache?.close();
     await opener.close();
-    await upstream.close();
-    store?.close();
+    await upstream?.close();
+    store.close();
   }
 }
 
@@ -112,13 +117,13 @@ class Sync {
     const heads = (documents: Iterable<WantedDocument>) => Array.from(documents, ({ entry }) => entry.head);
     const wanted = new Set([...heads(this.#kept.keys()), ...heads(this.#missing.keys())]);
     const before = Array.from(await cache.syncedOf(bound.site)).filter((head) => named.has(head) && !wanted.has(head));
-    const earlier = await cache.spaceOfAll(bound.site, before);
     const missing = spaceOfAll(this.#missing.values());
-    const needed = spaceOfAll(this.#kept.values()) + missing + earlier;
-    const room = await cache.roomForSync(bound.site);
+    const earlier = (await cache.spaceOfAll(bound.site, before)) + (await cache.syncedBeside(bound.site));
+    const bySyncs = spaceOfAll(this.#kept.values()) + earlier;
+    // What is here already stays, also where an earlier sync was given more room than there is now.
+    if (missing > 0 && missing + bySyncs > cache.mostForSyncs) throw cacheTooSmall(missing, bySyncs, cache);
     const free = await freeBytes(cache.directory);
-    if (needed > room) throw tooSmall(`the cache has room for ${megabytes(room)}`, needed, cache.directory);
-    if (missing > free) throw tooSmall(`the disk has ${megabytes(free)} left`, missing, cache.directory);
+    if (missing > free) throw tooSmall(missing, `the disk of ${cache.directory} has ${size(free)} left`, DISK_HINT);
     await cache.keepSynced(bound.site, [...before, ...wanted]).catch((error: Error) => {
       throw new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${error.message}`, {
         cause: error,
@@ -156,7 +161,7 @@ class Sync {
     });
   }
 
-  #summary({ refused, keysUntil }: Listing): SyncSummary {
+  #summary({ failed, refused, keysUntil }: Listing): SyncSummary {
     const count = (lengths: ReadonlyMap<WantedDocument, number>) => ({
       documents: lengths.size,
       bytes: sum(lengths.values()),
@@ -175,7 +180,7 @@ class Sync {
       fetched,
       alreadyThere,
       refused,
-      failed: this.#failed,
+      failed: [...failed, ...this.#failed],
     };
   }
 }
@@ -189,14 +194,20 @@ async function freeBytes(directory: string): Promise<number> {
   }
 }
 
-function tooSmall(what: string, needed: number, directory: string): ReaderError {
-  return new ReaderError('cache-too-small', `${megabytes(needed)} are needed in ${directory}, and ${what}`, {
-    hint: 'choose a larger cache, or fewer documents; nothing was fetched',
-  });
+const DISK_HINT = 'choose fewer documents, or make room on the disk; nothing was fetched';
+
+function cacheTooSmall(missing: number, bySyncs: number, { directory, mostForSyncs }: ObjectCache): ReaderError {
+  const taken = bySyncs > 0 ? `, of which ${size(bySyncs)} are taken already` : '';
+  const most = Math.ceil((missing + bySyncs) / LIMITS.cacheFilledTo / MEGABYTE);
+  return tooSmall(
+    missing,
+    `synced sites may have ${size(mostForSyncs)} of the cache ${directory}${taken}`,
+    `--cache-size ${most}M would do, or that number in the settings of the Reader; nothing was fetched`,
+  );
 }
 
-function megabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1_000_000).toLocaleString('en')} MB`;
+function tooSmall(missing: number, what: string, hint: string): ReaderError {
+  return new ReaderError('cache-too-small', `${size(missing)} are to be fetched, and ${what}`, { hint });
 }
 
 function sum(lengths: Iterable<number>): number {

@@ -65,8 +65,9 @@ export interface RefusedSet {
   readonly message: string;
 }
 
-/** A document that could not be had, although its key is there. */
+/** A document that could not be had, although its key is there; or a whole list of documents that is no good. */
 export interface FailedDocument {
+  /** Of a list its name, such as `sports`: paths begin with a slash. */
   readonly path: string;
   readonly code: string;
   readonly message: string;

@@ -4,16 +4,19 @@ import { CodedError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { verifyBlocks } from '../../core/object/blocks.ts';
 import { readHead } from '../../core/object/head.ts';
+import type { FailedList } from '../../core/publication/delegated-roles.ts';
 import { expectationOf, type WantedDocument } from '../../core/reading/open-at.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
-import type { RefusedSet, SyncWish } from './types.ts';
+import type { FailedDocument, RefusedSet, SyncWish } from './types.ts';
 
 export interface Listing {
   readonly documents: readonly WantedDocument[];
   readonly refused: readonly RefusedSet[];
-  /** Heads of all documents that the publication names, wanted or not. */
-  readonly named: ReadonlySet<string>;
+  /** Lists of the publication that are no good, so that nobody knows what is in them. */
+  readonly failed: readonly FailedDocument[];
+  /** Heads of all documents that the publication names, wanted or not; any could be, where a list is no good. */
+  readonly named: Pick<ReadonlySet<string>, 'has'>;
   /** When the first of the keys ends; seconds since 1970. */
   readonly keysUntil: number;
 }
@@ -22,14 +25,17 @@ export interface Listing {
 export async function listWanted(bound: BoundSite, wish: SyncWish, now: number): Promise<Listing> {
   const { site, publisherKey, publication } = bound;
   const all: WantedDocument[] = [];
-  const named = new Set<string>();
-  for await (const { path, entry } of publication.publication.documents(now)) {
-    named.add(entry.head);
+  const heads = new Set<string>();
+  const failed: FailedDocument[] = [];
+  const note = ({ name, error: { code, message } }: FailedList) => failed.push({ path: name, code, message });
+  for await (const { path, entry } of publication.publication.documents(now, note)) {
+    heads.add(entry.head);
     if (isWanted(path, entry.set, wish)) all.push({ site, path, publisherKey, entry });
   }
   const { refused, keysUntil } = await askForKeys(all, bound);
   const without = new Set<KeyId | undefined>(refused.map(({ set }) => set));
-  return { documents: all.filter(({ entry }) => !without.has(entry.set)), refused, named, keysUntil };
+  const named = failed.length > 0 ? { has: () => true } : heads;
+  return { documents: all.filter(({ entry }) => !without.has(entry.set)), failed, refused, named, keysUntil };
 }
 
 function isWanted(path: string, set: KeyId | undefined, { sets, prefixes }: SyncWish): boolean {

@@ -2,10 +2,11 @@
  * The reading side: the client workflow of TUF specification section 5, with its step numbers. Bytes and the time come in, so that it runs
  * anywhere. What was trusted before stays in use, in memory and in the store, until something newer has passed every check.
  */
-import { DelegatedRoles } from './delegated-roles.ts';
+import { DelegatedRoles, type OnFailedList } from './delegated-roles.ts';
 import { PublicationError } from './errors.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import {
+  hasLostOnlineKeys,
   type MetaFile,
   type RoleMetadata,
   type RootMetadata,
@@ -14,7 +15,6 @@ import {
   type TargetInfo,
   type TargetsMetadata,
   type TimestampMetadata,
-  type TopLevelRole,
 } from './metadata.ts';
 import { metadataFile } from './names.ts';
 import { fetchBounded, fetchNamed, type MetadataSource, type MetadataStore, missing } from './sources.ts';
@@ -80,6 +80,16 @@ export class PublicationClient {
     return this.#timestamp?.role;
   }
 
+  /** The newest snapshot that was verified; it may be newer than that of {@link state}. */
+  get newestSnapshot(): SnapshotMetadata | undefined {
+    return this.#snapshot;
+  }
+
+  /** The root that counts; `undefined` before {@link load}. */
+  get root(): RootMetadata | undefined {
+    return this.#root;
+  }
+
   /** Reads what the store has. Whatever does not verify any more is as if it were not there. Called by itself where needed. */
   load(): Promise<void> {
     this.#loading ??= this.#load().catch((error: unknown) => {
@@ -130,9 +140,9 @@ export class PublicationClient {
     return this.#delegated.find(path, this.check(now), now);
   }
 
-  /** The target paths of all delegated roles, role by role: candidates for {@link target}. @throws as it does */
-  targetPaths(now: number): AsyncGenerator<string[], undefined> {
-    return this.#delegated.paths(this.check(now), now);
+  /** The target paths of all delegated roles that are good, role by role: candidates for {@link target}. @throws as it does */
+  targetPaths(now: number, failed: OnFailedList): AsyncGenerator<string[], undefined> {
+    return this.#delegated.paths(this.check(now), now, failed);
   }
 
   /**
@@ -206,8 +216,7 @@ export class PublicationClient {
 
   /** 5.3.11. Beyond it, whatever the new keys do not sign is gone. */
   async #afterRotation(before: RootMetadata, root: RootMetadata): Promise<void> {
-    if (keysLeft(before, root, 'timestamp') || keysLeft(before, root, 'snapshot'))
-      await forgetNewest(this.#options.store);
+    if (hasLostOnlineKeys(before, root)) await forgetNewest(this.#options.store);
     await this.#loadBelow(root);
   }
 
@@ -294,9 +303,4 @@ function unchanged<Role extends RoleMetadata>(name: string, role: Role, now: num
 
 function isNoOlder(role: RoleMetadata, before: RoleMetadata | undefined): boolean {
   return before === undefined || role.version >= before.version;
-}
-
-/** Whether a role has lost a key. */
-function keysLeft(before: RootMetadata, after: RootMetadata, role: TopLevelRole): boolean {
-  return before.roles[role].keyids.some((keyid) => !after.roles[role].keyids.includes(keyid));
 }

@@ -1,9 +1,17 @@
 /** The search for a target through the delegations: TUF specification section 5.6.7. */
 import { binFor, binNames, delegates, pathHashOf } from './bins.ts';
+import { checkBin } from './delegations.ts';
 import { PublicationError } from './errors.ts';
 import type { RoleKeys, TufKey } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import { type MetaFile, type RootMetadata, sameFile, type TargetInfo, type TargetsMetadata } from './metadata.ts';
+import {
+  type MetaFile,
+  type RootMetadata,
+  type SuccinctDelegation,
+  sameFile,
+  type TargetInfo,
+  type TargetsMetadata,
+} from './metadata.ts';
 import { fetchNamed, type MetadataSource, type MetadataStore } from './sources.ts';
 import { readKept, type TrustedState } from './trusted-state.ts';
 import { checkExpiry, type VerifyOptions, verifyTargets } from './verify-roles.ts';
@@ -16,6 +24,8 @@ interface Step {
   readonly roleKeys: RoleKeys;
   readonly keys: ReadonlyMap<string, TufKey>;
   readonly terminating: boolean;
+  /** The bins of which it is one. */
+  readonly bins?: SuccinctDelegation;
 }
 
 /**
@@ -30,6 +40,15 @@ interface Kept {
   /** Of the file, or the most that it can have. */
   readonly length: number;
 }
+
+/** A section, bin or `documents` that is no good: what is in it is not known. */
+export interface FailedList {
+  /** What the role is called. */
+  readonly name: string;
+  readonly error: PublicationError;
+}
+
+export type OnFailedList = (list: FailedList) => void;
 
 type Options = VerifyOptions & { readonly source: MetadataSource; readonly store: MetadataStore };
 
@@ -88,17 +107,24 @@ export class DelegatedRoles {
   /**
    * All target paths of the delegated roles, in no order; some may be named by a role that is not asked for them, or more than once. What
    * counts of them, {@link find} says.
+   *
+   * @param failed - told of each role that is no good; the others are listed all the same
    */
-  async *paths(state: TrustedState, now: number): AsyncGenerator<string[], undefined> {
+  async *paths(state: TrustedState, now: number, failed: OnFailedList): AsyncGenerator<string[], undefined> {
     const asked = new Set(['targets']);
     const steps = allStepsFrom(state.targets);
     for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
       if (asked.has(step.name)) continue;
       asked.add(step.name);
-      const role = await this.#role(step, state);
-      checkExpiry(step.name, role, now); // 5.6.5
-      yield role.targetPaths();
-      steps.push(...allStepsFrom(role));
+      try {
+        const role = await this.#role(step, state);
+        checkExpiry(step.name, role, now); // 5.6.5
+        steps.push(...allStepsFrom(role));
+        yield role.targetPaths();
+      } catch (error) {
+        if (!(error instanceof PublicationError)) throw error;
+        failed({ name: step.name, error });
+      }
     }
   }
 
@@ -119,9 +145,13 @@ export class DelegatedRoles {
     return made.role;
   }
 
-  async #load({ name, roleKeys, keys }: Step, file: MetaFile, root: RootMetadata): Promise<TargetsMetadata> {
-    const { source, store } = this.#options;
-    const verify = (bytes: Uint8Array) => verifyTargets(bytes, name, { roleKeys, keys }, file, this.#options);
+  async #load({ name, roleKeys, keys, bins }: Step, file: MetaFile, root: RootMetadata): Promise<TargetsMetadata> {
+    const { source, store, strict } = this.#options;
+    const verify = async (bytes: Uint8Array) => {
+      const role = await verifyTargets(bytes, name, { roleKeys, keys }, file, this.#options);
+      if (strict && bins) await checkBin(name, role, bins);
+      return role;
+    };
     const own = await readKept(store, name, verify);
     if (own) return own.role;
     const bytes = await fetchNamed(source, root, name, file, PUBLICATION_LIMITS.targetsLength);
@@ -151,13 +181,19 @@ function allStepsFrom({ bins, delegations, keys }: TargetsMetadata): Step[] {
       `the publication has 2^${bins.bits} bins, and not all can be read`,
     );
   if (bins)
-    return binNames(bins.bits, bins.namePrefix).map((name) => ({ name, roleKeys: bins, keys, terminating: true }));
+    return binNames(bins.bits, bins.namePrefix).map((name) => ({
+      name,
+      roleKeys: bins,
+      keys,
+      terminating: true,
+      bins,
+    }));
   return delegations.map((one) => ({ name: one.name, roleKeys: one, keys, terminating: one.terminating }));
 }
 
 /** The delegations of a role that are for this path. */
 function stepsFrom({ bins, delegations, keys }: TargetsMetadata, path: string, pathHash: Uint8Array): Step[] {
-  if (bins) return [{ name: binFor(pathHash, bins), roleKeys: bins, keys, terminating: true }];
+  if (bins) return [{ name: binFor(pathHash, bins), roleKeys: bins, keys, terminating: true, bins }];
   return delegations
     .filter((delegation) => delegates(delegation, path, pathHash))
     .map((delegation) => ({ name: delegation.name, roleKeys: delegation, keys, terminating: delegation.terminating }));

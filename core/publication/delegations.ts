@@ -1,9 +1,9 @@
 /** P11 of docs/spec/publication.md, section 6: who may delegate to whom on a bound site, and that nobody hands on fewer keys than they have. */
-import { DOCUMENTS_ROLE } from './bins.ts';
+import { binFor, DOCUMENTS_ROLE, pathHashOf } from './bins.ts';
 import { PublicationError } from './errors.ts';
-import type { RoleKeys, TufKey } from './keys.ts';
+import { areTufKeyIds, type RoleKeys, type TufKey } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { TargetsMetadata } from './metadata.ts';
+import type { SuccinctDelegation, TargetsMetadata } from './metadata.ts';
 import { isSectionName, MOST_SECTIONS } from './sections.ts';
 
 /** The keys under which a role was verified, with their values. */
@@ -21,7 +21,12 @@ export interface Delegator {
  */
 export function checkDelegations(role: string, list: TargetsMetadata, by: Delegator): void {
   const good = role === 'targets' ? isTop(list, by) : role === DOCUMENTS_ROLE ? isDocuments(list, by) : isEnd(list);
-  if (!good) throw new PublicationError('metadata-malformed', `${role} delegates what it cannot`);
+  if (!good || !areTufKeyIds(keyIdsOf(list)))
+    throw new PublicationError('metadata-malformed', `${role} delegates what it cannot`);
+}
+
+function keyIdsOf({ keys, bins, delegations }: TargetsMetadata): string[] {
+  return [...keys.keys(), ...(bins?.keyids ?? []), ...delegations.flatMap(({ keyids }) => keyids)];
 }
 
 /** Sections, whose keys are their own; and documents, under the very keys of `targets`. */
@@ -32,18 +37,18 @@ function isTop({ bins, delegations, keys }: TargetsMetadata, by: Delegator): boo
     bins === undefined &&
     sections.length <= MOST_SECTIONS &&
     sections.every(({ name }) => isSectionName(name)) &&
-    (documents === undefined || sameKeys({ roleKeys: documents, keys }, by))
+    documents !== undefined &&
+    sameKeys({ roleKeys: documents, keys }, by)
   );
 }
 
-/** The bins, under its own keys, and nothing else. */
-function isDocuments({ bins, delegations, keys, targetPaths }: TargetsMetadata, by: Delegator): boolean {
+/** The bins, under its own keys, and nothing else: what has bins has no other delegations, or is not read. */
+function isDocuments({ bins, keys, targetPaths }: TargetsMetadata, by: Delegator): boolean {
   return (
     bins !== undefined &&
     bins.namePrefix === DOCUMENTS_ROLE &&
     bins.bits <= PUBLICATION_LIMITS.binBits &&
     sameKeys({ roleKeys: bins, keys }, by) &&
-    delegations.length === 0 &&
     targetPaths().length === 0
   );
 }
@@ -53,6 +58,21 @@ function isEnd({ bins, delegations }: TargetsMetadata): boolean {
   return bins === undefined && delegations.length === 0;
 }
 
+/**
+ * One path is enough: a list that was signed for another bin holds none of this one's.
+ *
+ * @throws PublicationError `metadata-malformed`
+ */
+export async function checkBin(
+  role: string,
+  { targetPaths }: TargetsMetadata,
+  bins: SuccinctDelegation,
+): Promise<void> {
+  const [path] = targetPaths();
+  if (path === undefined || binFor(await pathHashOf(path), bins) === role) return;
+  throw new PublicationError('metadata-malformed', `${role} holds what belongs to another list`);
+}
+
 /** Whether as many of the same keys have to sign, by id and by value. */
 function sameKeys(one: Delegator, other: Delegator): boolean {
   const { keyids, threshold } = other.roleKeys;
@@ -60,7 +80,8 @@ function sameKeys(one: Delegator, other: Delegator): boolean {
   return one.roleKeys.threshold === threshold && sameMembers(one.roleKeys.keyids, keyids) && keyids.every(same);
 }
 
-/** Whether both have the same members, in whatever order. */
+/** Whether both have the same members, as often, in whatever order. */
 export function sameMembers(a: readonly string[], b: readonly string[]): boolean {
-  return [...a].sort().join() === [...b].sort().join();
+  const sorted = [...b].sort();
+  return a.length === b.length && [...a].sort().every((member, index) => member === sorted[index]);
 }

@@ -45,6 +45,13 @@ export async function tufKeyId(publicKey: Uint8Array): Promise<string> {
   return hexDigest(tufCanonical(encodeTufKey(publicKey)));
 }
 
+const KEY_ID = /^[0-9a-f]{64}$/;
+
+/** Whether all are of the form of {@link tufKeyId}: on a bound site, no others are read. */
+export function areTufKeyIds(texts: Iterable<string>): boolean {
+  return [...texts].every((text) => KEY_ID.test(text));
+}
+
 /** A key pair with its key id. */
 export interface RoleSigner extends KeyPair {
   readonly keyid: string;

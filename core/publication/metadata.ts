@@ -93,7 +93,7 @@ export function parseTimestamp(signed: TufObject): TimestampMetadata {
   if (!Array.isArray(withdrawn) || withdrawn.length > PUBLICATION_LIMITS.withdrawn || !withdrawn.every(isVersion))
     throw malformed('timestamp');
   const snapshot = parseMetaFile(meta['snapshot.json'], 'timestamp');
-  // None in advance: readers remember them for good, and whoever had the key for an hour could refuse all that is still to come.
+  // None in advance. Whether there is such a snapshot, whoever remembers them has to know.
   return { ...common, snapshot, withdrawn: withdrawn.filter((version) => version <= snapshot.version) };
 }
 
@@ -129,6 +129,13 @@ export function parseTargets(signed: TufObject, role: string): TargetsMetadata {
 /** Whether two entries can only be of the same file. */
 export function sameFile(a: MetaFile, b: MetaFile): boolean {
   return a.version === b.version && a.sha256 === b.sha256 && a.length === b.length;
+}
+
+/** Whether `timestamp` or `snapshot` has lost a key by a later root (5.3.11). */
+export function hasLostOnlineKeys(before: RootMetadata, after: RootMetadata): boolean {
+  const lost = (role: TopLevelRole) =>
+    before.roles[role].keyids.some((keyid) => !after.roles[role].keyids.includes(keyid));
+  return lost('timestamp') || lost('snapshot');
 }
 
 /** `expires` as TUF writes it. */

@@ -4,27 +4,30 @@
  */
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
-import { concat, fromUtf8, utf8 } from '../encoding/bytes.ts';
+import { concat } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
 import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
+import type { OnFailedList } from './delegated-roles.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { TargetInfo } from './metadata.ts';
-import {
-  contentTargetOf,
-  DESCRIPTOR_TARGET,
-  documentPathOfHead,
-  headTargetOf,
-  SETTINGS_TARGET,
-  targetUrlPath,
-} from './names.ts';
+import type { RootMetadata, TargetInfo } from './metadata.ts';
+import { DESCRIPTOR_TARGET, documentPathOfHead, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import { parseSettings, type SiteSettings } from './settings.ts';
 import { readKept } from './trusted-state.ts';
 import { isoTime } from './verify-roles.ts';
+import {
+  encodeWithdrawals,
+  highestOf,
+  isUpToDate,
+  NONE_WITHDRAWN,
+  parseWithdrawals,
+  type Withdrawals,
+  withdrawalsAfter,
+} from './withdrawals.ts';
 
 /** Where the files of a site come from: metadata, and the small targets that every reader needs. */
 export interface SiteSource extends MetadataSource {
@@ -61,8 +64,6 @@ export interface Freshness {
 export interface ListedDocument {
   readonly path: string;
   readonly entry: DocumentEntry;
-  /** Of a public document: bytes of its content. */
-  readonly contentLength: number | undefined;
 }
 
 interface KeptSettings {
@@ -72,7 +73,6 @@ interface KeptSettings {
 
 const DESCRIPTOR_LENGTH = 65_536;
 const WITHDRAWN = 'wispr:withdrawn';
-const WITHDRAWN_KEPT = 1024;
 const SETTINGS = 'wispr:settings';
 const HASH_LENGTH = 32;
 const NO_SETTINGS: SiteSettings = { cleanUrls: false, grace: 0, redirects: [] };
@@ -82,7 +82,7 @@ export class SitePublication {
   readonly #options: SitePublicationOptions;
   readonly #store: MetadataStore;
   #settings: KeptSettings | undefined;
-  #withdrawn: ReadonlySet<number> = new Set();
+  #withdrawn = NONE_WITHDRAWN;
   #loaded: Promise<void> | undefined;
 
   constructor(options: SitePublicationOptions) {
@@ -113,7 +113,7 @@ export class SitePublication {
   async reload(): Promise<void> {
     await this.load();
     await this.#client.reload();
-    this.#withdrawn = new Set([...(await this.#keptWithdrawn()), ...this.#withdrawn]);
+    this.#withdrawn = withdrawalsAfter([await this.#keptWithdrawn(), this.#withdrawn], this.#verified());
     await this.#rememberWithdrawn();
     const wanted = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
     if (wanted === this.#settings?.hash) return;
@@ -154,7 +154,7 @@ export class SitePublication {
   freshness(now: number): Freshness {
     const { timestamp, snapshot } = this.#client.check(now);
     const { version } = snapshot;
-    if (this.#withdrawn.has(version))
+    if (this.#withdrawn.versions.has(version))
       throw new PublicationError(
         'publication-withdrawn',
         `the publisher has withdrawn publication ${version}, and there is no newer one yet`,
@@ -186,29 +186,24 @@ export class SitePublication {
   }
 
   /**
-   * All documents, with the files of all bins.
+   * All documents; asks for the files of all bins.
    *
-   * @throws PublicationError
+   * @param failed - told of each section or bin that is no good: what is in it is missing here
+   * @throws PublicationError where the whole publication is no good any more
    */
-  async *documents(now: number): AsyncGenerator<ListedDocument, undefined> {
+  async *documents(now: number, failed: OnFailedList): AsyncGenerator<ListedDocument, undefined> {
     this.freshness(now);
     const seen = new Set<string>(); // a path may stand in a section and, where it does not count, in a bin
-    for await (const targets of this.#client.targetPaths(now)) {
+    for await (const targets of this.#client.targetPaths(now, failed)) {
       for (const target of targets) {
         const path = documentPathOfHead(target);
         if (path === undefined || seen.has(path)) continue;
         seen.add(path);
-        const entry = await this.document(path, now).catch(passOverMalformed);
-        if (entry) yield { path, entry, contentLength: await this.#contentLength(path, entry, now) };
+        this.freshness(now);
+        const entry = await this.document(path, now).catch(passOver);
+        if (entry) yield { path, entry };
       }
     }
-  }
-
-  /** Public documents' contents are targets too. */
-  async #contentLength(path: string, entry: DocumentEntry, now: number): Promise<number | undefined> {
-    if (entry.content === undefined) return undefined;
-    const target = await this.#client.target(contentTargetOf(path), now);
-    return target?.sha256 === entry.content ? target.length : undefined;
   }
 
   /**
@@ -234,7 +229,7 @@ export class SitePublication {
 
   async #load(): Promise<void> {
     await this.#client.load();
-    this.#withdrawn = new Set(await this.#keptWithdrawn());
+    this.#withdrawn = await this.#keptWithdrawn();
     await this.#rememberWithdrawn();
     this.#settings = await this.#keptSettings();
   }
@@ -255,19 +250,20 @@ export class SitePublication {
     return bytes;
   }
 
-  async #keptWithdrawn(): Promise<number[]> {
-    const kept = fromUtf8((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0)) ?? '';
-    return kept.split(' ').filter(Boolean).map(Number);
+  async #keptWithdrawn(): Promise<Withdrawals> {
+    return parseWithdrawals((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0));
   }
 
-  /** For good: a timestamp of later may not say it any more. Another process may have written to the store since it was read. */
+  /** A timestamp of later may not say it any more. Another process may have written to the store since it was read. */
   async #rememberWithdrawn(): Promise<void> {
-    const told = this.#client.newestTimestamp?.withdrawn ?? [];
-    if (told.every((version) => this.#withdrawn.has(version))) return;
-    const known = [...(await this.#keptWithdrawn()), ...this.#withdrawn, ...told];
-    const all = [...new Set(known)].sort((a, b) => a - b).slice(-WITHDRAWN_KEPT);
-    this.#withdrawn = new Set(all);
-    await this.#store.write(WITHDRAWN, utf8(all.join(' ')));
+    if (isUpToDate(this.#withdrawn, this.#verified())) return;
+    this.#withdrawn = withdrawalsAfter([await this.#keptWithdrawn(), this.#withdrawn], this.#verified());
+    await this.#store.write(WITHDRAWN, encodeWithdrawals(this.#withdrawn));
+  }
+
+  #verified() {
+    const { root, state, newestSnapshot, newestTimestamp: timestamp } = this.#client;
+    return { root: root as RootMetadata, timestamp, highest: highestOf(state?.snapshot, newestSnapshot) };
   }
 
   /** The settings that were trusted last, which may be newer than the state: their hash stands before them. */
@@ -303,9 +299,9 @@ export class SitePublication {
   }
 }
 
-/** A single entry that says nothing is nobody's document; a request for it says so. */
-function passOverMalformed(error: unknown): undefined {
-  if (error instanceof PublicationError && error.code === 'metadata-malformed') return undefined;
+/** An entry that says nothing, or whose section is no good, is nobody's document; a request for it says so. */
+function passOver(error: unknown): undefined {
+  if (error instanceof PublicationError) return undefined;
   throw error;
 }
 

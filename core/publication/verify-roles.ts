@@ -6,7 +6,7 @@ import { hexDigest } from '../encoding/digest.ts';
 import { checkDelegations, type Delegator } from './delegations.ts';
 import { checkSignatures, type Envelope, openEnvelope } from './envelope.ts';
 import { PublicationError } from './errors.ts';
-import type { SignatureVerifier } from './keys.ts';
+import { areTufKeyIds, type SignatureVerifier } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import {
   type MetaFile,
@@ -16,6 +16,7 @@ import {
   parseTimestamp,
   type RootMetadata,
   type SnapshotMetadata,
+  sameFile,
   type TargetsMetadata,
   type TimestampMetadata,
 } from './metadata.ts';
@@ -118,13 +119,18 @@ export async function verifySnapshot(
   await checkFile(bytes, expected, 'snapshot');
   const snapshot = verifyOwnSnapshot(bytes, root, options);
   if (snapshot.version !== expected.version) throw wrongVersion('snapshot', snapshot.version, expected.version);
-  for (const [role, { version }] of previous?.roles ?? []) {
-    const now = snapshot.roles.get(role);
-    if (now === undefined) throw rollback(`${role} has vanished from the snapshot`);
-    if (now.version < version)
-      throw rollback(`the snapshot names version ${now.version} of ${role}, and ${version} was seen before`);
-  }
+  for (const [role, before] of previous?.roles ?? []) checkSuccessor(role, before, snapshot.roles.get(role), options);
   return snapshot;
+}
+
+/** P5 for one file that a snapshot names. */
+function checkSuccessor(role: string, before: MetaFile, now: MetaFile | undefined, { strict }: VerifyOptions): void {
+  const { version } = before;
+  if (now === undefined) throw rollback(`${role} has vanished from the snapshot`);
+  if (now.version < version)
+    throw rollback(`the snapshot names version ${now.version} of ${role}, and ${version} was seen before`);
+  if (strict && now.version === version && !sameFile(before, now))
+    throw rollback(`the snapshot names another version ${version} of ${role} than was seen before`);
 }
 
 /** A snapshot that this reader kept: only its signatures are checked. */
@@ -178,7 +184,10 @@ function checkRootSignatures(envelope: Envelope, { roles, keys }: RootMetadata, 
 }
 
 function checkConsistent(root: RootMetadata, { strict }: VerifyOptions): RootMetadata {
-  if (root.consistentSnapshot || !strict) return root;
+  if (!strict) return root;
+  if (!areTufKeyIds([...root.keys.keys(), ...Object.values(root.roles).flatMap(({ keyids }) => keyids)]))
+    throw new PublicationError('metadata-malformed', 'the root has keys whose ids are none');
+  if (root.consistentSnapshot) return root;
   throw new PublicationError('metadata-malformed', 'the root does not promise consistent snapshots');
 }
 

@@ -141,6 +141,11 @@ export const MIGRATIONS: readonly string[] = [
     failed INTEGER
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The version of the publication that was handed over last: what lies at a target may name any.
+  ALTER TABLE publication ADD COLUMN handed_over INTEGER NOT NULL DEFAULT 0;
+  UPDATE publication SET handed_over = snapshot;
+  `,
 ];
 
 /** Marks a database as a key server's in its header: "wspk". A reader's has another. */

@@ -1,9 +1,9 @@
 /** Takes timestamps from the publisher, and those that lie where timestamps are pushed to. Nothing goes back. */
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
-import { type HandOver, parseHandOver } from '../../core/publication/hand-over.ts';
+import { parseHandOver } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { hasLostOnlineKeys, type RootMetadata, type TimestampMetadata } from '../../core/publication/metadata.ts';
 import { isoTime, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
@@ -13,6 +13,7 @@ import {
   publicationAfter,
   readPublication,
   readRoots,
+  remembered,
   STRICT,
   storePublication,
   storeRoots,
@@ -41,19 +42,17 @@ export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Ar
       throw new PublicationError('metadata-rollback', `root ${later.length + 1} was seen before`);
     const known = verifyRoots(roots);
     const root = verifyRoots([firstRoot as Uint8Array, ...message.roots]);
-    const timestamp = verify(message.timestamp, root, known, readPublication(database), now());
-    return store(message, timestamp);
-  });
-
-  function store(message: HandOver, timestamp: TimestampMetadata | undefined): Accepted {
     const before = readPublication(database);
+    const timestamp = verify(message.timestamp, root, known, before, now());
     storeRoots(database, message.roots);
+    // Whoever had a key that is gone could withdraw anything.
+    const withdrawn = before && !hasLostOnlineKeys(known, root) ? remembered(before) : [];
     const { expiries } = message;
-    if (timestamp) storePublication(database, publicationAfter(message.timestamp, timestamp, { ...before, expiries }));
-    else if (before) storePublication(database, { ...before, expiries });
-    const { snapshot, version } = readPublication(database) as Publication;
-    return { outcome: timestamp ? 'accepted' : 'unchanged', publication: snapshot, timestamp: version };
-  }
+    const { version: handedOver } = timestamp.snapshot;
+    storePublication(database, publicationAfter(message.timestamp, timestamp, { handedOver, withdrawn, expiries }));
+    const unchanged = before !== undefined && equalBytes(message.timestamp, before.timestamp);
+    return { outcome: unchanged ? 'unchanged' : 'accepted', publication: handedOver, timestamp: timestamp.version };
+  });
 }
 
 /**
@@ -75,24 +74,24 @@ export function adoptTimestamp({ database, now }: KeyServerState, bytes: Uint8Ar
     if (found.version <= before.version && found.snapshot.version > before.snapshot)
       throw new PublicationError('metadata-rollback', 'a higher publication lies there, under an older timestamp');
     const newer = found.version > before.version && found.snapshot.version >= before.snapshot && now() <= found.expires;
-    if (newer) storePublication(database, publicationAfter(bytes, found, before));
+    if (newer) storePublication(database, publicationAfter(bytes, found, { ...before, withdrawn: remembered(before) }));
     return newer;
   });
 }
 
-/** 5.3.11, 5.4.2, 5.4.3, P7, P8. `undefined`: it is the very timestamp that is known already. */
+/** 5.3.11, 5.4.2, 5.4.3, P7, P8. The very timestamp that is known already is good as well. */
 function verify(
   bytes: Uint8Array,
   root: RootMetadata,
   knownRoot: RootMetadata,
   before: Publication | undefined,
   now: number,
-): TimestampMetadata | undefined {
+): TimestampMetadata {
   // Where the root has new timestamp keys, what the old ones signed is forgotten, and versions begin anew (5.3.11).
   const previous = before && ifGood(before.timestamp, root);
   const timestamp = verifyTimestamp(bytes, root, previous, STRICT);
   if (timestamp === undefined) {
-    if (before && equalBytes(bytes, before.timestamp)) return undefined;
+    if (previous && before && equalBytes(bytes, before.timestamp)) return previous;
     throw new PublicationError('metadata-rollback', `another timestamp has the version ${previous?.version}`);
   }
   // With new snapshot keys readers forget the old snapshots too; otherwise they refuse to go back, whatever the timestamp's key.

@@ -15,6 +15,7 @@ import {
   publicationAfter,
   readPublication,
   readRoots,
+  remembered,
   STRICT,
   storePublication,
   verifyRoots,
@@ -53,7 +54,8 @@ export async function signAgain(state: KeyServerState, mostFresh: number): Promi
   const timestamp = verifyTimestamp(bytes, root, current, STRICT) as TimestampMetadata;
   return inTransaction(database, () => {
     const unchanged = readPublication(database)?.version === known.version;
-    if (unchanged) storePublication(database, publicationAfter(bytes, timestamp, known));
+    if (unchanged)
+      storePublication(database, publicationAfter(bytes, timestamp, { ...known, withdrawn: remembered(known) }));
     return unchanged ? 'signed' : 'overtaken';
   });
 }
@@ -97,5 +99,6 @@ function encode(
   const about = { version: timestampVersion(now, version), expires: now + freshSeconds };
   const { length, sha256 } = snapshot; // both are there: STRICT
   const facts = { version: snapshot.version, length: length as number, sha256: sha256 as string };
-  return signMetadata(timestampMetadata(about, facts, withdrawn), [signer]);
+  const highest = withdrawn.slice(-PUBLICATION_LIMITS.withdrawn);
+  return signMetadata(timestampMetadata(about, facts, highest), [signer]);
 }

@@ -1,7 +1,6 @@
 /** What the key server knows of its publisher's publication: roots, the timestamp that counts, and withdrawals. */
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
 import { type VerifyOptions, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { all, type Database, first, run } from '../storage/database.ts';
@@ -18,7 +17,9 @@ export interface Publication {
   readonly snapshot: number;
   /** Of the timestamp, in seconds since 1970. */
   readonly expires: number;
-  /** Every version of a publication that was ever withdrawn, ascending; the last ones, if there are too many. */
+  /** Version of the publication that was handed over last; that of the timestamp may have come by a target, and name any. */
+  readonly handedOver: number;
+  /** Versions that are withdrawn, ascending: those that are remembered, and those of the timestamp. */
   readonly withdrawn: readonly number[];
   readonly expiries: readonly RoleExpiry[];
 }
@@ -28,12 +29,17 @@ interface PublicationRow {
   readonly version: number;
   readonly snapshot: number;
   readonly expires: number;
+  readonly handedOver: number;
   readonly withdrawn: string;
   readonly expiries: string;
 }
 
+/** How many withdrawn versions are remembered at most: the highest. */
+const WITHDRAWN_KEPT = 1024;
+
 export function readPublication(database: Database): Publication | undefined {
-  const sql = 'SELECT timestamp, version, snapshot, expires, withdrawn, expiries FROM publication';
+  const sql =
+    'SELECT timestamp, version, snapshot, expires, handed_over AS handedOver, withdrawn, expiries FROM publication';
   const row = first<PublicationRow>(database, sql);
   return row && { ...row, withdrawn: JSON.parse(row.withdrawn), expiries: JSON.parse(row.expiries) };
 }
@@ -49,18 +55,26 @@ export function isWithdrawn({ snapshot, withdrawn }: Publication): boolean {
 }
 
 export function storePublication(database: Database, publication: Publication): void {
-  const { timestamp, version, snapshot, expires, withdrawn, expiries } = publication;
-  const columns = 'id, timestamp, version, snapshot, expires, withdrawn, expiries';
-  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?)`;
+  const { timestamp, version, snapshot, expires, handedOver, withdrawn, expiries } = publication;
+  const columns = 'id, timestamp, version, snapshot, expires, handed_over, withdrawn, expiries';
+  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?)`;
   const texts = [JSON.stringify(withdrawn), JSON.stringify(expiries)] as const;
-  run(database, sql, timestamp, version, snapshot, expires, ...texts);
+  run(database, sql, timestamp, version, snapshot, expires, handedOver, ...texts);
 }
 
-/** The publication after a timestamp that was verified. Withdrawals stay, as they do with readers. */
+/**
+ * The withdrawals that outlive a new timestamp. Versions above the one that was handed over are none: whoever has the timestamp key could claim
+ * them at a target, and so withdraw what is still to come.
+ */
+export function remembered({ withdrawn, handedOver }: Publication): number[] {
+  return withdrawn.filter((version) => version <= handedOver);
+}
+
+/** The publication after a timestamp that was verified. @param before - with the withdrawals that outlive it */
 export function publicationAfter(
   bytes: Uint8Array,
   timestamp: TimestampMetadata,
-  { withdrawn = [], expiries = [] }: Partial<Publication> = {},
+  { handedOver, withdrawn, expiries }: Pick<Publication, 'handedOver' | 'withdrawn' | 'expiries'>,
 ): Publication {
   const all = new Set([...withdrawn, ...timestamp.withdrawn]);
   return {
@@ -68,7 +82,8 @@ export function publicationAfter(
     version: timestamp.version,
     snapshot: timestamp.snapshot.version,
     expires: timestamp.expires,
-    withdrawn: [...all].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn),
+    handedOver,
+    withdrawn: [...all].sort((a, b) => a - b).slice(-WITHDRAWN_KEPT),
     expiries,
   };
 }

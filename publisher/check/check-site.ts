@@ -4,9 +4,11 @@ import { setImmediate } from 'node:timers/promises';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import { readFallbackTemplate } from '../fallback-template.ts';
+import { fallbackPageOf } from '../fallback-page.ts';
+import { type FallbackTemplate, readFallbackTemplate } from '../fallback-template.ts';
 import { HeaderRules } from '../site/headers.ts';
-import { canNameSet, mediaTypeOf } from '../site/media-type.ts';
+import { canNameSet, isPage, mediaTypeOf } from '../site/media-type.ts';
+import type { Teaser } from '../site/page.ts';
 import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
@@ -27,6 +29,13 @@ export interface CheckOptions {
 
 /** Some content delivery networks take larger files only where that is switched on. */
 const LARGE = 20 * 1024 * 1024;
+
+/** A page with everything that asks for no address. */
+const WORDS: Teaser = {
+  ...{ title: 'words', description: 'words', language: 'en', direction: '', canonical: '' },
+  openGraph: new Map(),
+  excerpt: ['words'],
+};
 
 /** Milliseconds after which others get their turn: a progress bar, a signal. */
 const TURN = 100;
@@ -69,6 +78,8 @@ class SiteCheck {
   readonly #sets = new SetsCount();
   readonly #sections: SectionsCount;
   readonly #folder = new CaseFolder();
+  /** The publisher's own, if it is good. */
+  #template: { readonly file: string; readonly read: FallbackTemplate } | undefined;
   #pages = 0;
 
   constructor(configuration: Configuration, source: string) {
@@ -105,7 +116,8 @@ class SiteCheck {
   async checkTemplate(directory: string): Promise<void> {
     const { template } = this.#configuration.fallback;
     try {
-      await readFallbackTemplate(template && resolve(directory, template));
+      const read = await readFallbackTemplate(template && resolve(directory, template));
+      if (template !== undefined) this.#template = { file: template, read };
     } catch (error) {
       if (!(error instanceof PublishError)) throw error;
       this.#findings.add('refused', '"fallback.template"', undefined, error.message);
@@ -151,6 +163,19 @@ class SiteCheck {
     const unused = [...this.#rules.unused(), ...this.#headers.unused(), ...this.#sections.unused()];
     for (const text of [...unused, ...this.#survey.unusedPatterns]) this.#findings.add('pattern-unused', text);
     this.#sets.findLoneSets(this.#findings);
+    this.#checkFallbackPage();
+  }
+
+  /** What a template of the publisher's loads is loaded by whoever cannot read the document. The page of one stands for all. */
+  #checkFallbackPage(): void {
+    const path = this.files.find(({ path: each }) => {
+      return isPage(mediaTypeOf(each)) && this.#lookUp(each) === 'protected';
+    })?.path;
+    if (this.#template === undefined || path === undefined) return;
+    const { site, reading, name = site } = this.#configuration;
+    const settings = { publisher: name, site, content: `https://${site}`, reading, redirectAfter: 'never' } as const;
+    const html = this.#template.read.render(fallbackPageOf(path, WORDS, settings));
+    this.#content.fallbackPage(html, path, this.#template.file);
   }
 
   report(milliseconds: number): CheckReport {

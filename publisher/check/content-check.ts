@@ -6,7 +6,7 @@ import { PUBLIC } from '../site/set-name.ts';
 import { problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
 import { Lines } from './lines.ts';
-import type { LinkCheck, Referrer } from './links.ts';
+import { hasHost, type LinkCheck, type Referrer } from './links.ts';
 import { readStart } from './read-start.ts';
 import { referencesOfStyle } from './references.ts';
 import type { Findings } from './report.ts';
@@ -60,6 +60,18 @@ export class ContentCheck {
     } else if (data) this.#data(text, source.path, lines);
     else this.#script(text, source.path, (offset) => lines.at(offset));
     return {};
+  }
+
+  /**
+   * Follows what a fallback page refers to. Everybody sees it, at the site's own host: addresses with that host lead where they should.
+   *
+   * @param path - of a document that has it
+   * @param madeOf - what messages name
+   */
+  fallbackPage(html: string, path: string, madeOf: string): void {
+    const { references, base } = scanPage(html, false);
+    const own = references.filter(({ url }) => !hasHost(url));
+    this.#links.check(own, { path, base, madeOf, isPublic: true, lineAt: () => 1 });
   }
 
   #page({ path, size }: SourceFile, bytes: Uint8Array, xml: boolean, isPublic: boolean): OwnWord {

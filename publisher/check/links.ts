@@ -28,6 +28,8 @@ export interface Referrer {
   readonly base?: string | undefined;
   /** Whether everybody may read it. */
   readonly isPublic: boolean;
+  /** What messages name, where the document is made of something else; without lines. */
+  readonly madeOf?: string;
   readonly lineAt: (offset: number) => number;
 }
 
@@ -82,9 +84,9 @@ export class LinkCheck {
     if (written.startsWith('#')) return;
     const url = parse(written, base);
     if (url === undefined || !this.#site.hosts.has(url.hostname)) return;
-    const place = () => ({ path: referrer.path, line: referrer.lineAt(offset) });
+    const place = () => placeIn(referrer, offset);
     if (use === 'preview') this.#preview(url, place);
-    else if (WITH_HOST.test(written) || (referrer.base !== undefined && WITH_HOST.test(referrer.base)))
+    else if (hasHost(written) || (referrer.base !== undefined && hasHost(referrer.base)))
       this.#findings.add('own-host', url.origin + decoded(url.pathname) + url.search, place);
     else if (use !== 'data') this.#internal(url, use, place, referrer);
   }
@@ -113,6 +115,15 @@ export class LinkCheck {
       this.#findings.add('preview-picture', decoded(url.pathname), place, 'it is not there');
     else if (isProtected(target.path)) this.#findings.add('preview-picture', target.path, place, 'it is encrypted');
   }
+}
+
+function placeIn({ path, madeOf, lineAt }: Referrer, offset: number): Place {
+  return madeOf === undefined ? { path, line: lineAt(offset) } : { path: madeOf };
+}
+
+/** Whether an address is written with a host. */
+export function hasHost(written: string): boolean {
+  return WITH_HOST.test(written);
 }
 
 /** An address that browsers fetch; `undefined` for others, such as `mailto:`. */

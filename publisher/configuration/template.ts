@@ -25,6 +25,7 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   "out": ${value('out')},
 
   // Where readers fetch the protected site: your web host, or a cache in front of it. http is enough, every byte is signed.
+  // Several, up to eight, where there are mirrors: ["http://news.example", "http://mirror.example"]. The first is asked first.
   "content": ${value('content')},
   // Where your key server runs ("wispr keyserver").
   "keyServer": ${value('keyServer')},

@@ -24,14 +24,13 @@ import {
   type Argon2idCost,
   type Argon2idParameters,
   areArgon2idParameters,
+  isLongEnough,
   keyFromPassphrase,
+  LEAST_PASSPHRASE,
   newParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
-
-/** Characters of the shortest passphrase that is taken for a new file. */
-const MINIMUM_PASSPHRASE_LENGTH = 8;
 
 /** One kind of file. */
 export interface SealedKind {
@@ -61,12 +60,11 @@ export async function createSealedFile(
   content: JsonObject,
   cost?: Argon2idCost,
 ): Promise<Uint8Array> {
-  if ([...passphrase].length < MINIMUM_PASSPHRASE_LENGTH) {
-    throw new PublishError(
-      'passphrase-too-short',
-      `the passphrase has fewer than ${MINIMUM_PASSPHRASE_LENGTH} characters`,
-      { typed: true, hint: 'four or five unrelated words are easy to remember and hard to guess' },
-    );
+  if (!isLongEnough(passphrase)) {
+    throw new PublishError('passphrase-too-short', `the passphrase has fewer than ${LEAST_PASSPHRASE} characters`, {
+      typed: true,
+      hint: 'four or five unrelated words are easy to remember and hard to guess',
+    });
   }
   const parameters = newParameters(randomBytes(ARGON2ID_SALT_LENGTH), cost);
   return seal(kind, content, await keyFromPassphrase(passphrase, parameters), parameters);

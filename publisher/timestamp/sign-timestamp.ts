@@ -71,7 +71,7 @@ export async function signTimestamp(options: TimestampOptions): Promise<SignedTi
 /**
  * Withdraws a version: readers refuse it from their next check on.
  *
- * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`
+ * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`, `withdrawals-full`
  */
 export async function withdrawVersion(version: number, options: TimestampOptions): Promise<SignedTimestamp> {
   const published = await readPublished(options.directory, options.rootId);
@@ -82,21 +82,30 @@ export async function withdrawVersion(version: number, options: TimestampOptions
       typed: true,
     });
   }
-  return sign(published, union(withdrawnIn(published, options), [version]), options);
+  const withdrawn = highest([...withdrawnIn(published, options), version]);
+  if (withdrawn.includes(version)) return sign(published, withdrawn, options);
+  throw new PublishError(
+    'withdrawals-full',
+    `${withdrawn.length} higher publications than ${version} are withdrawn, and a timestamp names no more`,
+  );
 }
 
 /**
  * Signs once more what was just signed here, because somebody else has signed in the meantime: newer than theirs, and with what they withdrew.
+ * They withdraw the publication here only if it is theirs too: it may be still to come for them.
  *
- * @throws as {@link withdrawVersion}
+ * @throws as {@link signTimestamp}, but for withdrawn and expired publications
  */
 export async function signNewerThan(
-  other: Pick<TimestampMetadata, 'version' | 'withdrawn'>,
+  other: Pick<TimestampMetadata, 'version' | 'withdrawn' | 'snapshot'>,
   options: TimestampOptions,
 ): Promise<SignedTimestamp> {
   const published = await readPublished(options.directory, options.rootId);
   checkMayContinue(published, options);
-  return sign(published, union(withdrawnIn(published, options), other.withdrawn), options, other.version);
+  const { snapshot } = published.timestamp;
+  const isSame = other.snapshot.sha256 === snapshot.sha256;
+  const theirs = other.withdrawn.filter((version) => isSame || version < snapshot.version);
+  return sign(published, highest([...withdrawnIn(published, options), ...theirs]), options, other.version);
 }
 
 async function sign(
@@ -124,14 +133,14 @@ function lasting({ expiries }: Published): RoleState[] {
   return expiries.filter(({ role }) => role !== 'timestamp');
 }
 
-/** What was ever withdrawn stays so, also where somebody put an older file into the directory. */
-function withdrawnIn({ timestamp }: Published, { last }: TimestampOptions): number[] {
-  return union(timestamp.withdrawn, last?.withdrawn ?? []);
+/** What was ever withdrawn stays so, also where somebody put an older file into the directory. Not what is still to come, whoever said so. */
+function withdrawnIn({ timestamp, snapshot }: Published, { last }: TimestampOptions): number[] {
+  return highest([...timestamp.withdrawn, ...(last?.withdrawn ?? [])].filter((version) => version <= snapshot.version));
 }
 
 /** Versions in ascending order: the highest, where there are more than readers take. */
-function union(one: readonly number[], other: readonly number[]): number[] {
-  return [...new Set([...one, ...other])].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn);
+function highest(versions: readonly number[]): number[] {
+  return [...new Set(versions)].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn);
 }
 
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {

@@ -77,15 +77,16 @@ async function openAndReport(
   { root, now }: SiteOptions,
   report: ReportBuilder,
 ): Promise<OpenedPublication | undefined> {
+  let asked = METADATA_PATH; // files are read and verified one after the other: the last is the one that is wrong
+  const read: VerifiedPlace['read'] = (path, maximum) => {
+    asked = path;
+    return place.read(path, maximum);
+  };
   try {
-    return await openPublication(place, { now, ...(root !== undefined && { rootId: root }) });
+    return await openPublication({ read }, { now, ...(root !== undefined && { rootId: root }) });
   } catch (error) {
     if (!(error instanceof PublicationError)) throw error;
-    report.find(
-      error.code === 'root-unexpected' ? `${METADATA_PATH}1.root.json` : METADATA_PATH,
-      error.code,
-      error.message,
-    );
+    report.find(asked, error.code, error.message);
     return undefined;
   }
 }

@@ -219,7 +219,7 @@ describe('wispr withdraw', () => {
     expect([yes.code, yes.shown]).toEqual([
       0,
       expect.stringMatching(
-        /Publication 7 is withdrawn\.[\s\S]*publication 8 ends this[\s\S]*your web host and key server were not told/,
+        /Publication 7 is withdrawn\.[\s\S]*publication 8 ends this[\s\S]*still to be told: your web host and key server/,
       ),
     ]);
     await expectError(

@@ -113,6 +113,25 @@ describe('wispr publish', () => {
     ]);
   });
 
+  it('publishes while the key server is away, says so, and ends with 1', async () => {
+    await writeFile(join(site, 'good-token'), 'token-0123456789-abcdefgh', { mode: 0o600 });
+    const file = join(site, 'wispr.json');
+    const configuration = await readFile(file, 'utf8');
+    await writeFile(file, configuration.replace('https://keys.news.example', 'http://127.0.0.1:9'));
+    const { code, stdout, stderr } = await inSite(
+      'publish',
+      '../web',
+      '--no-protect',
+      '-q',
+      '--json',
+      '--token-file',
+      'good-token',
+    );
+    await writeFile(file, configuration);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^wispr: published, but .*does not answer/)]);
+    expect(JSON.parse(stdout)).toMatchObject({ keyServerTold: false, keyServerFailure: expect.any(String) });
+  });
+
   it('gives the documents of a set a new key, and does not say to do what it does itself', async () => {
     const args = ['../web', '--keys-handed-over', '--rekey', 'subscribers', ...withPassphrase];
     const { code, stdout, stderr } = await inSite('publish', ...args);

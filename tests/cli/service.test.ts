@@ -123,7 +123,10 @@ describe('without a session', () => {
   });
 
   it('what a second install does not give again is named, and the status tells of the unit', async () => {
-    const first = ['--port', '8001', '--connect-to', 'a.example:80:127.0.0.1:9', '--allow-local', '127.0.0.1'];
+    const first = [
+      ...['--port', '8001', '--connect-to', 'a.example:80:127.0.0.1:9', '--allow-local', '127.0.0.1'],
+      ...['--trust-site', 'a.example', '--dns-server', '192.0.2.1'],
+    ];
     expect((await proxy('install', '--yes', ...first)).code).toBe(0);
     const status = await proxy('status');
     expect(status.stdout).toContain(`service: installed, and no systemd of a login session answers here: ${unit}\n`);
@@ -131,7 +134,9 @@ describe('without a session', () => {
     const again = await proxy('install', '--yes', '--port', '8002', '--allow-local', '127.0.0.1');
     expect([again.code, again.stderr]).toEqual([
       0,
-      expect.stringContaining('because they were not given again: --connect-to a.example:80:127.0.0.1:9\n'),
+      expect.stringContaining(
+        'not given again: --connect-to a.example:80:127.0.0.1:9 --trust-site a.example --dns-server 192.0.2.1\n',
+      ),
     ]);
     expect((await proxy('install', '--yes', '--port', '8003', '--json')).stdout).toContain(
       '"dropped":["--allow-local 127.0.0.1"]',
@@ -234,7 +239,7 @@ describe('wispr proxy status', () => {
     expect([now.code, now.stderr]).toEqual([0, '']);
     expect(now.stdout).toMatch(/^running on http:\/\/127\.0\.0\.1:\d+ since .* UTC, process \d+, started by hand\n/);
     expect(now.stdout).toMatch(
-      /^news\.example: publication \d+, last checked (?:just now|.* ago): http:\/\/news-example-/m,
+      /^news\.example: publication \d+, last confirmed (?:just now|.* ago): http:\/\/news-example-/m,
     );
     expect(now.stdout).toMatch(/^key: .*\/reader\.key$/m);
     const kept = async () => JSON.parse((await proxy('status', '--json')).stdout).running.cache.bytes as number;
@@ -249,11 +254,19 @@ describe('wispr proxy status', () => {
     expect((await proxy('status', '--quiet')).stdout).toBe('');
   });
 
+  it('and connecting name the port that the service was installed with', async () => {
+    expect((await proxy('install', '--yes', '--port', '8765')).code).toBe(0);
+    expect((await reader.bind()).stderr).toMatch(/opened at http:\/\/news-example-\w+\.localhost:8765\/$/m);
+    expect((await proxy('status')).stdout).toMatch(/^news\.example: .*\.localhost:8765\/$/m);
+    expect((await proxy('remove')).code).toBe(0);
+    expect((await proxy('status')).stdout).toMatch(/^news\.example: .*\.localhost:8001\/$/m);
+  });
+
   it('can be asked by its own user only, and is there again after a Reader was killed', async () => {
     const first = await reader.startProxy('--quiet');
     await first.stop('SIGKILL');
     const folder = join(reader.home, 'run', 'wispr');
-    const sockets = [expect.stringMatching(/^[0-9a-f]{24}-\d+\.sock$/)];
+    const sockets = [expect.stringMatching(/^[0-9a-f]{24}-[0-9a-f]{10}\.sock$/)];
     expect(readdirSync(folder)).toEqual(sockets);
     expect((await proxy('status')).code).toBe(1);
     expect(readdirSync(folder)).toEqual([]);

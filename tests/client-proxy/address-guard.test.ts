@@ -178,6 +178,15 @@ describe('attack 63: a page that points at the reader’s own services', () => {
     expect(asked).toBe(0);
   });
 
+  it('learns from a refusal neither where a name leads nor what is there', async () => {
+    const local = await send(rig.proxy.port, `http://x.localhost:${port}/`);
+    expect(local.text).not.toMatch(/127\.0\.0\.1|::1/);
+    await rig.restart({ allowLocal: [], connectTo: [] });
+    const unknown = await send(rig.proxy.port, 'http://nobody.invalid/');
+    await rig.restart({ allowLocal: [] });
+    expect([refusalCode(unknown), /ENOTFOUND|getaddrinfo/.test(unknown.text)]).toEqual(['host-unreachable', false]);
+  });
+
   it('by a name that leads there is refused after the look-up, and none but the addresses looked at are connected to', async () => {
     const rules = [parseAllowLocal('127.0.0.1')];
     // This computer's own name: /etc/hosts or the resolver lead it to an address of its own.

@@ -239,7 +239,7 @@ describe('what goes wrong is one clear line and exit code 1', () => {
 
   it('a wrong passphrase, or none', async () => {
     const file = join(home, 'passphrase');
-    writeFileSync(file, 'right\n', { mode: 0o600 });
+    writeFileSync(file, 'the right one\n', { mode: 0o600 });
     expect((await bind('--yes', '--passphrase-file', file)).code).toBe(0);
     const none = await bind('--yes');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('protected by a passphrase')]);
@@ -248,7 +248,7 @@ describe('what goes wrong is one clear line and exit code 1', () => {
     const wrong = await run(['proxy', '--port', '0', '--passphrase-file', file]);
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not open')]);
     expectWords(wrong.stderr);
-    writeFileSync(file, 'right\n');
+    writeFileSync(file, 'the right one\n');
     const running = await startProxyCommand('--passphrase-file', file);
     expect(running.ready.sites.map(({ site }) => site)).toEqual(['news.example']);
     expect(await readdir(home)).not.toContain('config');

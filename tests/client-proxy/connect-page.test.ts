@@ -62,6 +62,34 @@ describe('a code without its link', () => {
   });
 });
 
+describe('the document that somebody was on the way to', () => {
+  const connectBy = async (fields: Record<string, string>, site = 'news.example') => {
+    const looked = await post('/connect', { link: reader.keyServer.invite(), ...fields });
+    return whereTo(await post(looked.headers.location ?? '', { site }));
+  };
+
+  it('is where the reader is led afterwards', async () => {
+    const path = '/caf%C3%A9/a.html?q=1&r=2';
+    const page = await get(`/connect?${new URLSearchParams({ site: 'news.example', path })}`);
+    expect(page.text).toContain('name="path" value="/caf%C3%A9/a.html?q=1&amp;r=2"');
+    const query = new URLSearchParams({ site: 'news.example', path, done: 'connected' });
+    expect(await connectBy({ site: 'NEWS.example', path })).toEqual([303, `/connect?${query}`]);
+    expect((await get(`/connect?${query}`)).text).toMatch(/localhost:\d+\/caf%C3%A9\/a\.html\?q=1&amp;r=2"/);
+  });
+
+  it.each([
+    ['news.example', '//evil.example/a'],
+    ['news.example', 'http://evil.example/a'],
+    ['news.example', '/\\evil.example/'],
+    ['news.example', '/a/%2E%2E/b'],
+    ['news.example', `/${'a'.repeat(5000)}`],
+    ['no site', '/a.html'],
+    ['second.example', '/a.html'], // not what was connected
+  ])('is forgotten where the form says %j and %j', async (site, path) => {
+    expect(await connectBy({ site, path })).toEqual([303, '/?done=connected']);
+  });
+});
+
 describe('the button "Connect"', () => {
   it('pressed twice connects once', async () => {
     const looked = await post('/connect', { link: reader.keyServer.invite() });

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { refusalCode, send } from '../support/http-client.ts';
+import { refusalCode, send, sendRaw } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
@@ -172,6 +172,20 @@ describe('attack 56: a malformed answer', () => {
       socket.write(object);
     };
     expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe('late');
+  });
+
+  it('writes no control characters by way of a status text', async () => {
+    const bad = 'O\0P\x1b[2J';
+    answer = (_head, socket) => {
+      socket.write(`HTTP/1.1 103 ${bad}\r\nLink: </x>\r\n\r\n`, 'latin1');
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 'latin1');
+    };
+    const ask = (url: string) => sendRaw(rig.proxy.port, `GET ${url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(await ask('http://elsewhere.example/')).toMatch(
+      /^HTTP\/1.1 103 Early Hints\r\n[\s\S]*^HTTP\/1.1 200 OK\r\n[\s\S]*\r\n\r\nok$/m,
+    );
+    answer = (_head, socket) => socket.end(`HTTP/1.1 200 ${bad}\r\nContent-Length: 2\r\n\r\nok`, 'latin1');
+    expect(await ask('http://elsewhere.example/')).toMatch(/^HTTP\/1.1 502 [\s\S]*^wispr-refusal: host-answer\r$/m);
   });
 
   it.each([

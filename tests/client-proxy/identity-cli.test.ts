@@ -105,6 +105,10 @@ describe('wispr identity', () => {
     expect(stderr).not.toContain('unlocked');
   });
 
+  it.each(['lock', 'unlock'])('%s says so in one line where no Reader runs', async (command) => {
+    expect((await good(command)).stderr).toMatch(/^wispr: no Reader runs [^\n]*\n$/);
+  });
+
   it('a passphrase file that others can read is pointed out once', async () => {
     const open = secretFile('open', 'whatever');
     chmodSync(open, 0o644);
@@ -145,7 +149,7 @@ describe('a whole life', () => {
     await good('lock', '--json');
     expect(await run(['unlock', '--passphrase-file', first])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('passphrase-wrong'),
+      stderr: expect.stringMatching(/^wispr: .*\[passphrase-wrong\]\nwispr: hint: /),
     });
     await good('unlock', '--passphrase-file', second);
     await good('export', file, '--words-file', wordsFile, '--passphrase-file', second);
@@ -209,8 +213,8 @@ describe('a database that is made on a terminal, where there is no keyring', () 
     [
       'a passphrase',
       [
-        [ASKED, 'my own\r'],
-        ['the same again', 'my own\r'],
+        [ASKED, 'my own words\r'],
+        ['the same again', 'my own words\r'],
       ],
       'passphrase',
     ],
@@ -221,7 +225,7 @@ describe('a database that is made on a terminal, where there is no keyring', () 
     const args = ['identity', 'import', file, '--words-file', words];
     const { code, shown } = await runOnTerminal(args, answers, { cwd: home, env: env(away) });
     expect([code, shown]).toEqual([0, expect.stringContaining('your keys are sealed')]);
-    expect(shown).not.toContain('my own');
+    expect(shown).not.toContain('my own words');
     const { stdout } = await run(['show', '--json'], away);
     expect(JSON.parse(stdout)).toMatchObject({ keysIn: kind, publishers: [{ sites: ['news.example'] }] });
     expect(existsSync(join(away, 'config'))).toBe(kind === 'key-file');

@@ -1,6 +1,6 @@
 /** A Reader that runs, locked and unlocked: from the command line, and while its protection changes. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -20,8 +20,9 @@ import {
   unlockReaders,
 } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { RunMemory } from '../../client-proxy/opening/run-memory.ts';
 import { socketsOf } from '../../client-proxy/running/socket-place.ts';
-import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { DATABASE_FILES, storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
@@ -72,10 +73,10 @@ describe('a locked Reader', () => {
     expect(await listed()).toBe(true);
     await lockReaders(rig.storage);
     expect(await listed()).toBe(true);
-    await setPassphrase('right');
+    await setPassphrase('the right one');
     await rig.restart({ mayStartLocked: true });
     expect([rig.proxy.lock.isLocked, await listed()]).toEqual([true, true]);
-    await rig.proxy.lock.unlock('right');
+    await rig.proxy.lock.unlock('the right one');
     expect(await listed()).toBe(true);
     await rig.proxy.lock.lock();
     await forgetEverything(rig.storage);
@@ -89,13 +90,13 @@ describe('a locked Reader', () => {
   });
 
   it('takes its passphrase and no other', async () => {
-    expect((await setPassphrase('right')).readers).toEqual([{ locked: false }]); // it was told the new one
+    expect((await setPassphrase('the right one')).readers).toEqual([{ locked: false }]); // it was told the new one
     expect((await read()).text).toBe('for subscribers');
     await lockReaders(rig.storage);
     const wrong = await unlockReaders(rig.storage, async () => 'wrong');
     expect(wrong.readers).toEqual([expect.objectContaining({ code: 'passphrase-wrong' })]);
     expect((await read()).status).toBe(503);
-    expect((await unlockReaders(rig.storage, async () => 'right')).readers).toEqual([{ locked: false }]);
+    expect((await unlockReaders(rig.storage, async () => 'the right one')).readers).toEqual([{ locked: false }]);
     expect((await read()).text).toBe('for subscribers');
   });
 
@@ -109,11 +110,17 @@ describe('a locked Reader', () => {
         ['news.example'],
         'news.example',
       ]);
-      const lock = new ReaderLock(store, sites);
+      const memory = new RunMemory();
+      const [free, lent] = [memory.take(LIMITS.run), memory.take(LIMITS.run)];
+      for (const piece of [free, lent]) new Uint8Array(piece).fill(7);
+      memory.giveBack(free);
+      const lock = new ReaderLock(store, sites, memory);
       await lock.lock();
       expect(sites.all()).toEqual([]);
       expect(() => sites.find('news.example')).toThrow(expect.objectContaining({ code: 'reader-locked' }));
       await expect(store.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
+      memory.giveBack(lent); // it was on its way
+      for (const piece of [free, lent]) expect(new Uint8Array(piece).every((byte) => byte === 0)).toBe(true);
       await lock.unlock();
       expect(sites.all()).toHaveLength(1);
     } finally {
@@ -122,9 +129,30 @@ describe('a locked Reader', () => {
     }
   });
 
+  it('holds nothing of what was read where its database was erased', async () => {
+    const store = await ReaderStore.open(storeOptions(rig.storage));
+    const upstream = new Upstream();
+    try {
+      const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
+      const memory = new RunMemory();
+      const piece = memory.take(LIMITS.run);
+      new Uint8Array(piece).fill(7);
+      memory.giveBack(piece);
+      const lock = new ReaderLock(store, sites, memory);
+      await sites.refresh();
+      expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([false, 1, 7]);
+      for (const name of DATABASE_FILES) rmSync(join(rig.storage.dataDirectory, name));
+      await sites.refresh();
+      expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([true, 0, 0]);
+    } finally {
+      await upstream.close();
+      store.close();
+    }
+  });
+
   it('keeps no way to its passphrase: nothing of it is left in memory', async () => {
-    await setPassphrase('right');
-    const { store, passphrase } = await openByPassphrase('right');
+    await setPassphrase('the right one');
+    const { store, passphrase } = await openByPassphrase('the right one');
     try {
       await store.deviceSeed();
       const isThere = async () => {
@@ -141,7 +169,7 @@ describe('a locked Reader', () => {
   });
 
   it('is what starts where nobody can be asked for the passphrase', async () => {
-    await setPassphrase('right');
+    await setPassphrase('the right one');
     await rig.proxy.close();
     await expect(startProxy({ ...rig.storage, port: 0 })).rejects.toMatchObject({ code: 'passphrase-needed' });
     await rig.restart({ mayStartLocked: true });
@@ -151,12 +179,12 @@ describe('a locked Reader', () => {
       [],
     ]);
     expect((await read()).headers['wispr-refusal']).toBe('reader-locked');
-    await rig.proxy.lock.unlock('right');
+    await rig.proxy.lock.unlock('the right one');
     expect((await read()).text).toBe('for subscribers');
   });
 
   it('answers a wrong passphrase many times over, one at a time, and stays locked', async () => {
-    await setPassphrase('right');
+    await setPassphrase('the right one');
     await rig.proxy.lock.lock();
     const tries = ['a', 'b', 'c'].map((passphrase) => rig.proxy.lock.unlock(passphrase));
     const outcomes = await Promise.allSettled(tries);
@@ -176,7 +204,7 @@ describe('the socket of a Reader', () => {
 
   it('that a killed Reader left is removed, and no answer is waited for', async () => {
     const [path = ''] = sockets();
-    const left = path.replace(/-\d+\.sock$/, '-1.sock');
+    const left = path.replace(/-\w+\.sock$/, '-1.sock');
     const { status } = spawnSync(process.execPath, ['-e', `require('node:net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`]); // biome-ignore format: one line
     expect([status, existsSync(left)]).toEqual([null, true]);
     expect((await lockReaders(rig.storage)).readers).toEqual([{ locked: true }]);

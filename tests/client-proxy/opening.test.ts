@@ -3,12 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { RunMemory } from '../../client-proxy/opening/run-memory.ts';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { send } from '../support/http-client.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+import type { DocumentWish } from '../support/test-publisher.ts';
 
 const MiB = 1024 * 1024;
 const CONTENT = randomBytes(3 * MiB + 777);
@@ -22,7 +26,7 @@ process.on('worker', (thread: Worker) => threads.push(thread));
 let rig: ReaderRig;
 beforeEach(async () => {
   threads.length = 0;
-  rig = await startReaderRig({ proxy: { cacheBytes: 64 * MiB } });
+  rig = await startReaderRig({ proxy: { cacheBytes: 128 * MiB } });
 });
 afterEach(() => rig.close());
 
@@ -36,9 +40,9 @@ async function keptFiles(): Promise<string[]> {
 }
 
 /** Publishes it, and waits until it is kept. */
-async function readOnce(path: string): Promise<{ file: string; object: Uint8Array }> {
-  const object = await rig.publisher.publish(rig.host.files, path, { content: CONTENT });
-  expect((await get(path)).body.equals(CONTENT)).toBe(true);
+async function readOnce(path: string, content = CONTENT): Promise<{ file: string; object: Uint8Array }> {
+  const object = await rig.publisher.publish(rig.host.files, path, { content });
+  expect((await get(path)).body.equals(content)).toBe(true);
   await expect.poll(keptFiles).toHaveLength(1);
   const [file = ''] = await keptFiles();
   expect((await readFile(file)).equals(object)).toBe(true);
@@ -120,12 +124,13 @@ describe('a large document', () => {
   });
 
   it('comes whole to everybody, however many are slow or leave: all memory for threads comes back', async () => {
-    await readOnce('/a.bin');
-    const crowd = Math.ceil((1.5 * LIMITS.runMemory) / LIMITS.run);
+    const content = randomBytes(12 * MiB); // more than sockets hold
+    await readOnce('/a.bin', content);
+    const crowd = Math.ceil((0.8 * LIMITS.runMemory) / LIMITS.run);
     const slow = await Promise.all(Array.from({ length: crowd }, () => askAndStop('/a.bin')));
-    expect((await get('/a.bin')).body.equals(CONTENT)).toBe(true);
-    for (const answer of slow.splice(0, crowd / 2)) answer.destroy();
-    for (const answer of slow) expect(Buffer.from(await rest(answer)).equals(CONTENT)).toBe(true);
+    expect((await get('/a.bin')).body.equals(content)).toBe(true);
+    for (const answer of slow.splice(0, crowd - 8)) answer.destroy();
+    for (const answer of slow) expect(Buffer.from(await rest(answer)).equals(content)).toBe(true);
     for (let round = 0; round < 2; round++)
       for (const answer of await Promise.all(Array.from({ length: crowd }, () => askAndStop('/a.bin'))))
         answer.destroy();
@@ -137,6 +142,63 @@ describe('a large document', () => {
         await get('/a.bin');
         return opened;
       })
-      .toBe(6); // runs of eight blocks, all of them behind the first block
+      .toBe(24); // runs of eight blocks, all of them behind the first block
+  });
+
+  it('is never altered by what is read beside it: memory is used again when nobody looks into it any more', async () => {
+    const contents = new Map<string, Buffer>();
+    const publish = async (path: string, content: Buffer, document: DocumentWish) => {
+      contents.set(path, content);
+      await rig.publisher.publish(rig.host.files, path, document);
+    };
+    for (const number of [0, 1]) {
+      const packed = randomBytes(2 * MiB + number);
+      const metadata = { mediaType: 'video/mp4', contentCoding: 'gzip' } as const;
+      await publish(`/packed${number}.bin`, packed, { content: gzipSync(packed), metadata });
+      const page = Buffer.from(`<p>${randomBytes(MiB + number).toString('hex')}`);
+      await publish(`/page${number}.html`, page, { content: page });
+    }
+    const gateway = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '');
+    const read = async (path: string, pause: number) => {
+      const content = contents.get(path) as Buffer;
+      const place = path.endsWith('.html') ? { path, headers: { host: gateway.host } } : { path: rig.url(path) };
+      expect((await readWithPauses(place, pause)).equals(content)).toBe(true);
+    };
+    const readers = Array.from({ length: 12 }, async (_, reader) => {
+      const paths = [...contents.keys()];
+      for (let round = 0; round < 8; round++) await read(paths[(reader + round) % paths.length] as string, reader % 3);
+    });
+    await Promise.all(readers);
   });
 });
+
+describe('memory for runs', () => {
+  it('is lent up to its bound, and no further', () => {
+    const memory = new RunMemory();
+    const lent: ArrayBuffer[] = [];
+    while (memory.has(1, LIMITS.run) && lent.length < 1000) lent.push(memory.take(LIMITS.run));
+    expect(lent.length).toBe(Math.floor(LIMITS.runMemory / LIMITS.run));
+    memory.giveBack(lent[0] as ArrayBuffer);
+    expect(memory.has(1, LIMITS.run)).toBe(true);
+    expect(memory.take(LIMITS.run)).toBe(lent[0]);
+    memory.forget(LIMITS.run);
+    expect([memory.has(1, LIMITS.run), memory.has(2, LIMITS.run)]).toEqual([true, false]);
+  });
+});
+
+/** Asks, and pauses so many milliseconds now and then. */
+function readWithPauses(place: { path: string; headers?: Record<string, string> }, pause: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const asked = httpGet({ host: '127.0.0.1', port: rig.proxy.port, agent: false, ...place }, (answer) => {
+      const parts: Buffer[] = [];
+      answer.on('data', (part: Buffer) => {
+        parts.push(part);
+        if (pause === 0 || parts.length % 4 > 0) return;
+        answer.pause();
+        setTimeout(pause).then(() => answer.resume());
+      });
+      answer.on('end', () => resolve(Buffer.concat(parts))).on('error', reject);
+    });
+    asked.on('error', reject);
+  });
+}

@@ -31,21 +31,28 @@ describe('a passphrase', () => {
   it('is set, changed and taken away again, and every secret stays what it was', async () => {
     await fillStore(storage);
     const before = await secretsIn(storage);
-    expect(await setPassphrase('first')).toMatchObject({ before: 'key-file', after: 'passphrase', discarded: false });
+    expect(await setPassphrase('the first one')).toMatchObject({
+      before: 'key-file',
+      after: 'passphrase',
+      discarded: false,
+    });
     await expect(open()).rejects.toMatchObject({ code: 'passphrase-needed' });
-    expect(await secretsIn(saying('first'))).toEqual(before);
-    expect(await setPassphrase('second', saying('first'))).toMatchObject({ before: 'passphrase', discarded: true });
-    await expect(open(saying('first'))).rejects.toMatchObject({ code: 'passphrase-wrong' });
-    expect(await secretsIn(saying('second'))).toEqual(before);
-    expect(await protectIdentity(saying('second'), { kind: 'key-file' })).toMatchObject({ after: 'key-file' });
+    expect(await secretsIn(saying('the first one'))).toEqual(before);
+    expect(await setPassphrase('the second one', saying('the first one'))).toMatchObject({
+      before: 'passphrase',
+      discarded: true,
+    });
+    await expect(open(saying('the first one'))).rejects.toMatchObject({ code: 'passphrase-wrong' });
+    expect(await secretsIn(saying('the second one'))).toEqual(before);
+    expect(await protectIdentity(saying('the second one'), { kind: 'key-file' })).toMatchObject({ after: 'key-file' });
     expect(await secretsIn(storage)).toEqual(before);
   });
 
   it('that is wrong changes nothing', async () => {
-    await fillStore(saying('right'));
-    const before = await secretsIn(saying('right'));
-    await expect(setPassphrase('other', saying('wrong'))).rejects.toMatchObject({ code: 'passphrase-wrong' });
-    expect(await secretsIn(saying('right'))).toEqual(before);
+    await fillStore(saying('the right one'));
+    const before = await secretsIn(saying('the right one'));
+    await expect(setPassphrase('another one', saying('wrong'))).rejects.toMatchObject({ code: 'passphrase-wrong' });
+    expect(await secretsIn(saying('the right one'))).toEqual(before);
   });
 
   it('leaves nothing in the files that the key of before opens', async () => {
@@ -53,7 +60,7 @@ describe('a passphrase', () => {
     const sealed = sealedIn(database());
     expect(sealed.length).toBeGreaterThanOrEqual(3);
     expect(sealed.every((value) => bytesNow().includes(value))).toBe(true);
-    await setPassphrase('first');
+    await setPassphrase('the first one');
     for (const value of sealed) expect(bytesNow().includes(value)).toBe(false);
     for (const secret of [filled.seed, filled.deviceKey.key, filled.set.key])
       expect(bytesNow().includes(Buffer.from(secret))).toBe(false);
@@ -64,7 +71,7 @@ describe('a passphrase', () => {
     const handle = new DatabaseSync(database());
     handle.prepare('UPDATE set_keys SET key = ?').run(randomBytes(60));
     handle.close();
-    await expect(setPassphrase('first')).rejects.toMatchObject({ code: 'store-damaged' });
+    await expect(setPassphrase('the first one')).rejects.toMatchObject({ code: 'store-damaged' });
     expect(await secretsIn(storage)).toMatchObject({ seed: expect.any(String) });
   });
 });
@@ -86,21 +93,21 @@ describe('a program that has the database open while another changes its protect
 
   it('is locked by a passphrase that it does not know, and unlocked by it', async () => {
     const version = running.version();
-    await setPassphrase('first');
+    await setPassphrase('the first one');
     expect(running.version()).not.toBe(version);
     await expect(running.bindings()).rejects.toMatchObject({ code: 'reader-locked' });
     expect(running.isLocked).toBe(true);
     expect(running.sites()).toHaveLength(1);
     await expect(running.unlock('wrong')).rejects.toMatchObject({ code: 'passphrase-wrong' });
-    await running.unlock('first');
+    await running.unlock('the first one');
     expect(await running.bindings()).toHaveLength(1);
   });
 
   it('writes nothing under the key of before', async () => {
-    await setPassphrase('first');
+    await setPassphrase('the first one');
     const keys = new Map([[filled.set.id, { key: filled.set.key, notBefore: 7, notAfter: 8 }]]);
     await expect(running.saveSetKeys(1, keys)).rejects.toMatchObject({ code: 'reader-locked' });
-    const other = await open(saying('first'));
+    const other = await open(saying('the first one'));
     expect((await other.setKey(1, filled.set.id))?.notBefore).toBe(5);
     other.close();
   });
@@ -113,10 +120,26 @@ describe('a program that has the database open while another changes its protect
     other.close();
   });
 
+  it('that is shorter than 8 characters is not taken, for a new database either', async () => {
+    await expect(setPassphrase('1234567')).rejects.toMatchObject({ code: 'passphrase-too-short' });
+    await expect(secretsIn(storage)).resolves.toMatchObject({ seed: toBase64url(filled.seed) });
+    const fresh = storageIn(await temporaryFolder(cleanUp));
+    await expect(open({ ...fresh, passphrase: async () => 'é'.repeat(7) })).rejects.toMatchObject({
+      code: 'passphrase-too-short',
+    });
+    (await open({ ...fresh, passphrase: async () => '12345678' })).close();
+    await setPassphrase('12345678');
+  });
+
   it('two that change it at one time: one of them wins, and the database opens with what it says', async () => {
-    const outcomes = await Promise.allSettled(['one', 'two', 'three'].map((passphrase) => setPassphrase(passphrase)));
+    const outcomes = await Promise.allSettled(
+      ['passphrase one', 'passphrase two', 'passphrase three'].map((passphrase) => setPassphrase(passphrase)),
+    );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    const winner = ['one', 'two', 'three'][outcomes.findIndex(({ status }) => status === 'fulfilled')] ?? '';
+    const winner =
+      ['passphrase one', 'passphrase two', 'passphrase three'][
+        outcomes.findIndex(({ status }) => status === 'fulfilled')
+      ] ?? '';
     expect(await secretsIn(saying(winner))).toMatchObject({ seed: toBase64url(filled.seed) });
   });
 });
@@ -153,7 +176,7 @@ describe('attack 67: where nothing more can be written', () => {
     store.close();
     const before = await secretsIn(storage);
     const file = join(storage.dataDirectory, '..', 'passphrase');
-    writeFileSync(file, 'first\n', { mode: 0o600 });
+    writeFileSync(file, 'the first one\n', { mode: 0o600 });
     const where = ['--data', storage.dataDirectory, '--key-file', storage.keyFile];
     const { code, stderr } = await withoutRoom([
       'identity',
@@ -168,8 +191,8 @@ describe('attack 67: where nothing more can be written', () => {
       expect.stringMatching(/^wispr: the reader's database cannot be .*\[store-unusable\]$/m),
     ]);
     expect(await secretsIn(storage)).toEqual(before);
-    await setPassphrase('first');
-    expect(await secretsIn(saying('first'))).toEqual(before);
+    await setPassphrase('the first one');
+    expect(await secretsIn(saying('the first one'))).toEqual(before);
   });
 });
 
@@ -177,24 +200,24 @@ describe('attack 66: kill -9 while the passphrase changes', () => {
   it('leaves a database that opens with the one of before or the new one, and nothing of it lost', {
     timeout: 300_000,
   }, async () => {
-    const { set } = await fillStore(saying('one'));
-    const store = await open(saying('one'));
+    const { set } = await fillStore(saying('passphrase one'));
+    const store = await open(saying('passphrase one'));
     const ids = Array.from({ length: 500 }, () => toBase64url(randomBytes(32)));
     await store.saveSetKeys(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
     store.close();
-    const before = await secretsIn(saying('one'));
-    let current = 'one';
+    const before = await secretsIn(saying('passphrase one'));
+    let current = 'passphrase one';
     for (let kill = 0; kill < 6; kill++) {
-      const other = current === 'one' ? 'two' : 'one';
+      const other = current === 'passphrase one' ? 'passphrase two' : 'passphrase one';
       const args = [storage.dataDirectory, storage.keyFile, current, other];
       const loop = startProgram('tests/support/reprotect-loop.ts', args);
       await loop.line(/^ready$/);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
       await loop.stop('SIGKILL');
       const good = (passphrase: string) => secretsIn(saying(passphrase)).catch(() => undefined);
-      const opened = await good('one');
-      current = opened ? 'one' : 'two';
-      expect(opened ?? (await good('two'))).toEqual(before);
+      const opened = await good('passphrase one');
+      current = opened ? 'passphrase one' : 'passphrase two';
+      expect(opened ?? (await good('passphrase two'))).toEqual(before);
     }
     const again = await open(saying(current));
     for (const id of ids) expect((await again.setKey(1, id))?.notAfter).toBe(1);

@@ -171,7 +171,7 @@ describe('attack 80: a daemon that runs past the expiry of its timestamp', () =>
     expect((await get('/a.html', { accept: 'image/png' })).text).toBe('signed');
     const notice = await get('/a.html?x="><script>', NAVIGATION);
     expect([notice.status, notice.headers['wispr-notice']]).toEqual([503, 'stale']);
-    expect(notice.text).toContain('last checked 3 days ago');
+    expect(notice.text).toContain('last confirmed 3 days ago');
     expect(notice.text).toContain('Read on');
     expect(links(notice)).toEqual(['/a.html?x=&quot;&gt;&lt;script&gt;']); // attack 89
     expect(notice.headers['wispr-confirmed']).toBe(confirmed);
@@ -196,9 +196,9 @@ describe('attack 80: a daemon that runs past the expiry of its timestamp', () =>
   it('says on its own page how every publication is', async () => {
     const home = async () =>
       (await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } })).text;
-    expect(await home()).toMatch(/Last checked (?:1 hour|59 minutes) ago\. Publication \d+\./);
+    expect(await home()).toMatch(/Last confirmed (?:1 hour|59 minutes) ago\. Publication \d+\./);
     rig.passTime(3 * DAY);
-    expect(await home()).toMatch(/Last checked 3 days ago\. The publisher has not confirmed it in time/);
+    expect(await home()).toMatch(/Last confirmed 3 days ago\. The publisher has not confirmed it in time/);
     rig.passTime(30 * DAY);
     expect(await home()).toContain('Not shown at the moment: This site has not been confirmed for too long.');
   });

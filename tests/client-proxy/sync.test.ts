@@ -3,7 +3,21 @@ import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseConnectTo, type SyncOptions, type SyncProgress, syncSite } from '../../client-proxy/index.ts';
+import { openCache } from '../../client-proxy/cache/open-cache.ts';
+import {
+  parseConnectTo,
+  type ReaderError,
+  type SyncOptions,
+  type SyncProgress,
+  startProxy,
+  syncSite,
+} from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { MEGABYTE, SettingsKeeper } from '../../client-proxy/settings/settings.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { startRawHost } from '../support/raw-host.ts';
@@ -41,9 +55,44 @@ async function objects(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
+async function setCacheSize(megabytes: string): Promise<void> {
+  const store = await ReaderStore.open(storeOptions(rig.storage));
+  new SettingsKeeper(store.preferences).save(new Map([['cacheBytes', megabytes]]));
+  store.close();
+}
+
+/** The heads of what is kept for having been synced. */
+async function synced(): Promise<string[]> {
+  const cache = openCache({ ...rig.storage, cacheBytes: LIMITS.cacheBytes });
+  try {
+    return [...(await cache.syncedOf(SITE))].sort();
+  } finally {
+    await cache.close();
+  }
+}
+
 const requests = () => rig.host.requests.filter(({ url }) => !url.startsWith('/.well-known/'));
 
 describe('a sync', () => {
+  it('brings the rest where a section is no good, and keeps what it brought of that before', async () => {
+    const { publication } = rig.publisher;
+    const section = await publication.addSection('sports', ['sports/*']);
+    for (const path of ['/news/today.html', '/sports/match.html'])
+      await rig.publisher.publish(rig.host.files, path, { content: randomBytes(500) });
+    expect(await sync()).toMatchObject({ here: { documents: 2 }, failed: [] });
+    const before = await synced();
+    const now = nowInSeconds();
+    const about = { version: ++publication.version, expires: now - 1 };
+    await publication.force('sports', about.version, signMetadata(binMetadata(about, []), section.keys.signers));
+    await publication.publishSnapshot(now - 3600, { expires: now + 3600 });
+    for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
+    expect(await sync()).toMatchObject({
+      here: { documents: 1 },
+      failed: [{ path: 'sports', code: 'metadata-expired' }],
+    });
+    expect([before.length, await synced()]).toEqual([2, before]);
+  });
+
   it('brings everything here, to be read without any network', async () => {
     const documents = await publishSome();
     const steps: SyncProgress[] = [];
@@ -72,7 +121,9 @@ describe('a sync', () => {
     rig.host.requests.length = 0;
     const summary = await sync();
     expect([summary.fetched.documents, summary.alreadyThere.documents]).toEqual([3, 21]);
-    expect(new Set(requests().map(({ url }) => url)).size).toBe(3);
+    // Of some documents, two files are asked for.
+    const asked = requests().map(({ url }) => /^.*\/(?:[0-9a-f]{64}\.)?(.*?)(?:\.protected)?$/.exec(url)?.[1]);
+    expect(new Set(asked).size).toBe(3);
     expect((await get('/new.html')).text).toBe('new');
     for (const [path, content] of documents) expect((await get(path)).body.equals(content)).toBe(true);
   });
@@ -115,9 +166,37 @@ describe('a sync', () => {
     await publishSome();
     await expect(sync({ cacheBytes: 2_000_000 })).rejects.toMatchObject({
       code: 'cache-too-small',
-      message: expect.stringMatching(/^3 MB are needed in .*, and the cache has room for 2 MB$/),
+      message: expect.stringMatching(/^2\.\d MiB are to be fetched, and synced sites may have 1\.7 MiB of the cache /),
     });
     expect(await objects()).toEqual([]);
+  });
+
+  it('may take what the reader set for the cache, unless it is told otherwise', async () => {
+    await publishSome();
+    await setCacheSize('1');
+    await expect(sync()).rejects.toMatchObject({ code: 'cache-too-small' });
+    expect((await sync({ cacheBytes: 50_000_000 })).fetched.documents).toBe(23);
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    await setCacheSize('50');
+    expect((await sync()).fetched.documents).toBe(1);
+  });
+
+  it('of what an earlier one brought works in a smaller cache; for more, it says what is taken', async () => {
+    await publishSome();
+    await sync();
+    const small = { cacheBytes: 2_000_000 };
+    expect((await sync({ ...small, prefixes: ['/news/1'] })).alreadyThere.documents).toBe(11);
+    expect((await sync(small)).alreadyThere.documents).toBe(23);
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    const refused = await sync({ ...small, prefixes: ['/new.html'] }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: 'cache-too-small',
+      message: expect.stringMatching(/of which 2\.\d MiB are taken already$/),
+    });
+    const [, enough = ''] = /--cache-size (\d+)M/.exec((refused as ReaderError).hint ?? '') ?? [];
+    const cacheBytes = Number(enough) * MEGABYTE;
+    expect((await sync({ cacheBytes, prefixes: ['/new.html'] })).fetched.documents).toBe(1);
+    expect(await objects()).toHaveLength(24);
   });
 
   it('keeps what it brought, whatever else is read; and lets go of what the publication names no more', async () => {
@@ -139,6 +218,22 @@ describe('a sync', () => {
       await get(`/read/${index}.bin`);
     }
     await expect.poll(async () => (await objects()).filter((file) => kept.includes(file)).length).toBe(7);
+  });
+
+  it('by another program counts on the settings page of a Reader that runs', async () => {
+    const proxy = await startProxy({ ...rig.storage, port: 0 }); // not told a size, of which the page would say only that
+    await publishSome();
+    const used = async () => {
+      const { text } = await send(proxy.port, '/settings', { headers: { host: `localhost:${proxy.port}` } });
+      return Number(/(\d+) of \d+ megabytes/.exec(text)?.[1]);
+    };
+    try {
+      expect(await used()).toBe(0);
+      await sync();
+      expect(await used()).toBeGreaterThanOrEqual(2);
+    } finally {
+      await proxy.close();
+    }
   });
 
   it('that was ended goes on where it was', async () => {

@@ -57,14 +57,29 @@ describe('"Open in Reader" on a fallback page', () => {
     expect(reader.keyServer.bodies).toEqual([]);
   });
 
-  it('opens the very document in the gateway where it is', async () => {
+  it('leads back to the very document once the site is connected, past a mistake on the way', async () => {
+    await page.getByLabel('Link or code of your invitation').fill('what is this');
+    await press('Look at it');
+    expect(await page.textContent('[role=alert]')).toContain('link-malformed');
     await page.getByLabel('Link or code of your invitation').fill(reader.keyServer.invite());
     await press('Look at it');
     await press('Connect');
+    expect(await heading()).toBe('news.example is connected');
+    expect(await page.textContent('[role=status]')).toContain('Connected');
+    await takePictures(page, 'open-in-reader-connected');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Open news.example' }).click();
+    expect(await heading()).toBe('Fog at last');
+    expect(page.url()).toBe(`${await reader.proxy.gatewayUrl('news.example')}${URL_PATH.slice(1)}`);
+  });
+
+  it('opens the very document in the gateway where the site is connected already', async () => {
     await page.goto(reader.host.origin + URL_PATH);
     await openInReader().click();
     await page.waitForURL(`${reader.proxy.page}connect?**`);
     expect(await heading()).toBe('news.example is connected already');
+    await takePictures(page, 'open-in-reader-known');
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole('link', { name: 'Open news.example' }).click();
     expect(await heading()).toBe('Fog at last');
     expect(page.url()).toBe(`${await reader.proxy.gatewayUrl('news.example')}${URL_PATH.slice(1)}`);

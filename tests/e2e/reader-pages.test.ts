@@ -113,13 +113,13 @@ describe('the first page', () => {
   it('says what may be read until when, how fresh it is, and what was verified: without queries', async () => {
     await open();
     const main = (await page.textContent('main')) ?? '';
-    expect(main).toMatch(/One set of pages, until \d+ \w+ 20\d\d/);
-    expect(main).toContain('Last checked 1 hour ago. Publication 2.');
+    expect(main).toMatch(/One set of pages, with keys until \d+ \w+ 20\d\d/);
+    expect(main).toContain('Last confirmed 1 hour ago. Publication 2.');
     expect(main).toContain('news.example/fog.html');
     expect(main).not.toContain('who=');
     reader.passTime(7200);
     await open();
-    expect(await page.textContent('main')).toContain('Last checked 3 hours ago');
+    expect(await page.textContent('main')).toContain('Last confirmed 3 hours ago');
     reader.passTime(-7200);
     await look('home');
   });

@@ -7,7 +7,7 @@ import { overview } from '../../keyserver/overview.ts';
 import { ProviderReader } from '../../keyserver/provider.ts';
 import { openState } from '../../keyserver/state.ts';
 import { APPLICATION_ID, MIGRATIONS } from '../../keyserver/storage/schema.ts';
-import { readRoots } from '../../keyserver/timestamp/state.ts';
+import { readPublication, readRoots } from '../../keyserver/timestamp/state.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
 
@@ -81,6 +81,22 @@ it('attack 90: and the publisher it knew is the one whose next bundle pins the r
     expect(await importFrom(publisher)).toMatchObject({ outcome: 'pinned', publisher: publisher.root.id, newSets: 2 });
     expect((await new ProviderReader(state.database).read())?.publisher).toBe(publisher.root.id);
     expect(overview(state).sets).toHaveLength(3);
+  } finally {
+    state.database.close();
+  }
+});
+
+it('attack 68: a publication that a database of before knows of counts as handed over, with its withdrawals', async () => {
+  const before = await openState(config);
+  before.database.exec(`
+    ALTER TABLE publication DROP COLUMN handed_over;
+    INSERT INTO publication (id, timestamp, version, snapshot, expires, withdrawn, expiries)
+      VALUES (1, x'00', 1000, 7, 2000, '[3]', '[]');
+    PRAGMA user_version = ${MIGRATIONS.length - 1}`);
+  before.database.close();
+  const state = await openState(config);
+  try {
+    expect(readPublication(state.database)).toMatchObject({ snapshot: 7, handedOver: 7, withdrawn: [3] });
   } finally {
     state.database.close();
   }

@@ -7,7 +7,8 @@ import { roleSigner } from '../../core/publication/keys.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';
 import { signAgain } from '../../keyserver/timestamp/sign.ts';
-import { encodeTimestamp } from '../support/first-root.ts';
+import { readPublication } from '../../keyserver/timestamp/state.ts';
+import { encodeRoot, encodeTimestamp } from '../support/first-root.ts';
 import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 
 let the: PublicationRig;
@@ -138,6 +139,49 @@ describe('the key server signs the timestamp again', () => {
     writeFileSync(the.pushedFile, the.timestamp({ publication: 7, signed: the.now(), withdrawn: [7] }));
     expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
     expect(the.read(await the.served())?.withdrawn).toEqual([7]);
+  });
+
+  it('after a withdrawal of what is still to come, only until the next is handed over', async () => {
+    await the.publish({ publication: 7, withdrawn: [3] });
+    the.rig.passTime(HOUR);
+    const toCome = Array.from({ length: 64 }, (_, index) => index + 8);
+    writeFileSync(the.pushedFile, the.timestamp({ publication: 9, signed: the.now() - 10, withdrawn: toCome }));
+    expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
+    expect(overview(the.rig.server.state).publication).toMatchObject({ version: 9, withdrawn: true });
+    await the.publish({ publication: 9 });
+    the.rig.passTime(HOUR);
+    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    expect(the.read(await the.served())).toMatchObject({ snapshot: { version: 9 }, withdrawn: [3] });
+  });
+
+  it('after much was withdrawn by somebody with the key, again once there are new ones', async () => {
+    await the.publish({ publication: 7 });
+    the.rig.passTime(HOUR);
+    const all = Array.from({ length: 64 }, (_, index) => index + 4);
+    writeFileSync(the.pushedFile, the.timestamp({ publication: 1_000_000, signed: the.now() - 10, withdrawn: all }));
+    await the.rig.server.keeper.attempt();
+    const seed = randomBytes(32);
+    const { root } = the.rig.publisher;
+    const fresh = async () => roleSigner(ed25519KeyPair(randomBytes(32)));
+    const signers = {
+      ...root.signers,
+      timestamp: await roleSigner(ed25519KeyPair(seed)),
+      snapshot: await fresh(),
+    };
+    const roots = [await encodeRoot(signers, 2, [root.signers.root])];
+    the.rig.passTime(HOUR);
+    const handOver = (publication: number, withdrawn: readonly number[]) =>
+      the.handOver(
+        encodeTimestamp(signers.timestamp, { publication, signed: the.now() + publication, withdrawn }),
+        roots,
+      );
+    expect(await handOver(7, [2])).toMatchObject({ status: 200 });
+    await the.importTimestampKey(seed);
+    the.rig.passTime(HOUR);
+    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    expect(readPublication(the.rig.server.state.database)?.withdrawn).toEqual([2]);
+    expect(await handOver(8, [])).toMatchObject({ status: 200 }); // under the same keys, what was withdrawn stays so
+    expect(readPublication(the.rig.server.state.database)?.withdrawn).toEqual([2]);
   });
 
   it('attack 69: not with a clock that was set back, and again when it is right', async () => {

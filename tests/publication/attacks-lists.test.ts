@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
-import type { RoleSigner } from '../../core/publication/keys.ts';
-import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
+import { encodeTufKey, type RoleSigner } from '../../core/publication/keys.ts';
+import { binMetadata, documentsMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { readerOf } from '../support/publication-source.ts';
 import { keyRing, TestPublication } from '../support/test-publication.ts';
 import { DAY, NOW, PAGE, SET } from './reading.ts';
@@ -21,14 +21,15 @@ const FORGED = encodeDocumentTarget({
 const forgedList = (path: string): TufObject =>
   binMetadata({ version: 9, expires: NOW + 100 * DAY }, [[`${path}.protected`, FORGED]]);
 
-/** Puts a forged document into every bin, signed by these keys. @param documents - version 1 of the list */
+/** Puts a forged document into every bin, signed by these keys. @param documents - the list, of this version */
 async function forgeBins(
   publication: TestPublication,
   documents: Uint8Array,
   signers: readonly RoleSigner[],
+  version = 1,
 ): Promise<void> {
   publication.version++;
-  await publication.force('documents', 1, documents);
+  await publication.force('documents', version, documents);
   for (let bin = 0; bin < 2 ** publication.bits; bin++)
     await publication.force(`documents-${bin}`, 9, signMetadata(forgedList(PATH), signers));
   await publication.publishSnapshot(NOW + 4);
@@ -98,5 +99,87 @@ describe('attack 36: a list in the place of another', () => {
     for (let bin = 0; bin < 2 ** publication.bits; bin++) await publication.force(`documents-${bin}`, 1, documents);
     await publication.publishSnapshot(NOW + 4);
     await expectNewReaderRefuses(publication);
+  });
+
+  it('an earlier `targets` as a bin brings no section back', async () => {
+    const publication = await publishWith(await keyRing(2, 2));
+    const section = await publication.addSection('sports', ['sports/*']);
+    await publication.publish(NOW + 1);
+    const version = publication.versionOf('targets');
+    const earlier = publication.metadata('targets', version);
+    publication.sections.splice(0);
+    await publication.publish(NOW + 2);
+    publication.version++;
+    for (let bin = 0; bin < 2 ** publication.bits; bin++) await publication.force(`documents-${bin}`, version, earlier);
+    await publication.force('sports', 9, signMetadata(forgedList('sports/forged.html'), section.keys.signers));
+    await publication.publishSnapshot(NOW + 4);
+    const { site } = readerOf(publication);
+    await site.refresh(NOW + 5);
+    await expect(site.document('/sports/forged.html', NOW + 5)).rejects.toMatchObject({ code: 'metadata-malformed' });
+  });
+
+  it('key ids that are several in one name no other keys', async () => {
+    const keys = await keyRing(4, 2);
+    const publication = await publishWith(keys);
+    const evil = await keyRing(2);
+    const publicKeys = keys.signers.map(({ publicKey }) => publicKey);
+    const about = { version: 2, expires: NOW + DAY };
+    const documents = await documentsMetadata(about, publication.bits, { publicKeys, threshold: 2 });
+    const [a, b, c, d] = keys.signers.map(({ keyid }) => keyid).sort();
+    const ids = [`${a},${b}`, `${c},${d}`];
+    const signers = evil.signers.map((signer, index) => ({ ...signer, keyid: ids[index] ?? '' }));
+    const { delegations } = documents as { delegations: { keys: TufObject; succinct_roles: TufObject } };
+    for (const { keyid, publicKey } of signers) delegations.keys[keyid] = encodeTufKey(publicKey);
+    delegations.succinct_roles.keyids = ids;
+    await forgeBins(publication, signMetadata(documents, keys.signers), signers, 2);
+    await expectNewReaderRefuses(publication);
+  });
+
+  it('a bin as `targets`', async () => {
+    const publication = await publishWith(await keyRing(2, 2));
+    publication.version++;
+    await publication.force('targets', 1, publication.metadata('documents-0', 1));
+    await publication.publishSnapshot(NOW + 4);
+    await expect(readerOf(publication).site.refresh(NOW + 5)).rejects.toMatchObject({ code: 'metadata-malformed' });
+  });
+
+  /** Two bins that hold something, each in the place of the other. */
+  async function swapBins() {
+    const publication = await TestPublication.create(NOW, { targets: await keyRing(2, 2) });
+    const paths = Array.from({ length: 20 }, (_, index) => `/${index}.html`);
+    for (const path of paths) await publication.addEncrypted(path, SET, utf8(path));
+    await publication.publish(NOW);
+    const reader = readerOf(publication);
+    await reader.site.refresh(NOW);
+    for (const path of paths) expect(await reader.site.document(path, NOW)).toBeDefined();
+    publication.version++;
+    const [first, second] = ['documents-0', 'documents-1'] as const;
+    const [one, other] = [publication.metadata(first, 1), publication.metadata(second, 1)];
+    await publication.force(first, 1, other);
+    await publication.force(second, 1, one);
+    await publication.publishSnapshot(NOW + 4);
+    return { publication, paths, reader };
+  }
+
+  it('attack 29: one bin for another makes no document missing for who has read them', async () => {
+    const { reader, paths } = await swapBins();
+    await expect(reader.site.refresh(NOW + 5)).rejects.toMatchObject({ code: 'metadata-rollback' });
+    for (const path of paths) expect(await reader.site.document(path, NOW + 5)).toBeDefined();
+  });
+
+  it('one bin for another is no signed 404 for a new reader', async () => {
+    const { publication, paths } = await swapBins();
+    const { site } = readerOf(publication);
+    await site.refresh(NOW + 5);
+    const codes = await Promise.all(
+      paths.map((path) =>
+        site.document(path, NOW + 5).then(
+          (entry) => (entry ? 'there' : 'signed 404'),
+          (error: { code: string }) => error.code,
+        ),
+      ),
+    );
+    expect(codes.filter((code) => code === 'metadata-malformed').length).toBeGreaterThan(0);
+    expect(codes).not.toContain('signed 404');
   });
 });

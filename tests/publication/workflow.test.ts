@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { readerOf } from '../support/publication-source.ts';
-import { DAY, HOUR, LATER, NOW, PAGE, publishMore, readSite, SET } from './reading.ts';
+import { LATER, NOW, PAGE, readSite, SET } from './reading.ts';
 
 describe('a publication', () => {
   it('costs a cold start eight small requests, and the next look-up one', async () => {
@@ -76,56 +76,5 @@ describe('a publication', () => {
     expect(await site.resolve('/help?q=1', NOW)).toEqual({ kind: 'redirect', status: 308, location: '/help/?q=1' });
     expect(await site.resolve('/old', NOW)).toEqual({ kind: 'redirect', status: 301, location: '/news/today?x' });
     expect(await site.resolve('/none', NOW)).toEqual({ kind: 'missing', path: '/none' });
-  });
-});
-
-describe('a withdrawn publication', () => {
-  it('is remembered by each of two readers that share a store', async () => {
-    const { publication, site, store } = await readSite();
-    await publishMore(publication, LATER);
-    const other = readerOf(publication, store).site;
-    await other.refresh(LATER);
-    await publication.publishTimestamp(LATER + 1, { withdrawn: [1] });
-    await site.refresh(LATER + 1);
-    await publication.publishTimestamp(LATER + 2, { withdrawn: [2] });
-    await other.refresh(LATER + 2);
-    for (const [name, kept] of store.kept)
-      if (name.endsWith('withdrawn')) expect(Buffer.from(kept).toString()).toBe('1 2');
-  });
-
-  it('is one that there is: nobody withdraws what is still to come', async () => {
-    const { publication, site } = await readSite();
-    const toCome = Array.from({ length: 64 }, (_, index) => publication.version + 1 + index);
-    await publication.publishTimestamp(LATER, { withdrawn: toCome });
-    await site.refresh(LATER);
-    await publishMore(publication, LATER + 1);
-    await site.refresh(LATER + 1);
-    expect(site.freshness(LATER + 1).version).toBe(2);
-  });
-
-  it('is refused from the next check on, for good, until there is a newer one', async () => {
-    const { publication, site, store } = await readSite();
-    await publication.publishTimestamp(LATER, { withdrawn: [1] });
-    await site.refresh(LATER);
-    const code = 'publication-withdrawn';
-    await expect(site.document(PAGE, LATER)).rejects.toMatchObject({ code });
-    await publication.publishTimestamp(LATER + HOUR); // that says nothing of it any more
-    await site.refresh(LATER + HOUR);
-    await expect(site.document(PAGE, LATER + HOUR)).rejects.toMatchObject({ code });
-    const restarted = readerOf(publication, store).site;
-    await restarted.load();
-    expect(() => restarted.freshness(LATER + HOUR)).toThrow(expect.objectContaining({ code }));
-    await publishMore(publication, LATER + DAY);
-    await restarted.refresh(LATER + DAY);
-    expect(restarted.freshness(LATER + DAY).version).toBe(2);
-  });
-
-  it('is refused also where the new one does not arrive whole', async () => {
-    const { publication, site, source } = await readSite();
-    await publishMore(publication, LATER);
-    await publication.publishTimestamp(LATER + 1, { withdrawn: [1] });
-    source.instead.set('/.well-known/wispr/2.snapshot.json', () => undefined);
-    await expect(site.refresh(LATER + 1)).rejects.toMatchObject({ code: 'metadata-missing' });
-    await expect(site.document(PAGE, LATER + 1)).rejects.toMatchObject({ code: 'publication-withdrawn' });
   });
 });

@@ -272,6 +272,22 @@ describe('what does not work', () => {
     expect(subjects(report, 'redirect-unused')).toEqual(['/a.html']);
   });
 
+  it('are what a template for fallback pages loads, and nobody may see or find', async () => {
+    const template = `<!doctype html><html lang="<%= it.language %>"><title><%= it.title %></title>
+<link rel="canonical" href="<%= it.canonical %>"><link rel="stylesheet" href="/hidden.css"><link rel="stylesheet" href="/open.css">
+<script type="application/ld+json"><%~ it.jsonLd %></script><img src="/gone.png" alt=""><img src="https://news.example/open.css" alt="">
+<a id="read" href="<%= it.reading %>">Read</a><script><%~ it.script %></script>`;
+    const files = { 'a/b.html': page(''), 'hidden.css': 'p {}', 'open.css': 'p {}', '.teaser.eta': template };
+    const report = await check(files, { public: ['open.css'], fallback: { template: 'site/.teaser.eta' } });
+    expect(subjects(report, 'refused')).toEqual([]);
+    expect(subjects(report, 'public-loads-protected')).toEqual(['/hidden.css']);
+    expect(subjects(report, 'missing')).toEqual(['/gone.png']);
+    expect(subjects(report, 'own-host')).toEqual([]);
+    expect(report.groups.find(({ kind }) => kind === 'missing')?.findings[0]?.places).toEqual([
+      { path: 'site/.teaser.eta' },
+    ]);
+  });
+
   it('are pages and files that protect would refuse, and a template', async () => {
     const report = await check(
       {

@@ -11,6 +11,7 @@ import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
+import { signNewerThan } from '../../publisher/timestamp/sign-timestamp.ts';
 import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -137,6 +138,35 @@ describe('a withdrawal', () => {
     await publish({ version: 100, withdrawn: Array.from({ length: 64 }, (_, index) => index + 1) });
     const { withdrawn } = await inWorkspace({ withdraw: 99 });
     expect([withdrawn.length, withdrawn[0], withdrawn.at(-1)]).toEqual([64, 2, 99]);
+    await expectRefused(inWorkspace({ withdraw: 1 }), 'withdrawals-full'); // or it would be said to be done
+    await expectRefused(withKey({ withdraw: 1 }), 'withdrawals-full');
+    expect((await inWorkspace({ withdraw: 2 })).withdrawn).toEqual(withdrawn);
+  });
+});
+
+describe('what somebody else has withdrawn meanwhile', () => {
+  const signAfter = async (withdrawn: readonly number[], same: boolean) => {
+    await publish({ version: 6, withdrawn: [1] });
+    const { version, snapshot: own } = await timestamp();
+    const theirs = same ? own : { ...own, version: 1_000_000, sha256: 'ab'.repeat(32) };
+    const { signers, rootId } = await workspace.keyStore();
+    const options = { directory, signer: signers.timestamp, rootId, now: nowInSeconds() };
+    return signNewerThan({ version: version + 5, withdrawn, snapshot: theirs }, options);
+  };
+
+  it('stays so, for publications that they have', async () => {
+    expect((await signAfter([2, 6], true)).withdrawn).toEqual([1, 2, 6]);
+    expect((await signAfter([2, 6, 7, 70], false)).withdrawn).toEqual([1, 2]);
+  });
+
+  it('is not remembered where it is still to come', async () => {
+    await publish({ version: 6 });
+    await withKey();
+    const last = JSON.parse(await readFile(`${keyFile}.last`, 'utf8'));
+    await writeFile(`${keyFile}.last`, JSON.stringify({ ...last, withdrawn: [2, 7, 8] }));
+    expect((await withKey()).withdrawn).toEqual([2]);
+    await publish({ version: 7, signed: nowInSeconds() + 10 });
+    expect((await withKey()).withdrawn).toEqual([2]);
   });
 });
 

@@ -87,7 +87,7 @@ describe('a published site', () => {
     host.files.delete('/.well-known/wispr-site');
     expect(findings(await verify())).toEqual(['/.well-known/wispr-site host-proof']);
     host.files.delete('/.well-known/wispr/timestamp.json');
-    expect(findings(await verify())).toEqual(['/.well-known/wispr/ metadata-missing']);
+    expect(findings(await verify())).toEqual(['/.well-known/wispr/timestamp.json metadata-missing']);
   });
 
   it('names a bin that cannot be had, and checks the rest', async () => {

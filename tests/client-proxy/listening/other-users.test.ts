@@ -111,8 +111,21 @@ describe('whose connection it is', () => {
     await once(accepted, 'end');
     accepted.destroy();
     const owners = await ConnectionOwners.open();
-    expect(await owners.find({ remoteAddress, remotePort, localAddress, localPort })).toBeUndefined();
+    expect(await owners.find({ remoteAddress, remotePort, localAddress, localPort })).toBe('closed');
     expect(await owners.find({})).toBeUndefined();
+  });
+
+  it('is refused to nobody where it is given up at once', async () => {
+    rig.refusals.length = 0;
+    const given = Array.from({ length: 40 }, async () => {
+      const socket = connect(rig.proxy.port, '127.0.0.1');
+      await once(socket, 'connect');
+      socket.destroy();
+      await once(socket, 'close');
+    });
+    await Promise.all(given);
+    expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe(SECRET); // it came after them, and was looked up after them
+    expect(rig.refusals).toEqual([]);
   });
 
   it('is known of many at once', async () => {
@@ -137,7 +150,7 @@ describe('whose connection it is', () => {
       await writeFile(join(folder, 'tcp'), `  sl  local_address rem_address   st\n${ports.map(line).join('')}`);
       const owners = await ConnectionOwners.open(folder);
       const found = await Promise.all([...ports, 9_999].map((port) => owners.find(connection(port))));
-      expect(found).toEqual([...ports.map((port) => (port % 10 === 0 ? undefined : port)), undefined]);
+      expect(found).toEqual([...ports.map((port) => (port % 10 === 0 ? 'closed' : port)), undefined]);
     } finally {
       await rm(folder, { recursive: true });
     }

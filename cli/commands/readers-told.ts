@@ -1,0 +1,29 @@
+/** What became of the Readers that a command told something. */
+import { type ReaderAnswer, UNREACHABLE } from '../../client-proxy/index.ts';
+import { EXIT, say } from '../voice.ts';
+
+/**
+ * Says of each Reader that did not do what it was told why, and what helps; then the exit code says so, too.
+ *
+ * @param refused - what is said of one that answered
+ * @param hintFor - what helps against its reason
+ */
+export function sayWhoDidNot(
+  readers: readonly ReaderAnswer[],
+  refused: string,
+  hintFor: (code: string) => string | undefined = () => undefined,
+): void {
+  for (const reader of readers) {
+    if (!('error' in reader)) continue;
+    process.exitCode = EXIT.failed;
+    const { error, code } = reader;
+    say(code === UNREACHABLE ? `${error}; it may still have its keys [${code}]` : `${refused}: ${error} [${code}]`);
+    const hint = reader.process === undefined ? hintFor(code) : `to end it: kill -KILL ${reader.process}`;
+    if (hint !== undefined) say(`hint: ${hint}`);
+  }
+}
+
+/** For results that are printed as JSON. */
+export function failIfAnyDidNot(readers: readonly ReaderAnswer[]): void {
+  if (readers.some((reader) => 'error' in reader)) process.exitCode = EXIT.failed;
+}

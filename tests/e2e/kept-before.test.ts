@@ -1,0 +1,46 @@
+/** What a browser kept of a site from before it was connected: what cannot be mended, and the way that it cannot touch. docs/threat-model.md says both. */
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { launchChromium } from '../support/chromium.ts';
+import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
+
+let reader: InvitedReader;
+let browser: Browser;
+let page: Page;
+beforeAll(async () => {
+  reader = await startInvitedReader();
+  await reader.publisher.publish(reader.host.files, '/a.html', { content: '<h1>Signed</h1>' });
+  browser = await launchChromium(`--proxy-server=${reader.proxy.url}`);
+  page = await browser.newPage();
+});
+afterAll(async () => {
+  await browser.close();
+  await reader.close();
+});
+
+const shownAt = async (address: string) => {
+  await page.goto(address);
+  return page.textContent('h1');
+};
+
+it('the usual address shows it until it is cleared; the gateway never does', async () => {
+  reader.host.handlers.set('/a.html', (_, response) => {
+    const fields = { 'content-type': 'text/html', 'cache-control': 'max-age=31536000, immutable' };
+    response.writeHead(200, fields).end('<h1>Planted</h1>');
+  });
+  expect(await shownAt('http://news.example/a.html')).toBe('Planted');
+
+  await page.goto(reader.proxy.page);
+  await page.getByLabel('Link or code of your invitation').fill(reader.keyServer.invite());
+  await page.getByRole('button', { name: 'Look at it' }).click();
+  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+  expect(await page.textContent('[role=status]')).toContain('clear what it has stored');
+  const gateway = await reader.proxy.gatewayUrl('news.example');
+  expect(await shownAt(`${gateway}a.html`)).toBe('Signed');
+
+  expect(await shownAt('http://news.example/a.html')).toBe('Planted'); // the Reader is not asked
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.clearBrowserCache');
+  expect(await shownAt('http://news.example/a.html')).toBe('Signed');
+});

@@ -1,0 +1,32 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeDirectory, makeDirectoryNow } from '../../node-support/make-directory.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'wispr-directories-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+describe.each([
+  ['makeDirectory', makeDirectory],
+  ['makeDirectoryNow', async (path: string, mode?: number) => makeDirectoryNow(path, mode)],
+])('%s', (_, make) => {
+  it('makes all that are missing, with one mode, and leaves those that are there', async () => {
+    const deep = join(directory, 'a', 'b');
+    await make(deep, 0o700);
+    for (const path of [deep, join(directory, 'a')]) expect((await stat(path)).mode & 0o777).toBe(0o700);
+    await make(deep, 0o755);
+    expect((await stat(deep)).mode & 0o777).toBe(0o700);
+  });
+
+  it('ends where none can be made', async () => {
+    await writeFile(join(directory, 'file'), '');
+    await expect(make(join(directory, 'file'))).rejects.toMatchObject({ code: 'EEXIST' });
+    await expect(make(join(directory, 'file', 'a'))).rejects.toMatchObject({ code: 'ENOTDIR' });
+    // Where it is said of a directory that is there that it is not; Node.js's own goes on for ever.
+    if (process.platform === 'linux') await expect(make('/proc/nothing/a')).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
