@@ -2,8 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { OpenedFile } from './opened-file.ts';
 
 /**
- * SQLite's number for what other processes have changed, and whether the file is still there. One request asks for them several times: they are looked up once in a stretch of code
- * that runs without waiting for anything, where a change between two questions could as well have come after the second.
+ * SQLite's number for what other processes have changed, and whether the file is still there. One request asks for them several times: they are
+ * looked up once in a stretch of code that runs without waiting for anything, where a change between two questions could as well have come after
+ * the second.
  */
 export class DataVersion {
   readonly #select: StatementSync;

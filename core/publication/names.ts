@@ -19,7 +19,7 @@ export const DESCRIPTOR_TARGET = DESCRIPTOR_PATH.slice(1);
 export const SETTINGS_TARGET = SETTINGS_PATH.slice(1);
 
 /** The files that the role `targets` names itself, by their target paths. */
-export function ownTargetFiles(own: {
+export function ownTargetsOf(own: {
   readonly descriptor: Uint8Array;
   readonly settings: Uint8Array;
 }): [target: string, bytes: Uint8Array][] {

@@ -17,7 +17,7 @@ import {
   DESCRIPTOR_TARGET,
   documentPathOfHead,
   headTargetOf,
-  ownTargetFiles,
+  ownTargetsOf,
   SETTINGS_TARGET,
 } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
@@ -107,7 +107,7 @@ async function comparesBinWithBin({ draft: { earlier, roles }, bits }: Checked):
 
 /** Descriptor and settings are those that are named, of the form in which readers take them, and of this publisher. */
 async function namesItsFiles({ draft, targets }: Checked): Promise<boolean> {
-  for (const [target, bytes] of ownTargetFiles(draft))
+  for (const [target, bytes] of ownTargetsOf(draft))
     if (targets.target(target)?.sha256 !== (await hexDigest(bytes))) return false;
   parseSettings(draft.settings);
   const descriptor = await verifyDescriptor(draft.descriptor, 0); // for its form: when it ends, readers look
@@ -149,7 +149,7 @@ async function contentOf(
   if (name === DOCUMENTS_ROLE) return documentsMetadata(about, bits, keys);
   if (name !== 'targets')
     return namesDocuments(after) && (await holdsOnlyItsOwn(name, after, bits)) ? binContent(about, after) : undefined;
-  const own = ownTargetFiles(draft).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as const);
+  const own = ownTargetsOf(draft).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as const);
   return targetsMetadata(about, await Promise.all(own), keys, sectionsIn(after));
 }
 

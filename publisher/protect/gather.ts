@@ -11,7 +11,7 @@ import { binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { tufCanonical } from '../../core/publication/canonical.ts';
 import { encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
 import { parseTargets } from '../../core/publication/metadata.ts';
-import { METADATA_PATH, metadataFile, ownTargetFiles, targetFile } from '../../core/publication/names.ts';
+import { METADATA_PATH, metadataFile, ownTargetsOf, targetFile } from '../../core/publication/names.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere, removeLeftovers, replaceFile } from '../keys/file-update.ts';
@@ -167,7 +167,7 @@ async function ownFilesBefore(
   const files = new Map<string, Uint8Array>();
   if (earlier === undefined) return files;
   const targets = parseTargets(openEnvelope(earlier, 'targets').signed(), 'targets');
-  for (const [target, bytes] of ownTargetFiles(own)) {
+  for (const [target, bytes] of ownTargetsOf(own)) {
     const hash = targets.target(target)?.sha256;
     const old = hash && (await readIfThere(join(out, targetFile(target, hash))));
     // A file that was altered is no help; without it, signers are shown all of the new one.

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
-import { ownTargetFiles, targetFile } from '../../core/publication/names.ts';
+import { ownTargetsOf, targetFile } from '../../core/publication/names.ts';
 import { fileTarget } from '../../core/publication/writer.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
 import type { PublicationContext } from './signing-plan.ts';
@@ -16,7 +16,7 @@ export async function putTargets({
   ownTargets: there,
   ...own
 }: Own & Pick<PublicationContext, 'out' | 'index' | 'ownTargets'>): Promise<void> {
-  for (const [target, bytes] of ownTargetFiles(own)) {
+  for (const [target, bytes] of ownTargetsOf(own)) {
     const hash = await hexDigest(bytes);
     const file = targetFile(target, hash);
     if (!there.has(hash)) await replaceOutputFile(join(out, file), bytes, { sync: true });
@@ -27,12 +27,12 @@ export async function putTargets({
 /** As the role names them. */
 export function ownTargets(own: Own): Promise<[string, TufObject][]> {
   return Promise.all(
-    ownTargetFiles(own).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),
+    ownTargetsOf(own).map(async ([target, bytes]) => [target, await fileTarget(bytes)] as [string, TufObject]),
   );
 }
 
 /** What the role `targets` says, in one line. */
 export async function targetFacts({ sections, ...own }: Own & Pick<PublicationContext, 'sections'>): Promise<string> {
-  const hashes = await Promise.all(ownTargetFiles(own).map(([, bytes]) => hexDigest(bytes)));
+  const hashes = await Promise.all(ownTargetsOf(own).map(([, bytes]) => hexDigest(bytes)));
   return [...hashes, sections.facts()].filter(Boolean).join(' ');
 }
