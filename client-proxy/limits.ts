@@ -119,6 +119,8 @@ export const LIMITS = {
   keyringTimeout: 60_000,
   /** The same where there is another way, for a database that is just being made. */
   keyringProbeTimeout: 10_000,
+  /** Until requests look again whether the file of the database is still there. */
+  databaseCheck: 100,
   /** What is kept of what was read, unless the reader says otherwise: bytes on the disk, and objects. */
   cacheBytes: 2_147_483_648,
   cacheObjects: 200_000,

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { LIMITS } from '../limits.ts';
 import type { OpenedFile } from './opened-file.ts';
 
 /**
@@ -11,6 +12,7 @@ export class DataVersion {
   readonly #file: OpenedFile | undefined;
   #current: number | undefined;
   #isGone = false;
+  #lookAgainAt = 0;
 
   /** @param file - left out where it makes no difference whether it is still there */
   constructor(database: DatabaseSync, file?: OpenedFile) {
@@ -21,15 +23,22 @@ export class DataVersion {
   read(): number {
     if (this.#current === undefined) {
       this.#current = Number(this.#select.get()?.data_version);
-      this.#isGone = this.#file?.isGone() ?? false;
+      if (performance.now() >= this.#lookAgainAt) this.isGoneNow();
       queueMicrotask(this.#forget);
     }
     return this.#current;
   }
 
-  /** Whether the file of the database was removed or replaced. */
+  /** Whether the file of the database was removed or replaced: a moment ago, as far as that costs nothing at most requests. */
   get isGone(): boolean {
     this.read();
+    return this.#isGone;
+  }
+
+  /** The same, as it is now. */
+  isGoneNow(): boolean {
+    this.#lookAgainAt = performance.now() + LIMITS.databaseCheck;
+    this.#isGone = this.#file?.isGone() ?? false;
     return this.#isGone;
   }
 

@@ -115,7 +115,7 @@ export class ReaderStore {
    * @throws ReaderError of storage-key.ts; `store-unusable` where the database was erased
    */
   async unlock(passphrase?: string): Promise<void> {
-    if (this.#dataVersion.isGone) throw erased();
+    if (this.#dataVersion.isGoneNow()) throw erased();
     return this.#sealed.unlock(passphrase);
   }
 

@@ -142,8 +142,8 @@ describe('a locked Reader', () => {
       await sites.refresh();
       expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([false, 1, 7]);
       for (const name of DATABASE_FILES) rmSync(join(rig.storage.dataDirectory, name));
-      await sites.refresh();
-      expect([lock.isLocked, sites.all().length, new Uint8Array(piece)[0]]).toEqual([true, 0, 0]);
+      await expect.poll(async () => [await sites.refresh(), lock.isLocked][1]).toBe(true);
+      expect([sites.all().length, new Uint8Array(piece)[0]]).toEqual([0, 0]);
     } finally {
       await upstream.close();
       store.close();

@@ -73,7 +73,7 @@ describe('a Reader', () => {
   it('whose database was erased has no keys any more, and gets none', async () => {
     expect((await read()).text).toBe('for subscribers');
     for (const name of DATABASE_FILES) rmSync(join(rig.storage.dataDirectory, name));
-    expect(refusalCode(await read())).toBe('reader-locked');
+    await expect.poll(async () => refusalCode(await read())).toBe('reader-locked');
     expect(rig.proxy.lock.isLocked).toBe(true);
     await expect(rig.proxy.lock.unlock()).rejects.toMatchObject({ code: 'store-unusable' });
     expect(refusalCode(await read())).toBe('reader-locked');
