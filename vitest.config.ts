@@ -3,8 +3,9 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
-    // Two cores: two files at a time. Servers, browsers and caches in tests choose free ports, so files do not meet.
-    maxWorkers: 2,
+    // One file more at a time than there are cores in the least of machines: many wait for servers and browsers. All choose free ports, so files
+    // do not meet.
+    maxWorkers: 3,
     // Only what hangs shall end by these: programs that stretch passphrases take a minute each on a machine that is busy with other things.
     testTimeout: 240_000,
     hookTimeout: 240_000,
