@@ -3,9 +3,9 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
-    // One file more at a time than there are cores in the least of machines: many wait for servers and browsers. All choose free ports, so files
-    // do not meet.
-    maxWorkers: 3,
+    // Two cores: two files at a time; three are no faster, for it is processor time that counts. Servers, browsers and caches in tests choose free
+    // ports, so files do not meet.
+    maxWorkers: 2,
     // Only what hangs shall end by these: programs that stretch passphrases take a minute each on a machine that is busy with other things.
     testTimeout: 240_000,
     hookTimeout: 240_000,
