@@ -1,5 +1,4 @@
 /** What `wispr check` found, for people: the worst first, a few examples of each, and what to do. */
-
 import { size } from '../node-support/size.ts';
 import type { CheckFinding, CheckGroup, CheckKind, CheckReport } from '../publisher/check/report.ts';
 import { count } from '../publisher/text.ts';

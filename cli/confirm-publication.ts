@@ -48,12 +48,12 @@ async function signAndBring(run: Omit<TimestampRun, 'from'>, places: Publication
     const signed = await runTimestamp({ ...run, from: { configurationFile } });
     try {
       await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
-      if (silent) throw silent;
-      return signed;
     } catch (error) {
-      if (silent && error === silent) throw signedButNotTold(silent, places);
       if (!isOutrun(error) || attempt >= ATTEMPTS) throw error;
+      continue;
     }
+    if (silent) throw signedButNotTold(silent, places);
+    return signed;
   }
 }
 

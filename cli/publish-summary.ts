@@ -1,5 +1,4 @@
 /** What `wispr publish` did, for people. */
-
 import { size } from '../node-support/size.ts';
 import type { PublishSummary } from '../publisher/publish/publish.ts';
 import { count } from '../publisher/text.ts';

@@ -1,5 +1,4 @@
-import type { Transferable } from 'node:worker_threads';
-import { Worker } from 'node:worker_threads';
+import { type Transferable, Worker } from 'node:worker_threads';
 
 /**
  * Mebibytes of young objects that a thread may have, all three spaces of them together: so one looks for garbage after each mebibyte. With 1 it

@@ -1,9 +1,10 @@
 /** `wispr identity protect`: where the key of the reader's database is. */
 import { Argument, type Command } from 'commander';
-import { protectIdentity, UNREACHABLE } from '../../client-proxy/index.ts';
+import { protectIdentity } from '../../client-proxy/index.ts';
 import { readNewPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
 import { print, say, UsageError } from '../voice.ts';
+import { sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {
   readonly newPassphraseFile?: string;
@@ -33,11 +34,7 @@ async function run(kind: Kind, flags: Flags): Promise<void> {
   const how = kind === 'passphrase' ? { kind, choose: () => choose(flags.newPassphraseFile) } : { kind };
   const { before, after, discarded, readers } = await protectIdentity(await storageOptions(flags), how);
   if (flags.json) return print(JSON.stringify({ before, after, discarded, readers }));
-  for (const reader of readers) {
-    if (!('error' in reader)) continue;
-    const what = reader.code === UNREACHABLE ? 'could not be told of it' : 'is locked now';
-    say(`a Reader that runs ${what}: ${reader.error} [${reader.code}]`);
-  }
+  sayWhoDidNot(readers, 'a Reader that runs is locked now');
   if (flags.quiet) return;
   say(`your keys are sealed anew: before, with ${NAMES[before]}; now, with ${NAMES[after]}`);
   if (after === 'passphrase')

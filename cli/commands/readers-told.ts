@@ -3,7 +3,7 @@ import { type ReaderAnswer, UNREACHABLE } from '../../client-proxy/index.ts';
 import { EXIT, say } from '../voice.ts';
 
 /**
- * Says of each Reader that did not do what it was told why, and what helps; then the exit code says so, too.
+ * Says of each Reader that did not do what it was told why, and what helps.
  *
  * @param refused - what is said of one that answered
  * @param hintFor - what helps against its reason
@@ -15,7 +15,6 @@ export function sayWhoDidNot(
 ): void {
   for (const reader of readers) {
     if (!('error' in reader)) continue;
-    process.exitCode = EXIT.failed;
     const { error, code } = reader;
     say(code === UNREACHABLE ? `${error}; it may still have its keys [${code}]` : `${refused}: ${error} [${code}]`);
     const hint = reader.process === undefined ? hintFor(code) : `to end it: kill -KILL ${reader.process}`;
@@ -23,7 +22,7 @@ export function sayWhoDidNot(
   }
 }
 
-/** For results that are printed as JSON. */
+/** The exit code says whether all did what they were told. */
 export function failIfAnyDidNot(readers: readonly ReaderAnswer[]): void {
   if (readers.some((reader) => 'error' in reader)) process.exitCode = EXIT.failed;
 }

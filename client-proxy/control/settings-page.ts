@@ -1,5 +1,4 @@
 /** The page on which the reader sets what settings.ts knows. */
-
 import { DEFAULT_PORT } from '../listening/listen.ts';
 import type { FormField } from '../pages/form.ts';
 import { renderPage } from '../pages/template.ts';

@@ -29,7 +29,7 @@ export class RememberedDocuments {
   }
 }
 
-/** Roughly: the head twice, and what surrounds it. */
+/** Roughly: the head twice, and what surrounds it; so there are never more than 4,096. */
 function memoryOf({ headBytes }: KnownDocument): number {
-  return 2 * headBytes.length + 2_000;
+  return 2 * headBytes.length + 4_096;
 }

@@ -1,5 +1,4 @@
 /** What the reader's programs remember: the device's seed, bindings, set keys. One SQLite file, shared by all of them. */
-
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
@@ -18,6 +17,7 @@ import {
 import { DataVersion } from './data-version.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { IdentityStore } from './identity-store.ts';
+import type { OpenedFile } from './opened-file.ts';
 import { Preferences } from './preferences.ts';
 import { type KeyPlace, readProtection } from './protection.ts';
 import { PublicationStore } from './publication-store.ts';
@@ -47,6 +47,7 @@ export interface KeyTime {
 export class ReaderStore {
   readonly #database: DatabaseSync;
   readonly #sealed: SealedDatabase;
+  readonly #file: OpenedFile;
   readonly #dataVersion: DataVersion;
   readonly #setKey;
   /** What was put right when it was opened, in sentences for the reader. */
@@ -59,7 +60,8 @@ export class ReaderStore {
     this.#sealed = sealed;
     this.notices = notices;
     this.preferences = new Preferences(database);
-    this.#dataVersion = new DataVersion(database, file);
+    this.#file = file;
+    this.#dataVersion = new DataVersion(database);
     this.#setKey = database.prepare('SELECT not_before, not_after, key FROM set_keys WHERE binding = ? AND id = ?');
   }
 
@@ -115,7 +117,7 @@ export class ReaderStore {
    * @throws ReaderError of storage-key.ts; `store-unusable` where the database was erased
    */
   async unlock(passphrase?: string): Promise<void> {
-    if (this.#dataVersion.isGoneNow()) throw erased();
+    if (this.#file.isGone()) throw erased();
     return this.#sealed.unlock(passphrase);
   }
 
@@ -124,7 +126,7 @@ export class ReaderStore {
    * keys go with it.
    */
   version(): string {
-    if (this.#dataVersion.isGone && !this.isLocked) this.lock();
+    if (!this.isLocked && this.#file.wasGone()) this.lock();
     return `${this.#dataVersion.read()}:${this.#sealed.changes}`;
   }
 

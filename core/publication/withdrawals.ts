@@ -1,9 +1,7 @@
 /** What a reader remembers of withdrawn publications: docs/spec/publication.md, section 7. */
 import { fromUtf8, utf8 } from '../encoding/bytes.ts';
+import { PUBLICATION_LIMITS } from './limits.ts';
 import type { RootMetadata, SnapshotMetadata, TimestampMetadata } from './metadata.ts';
-
-/** How many versions need be remembered. */
-const WITHDRAWN_KEPT = 1024;
 
 export interface Withdrawals {
   /** The keys of `timestamp` and `snapshot` when they became known, as `role:keyid`; none in what earlier versions of this program kept. */
@@ -73,7 +71,12 @@ function areAllIn(some: readonly string[], all: readonly string[]): boolean {
   return some.every((one) => all.includes(one));
 }
 
-/** In ascending order; the highest, where there are too many. */
 function joined(all: readonly Iterable<number>[]): Set<number> {
-  return new Set([...new Set(all.flatMap((some) => [...some]))].sort((a, b) => a - b).slice(-WITHDRAWN_KEPT));
+  const versions = all.flatMap((some) => [...some]);
+  return new Set(highestVersions(versions, PUBLICATION_LIMITS.withdrawnKept));
+}
+
+/** Each once, in ascending order; the highest, where there are more than `most`. */
+export function highestVersions(versions: Iterable<number>, most: number): number[] {
+  return [...new Set(versions)].sort((a, b) => a - b).slice(-most);
 }

@@ -1,8 +1,10 @@
 /** What the key server knows of its publisher's publication: roots, the timestamp that counts, and withdrawals. */
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
 import { type VerifyOptions, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
+import { highestVersions } from '../../core/publication/withdrawals.ts';
 import { all, type Database, first, run } from '../storage/database.ts';
 
 /** As a reader of a bound site checks. */
@@ -33,9 +35,6 @@ interface PublicationRow {
   readonly withdrawn: string;
   readonly expiries: string;
 }
-
-/** How many withdrawn versions are remembered at most: the highest. */
-const WITHDRAWN_KEPT = 1024;
 
 export function readPublication(database: Database): Publication | undefined {
   const sql =
@@ -76,14 +75,13 @@ export function publicationAfter(
   timestamp: TimestampMetadata,
   { handedOver, withdrawn, expiries }: Pick<Publication, 'handedOver' | 'withdrawn' | 'expiries'>,
 ): Publication {
-  const all = new Set([...withdrawn, ...timestamp.withdrawn]);
   return {
     timestamp: bytes,
     version: timestamp.version,
     snapshot: timestamp.snapshot.version,
     expires: timestamp.expires,
     handedOver,
-    withdrawn: [...all].sort((a, b) => a - b).slice(-WITHDRAWN_KEPT),
+    withdrawn: highestVersions([...withdrawn, ...timestamp.withdrawn], PUBLICATION_LIMITS.withdrawnKept),
     expiries,
   };
 }

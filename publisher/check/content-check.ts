@@ -1,5 +1,4 @@
 /** Looks into pages, style sheets and scripts. */
-
 import { isPage, isXmlPage } from '../site/media-type.ts';
 import { decodePage, encodingOf, readPage } from '../site/page.ts';
 import { PUBLIC } from '../site/set-name.ts';

@@ -1,6 +1,6 @@
 /** Names that content hosts and file systems read in different ways. */
+import { HASH_PREFIX } from '../site/names.ts';
 
-const OBJECT_NAME = /^[0-9a-f]{64}\./;
 /** Windows takes none of these; uploads by some programs fail or rename. */
 const REFUSED_BY_WINDOWS = /[:*"<>|]/;
 
@@ -8,7 +8,7 @@ const REFUSED_BY_WINDOWS = /[:*"<>|]/;
 export function oddityOf(path: string): string | undefined {
   const segments = path.slice(1).split('/');
   const name = segments.at(-1) ?? '';
-  if (OBJECT_NAME.test(name)) return 'it looks like one of the files that wispr makes';
+  if (HASH_PREFIX.test(name)) return 'it looks like one of the files that wispr makes';
   if (/[%?#]/.test(path)) return 'hosts and links often misread %, ? and # in names';
   if (segments.some((segment) => /[. ]$/.test(segment))) return 'some hosts drop dots and spaces at the end of names';
   if (segments.some((segment) => /^ /.test(segment))) return 'some hosts drop spaces at the beginning of names';

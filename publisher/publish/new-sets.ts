@@ -16,14 +16,7 @@ export async function newSetsOf(
   target: Target,
   sets: ReadonlySet<string>,
 ): Promise<number> {
-  const left = new Set(sets);
-  const before = await openBefore(target, rootId, state.timestamp.version);
-  if (before === undefined) return left.size;
-  for await (const role of delegatedRoles(before)) {
-    if (left.size === 0) return 0;
-    for (const { entry } of (await contentsOf(role)).documents) if (entry.set !== undefined) left.delete(entry.set);
-  }
-  return left.size;
+  return countNew(sets, await openBefore(target, rootId, state.timestamp.version));
 }
 
 /**
@@ -41,7 +34,17 @@ export async function hasNews(
   const before = await openBefore(target, rootId, state.timestamp.version);
   if (before === undefined || before.state.root.version !== state.root.version) return true;
   const [old, current] = [before, publication].map((each) => each.state.targets.target(DESCRIPTOR_TARGET)?.sha256);
-  return old !== current || (await newSetsOf(publication, target, sets)) > 0;
+  return old !== current || (await countNew(sets, before)) > 0;
+}
+
+async function countNew(sets: ReadonlySet<string>, before: OpenedPublication | undefined): Promise<number> {
+  const left = new Set(sets);
+  if (before === undefined) return left.size;
+  for await (const role of delegatedRoles(before)) {
+    if (left.size === 0) return 0;
+    for (const { entry } of (await contentsOf(role)).documents) if (entry.set !== undefined) left.delete(entry.set);
+  }
+  return left.size;
 }
 
 async function openBefore(target: Target, rootId: string, now: number): Promise<OpenedPublication | undefined> {

@@ -7,6 +7,7 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
+import { highestVersions } from '../../core/publication/withdrawals.ts';
 import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
@@ -138,9 +139,9 @@ function withdrawnIn({ timestamp, snapshot }: Published, { last }: TimestampOpti
   return highest([...timestamp.withdrawn, ...(last?.withdrawn ?? [])].filter((version) => version <= snapshot.version));
 }
 
-/** Versions in ascending order: the highest, where there are more than readers take. */
+/** As many as readers take. */
 function highest(versions: readonly number[]): number[] {
-  return [...new Set(versions)].sort((a, b) => a - b).slice(-PUBLICATION_LIMITS.withdrawn);
+  return highestVersions(versions, PUBLICATION_LIMITS.withdrawn);
 }
 
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {

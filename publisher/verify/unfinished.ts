@@ -15,13 +15,13 @@ import { contentTargetOf, METADATA_PATH, targetFile } from '../../core/publicati
 import { OBJECT_SUFFIX, urlPathOf } from '../../core/site/path.ts';
 import { leadsTo, recogniseFallbackPage } from '../fallback-check.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
+import { HASH_PREFIX } from '../site/names.ts';
 import { fallbackPart } from './documents.ts';
 import type { DirectoryPlace } from './files.ts';
 import { sha256Of, verifyContent } from './object.ts';
 import { readStart, Unreadable } from './place.ts';
 import type { KnownSite } from './site.ts';
 
-const HASH_LENGTH = 64;
 /** Enough to recognise a page that carries its object. */
 const CARRIER_START = 1024;
 
@@ -103,8 +103,8 @@ export class Unfinished {
     if (this.#beside?.directory === directory) return this.#beside.names;
     const names = new Map<string, string[]>();
     for (const name of await this.#place.namesIn(directory)) {
-      if (!/^[0-9a-f]{64}\./.test(name) || !name.endsWith(OBJECT_SUFFIX)) continue;
-      const document = name.slice(HASH_LENGTH + 1, -OBJECT_SUFFIX.length);
+      if (!HASH_PREFIX.test(name) || !name.endsWith(OBJECT_SUFFIX)) continue;
+      const document = name.replace(HASH_PREFIX, '').slice(0, -OBJECT_SUFFIX.length);
       names.set(document, [...(names.get(document) ?? []), `${directory === '/' ? '' : directory}/${name}`]);
     }
     this.#beside = { directory, names };
