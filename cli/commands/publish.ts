@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
-import { handOverKeys, isUnreachable } from '../../publisher/publish/key-server.ts';
+import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { missingDirectory } from '../../publisher/publish/resolve-target.ts';
@@ -132,7 +132,7 @@ function checkTogether({ protect, passphraseFile, key, rekey, dryRun }: Options)
 async function protect(
   { configuration, configurationFile, target, token }: PublicationPlaces,
   keys: Pick<Parameters<typeof protectSite>[0], 'passphrase' | 'signers' | 'signal'>,
-  { quiet, json, rekey = [], keysHandedOver }: Options,
+  { quiet, json, rekey = [], keysHandedOver = false }: Options,
 ): Promise<void> {
   const progress = showProtecting(quiet);
   const summary = await protectSite({
@@ -141,10 +141,10 @@ async function protect(
     // Where the output itself is served, protecting it shows it: its keys have to be there before.
     ...(target === undefined &&
       token !== undefined && {
-        handOverKeys: async (bundle) =>
-          handOverKeys({ origin: configuration.keyServer, token }, await readFile(bundle)).catch((error: unknown) => {
-            if (!keysHandedOver || !isUnreachable(error)) throw error;
-          }),
+        handOverKeys: async (bundle) => {
+          const keyServer = { origin: configuration.keyServer, token };
+          await handOverKeys(keyServer, await readFile(bundle), () => keysHandedOver);
+        },
       }),
   }).finally(progress.end);
   if (!quiet && !json) print(describeProtectionToPublish(summary, token === undefined));

@@ -4,8 +4,8 @@ import type { ConnectTo } from '../content/connect-to.ts';
 import { Upstream } from '../content/upstream.ts';
 import { DEFAULT_PORT } from '../listening/listen.ts';
 import { askStatusInPassing } from '../running/ask-readers.ts';
-import { installedPort } from '../service/installed-port.ts';
-import { chooseSettings, SettingsKeeper } from '../settings/settings.ts';
+import { expectedPort } from '../service/expected-port.ts';
+import { chooseSettings } from '../settings/settings.ts';
 import { type StorageOptions, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
@@ -58,7 +58,7 @@ async function portOf(store: ReaderStore, options: StorageOptions): Promise<numb
   const { directory } = storeOptions(options);
   const running = await askStatusInPassing(directory);
   const port = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
-  return port || (installedPort(directory) ?? new SettingsKeeper(store.preferences).current.port ?? DEFAULT_PORT);
+  return port || (expectedPort(directory, store.preferences) ?? DEFAULT_PORT);
 }
 
 async function chooseSites(request: ConnectionRequest, { confirm }: BindOptions): Promise<readonly string[]> {

@@ -11,15 +11,14 @@ import { Attempts } from './attempts.ts';
 export class ReaderLock {
   readonly #store: ReaderStore;
   readonly #sites: BoundSites;
-  readonly #memory: RunMemory;
   readonly #attempts = new Attempts();
 
   /** @param memory - holds what was read lately */
   constructor(store: ReaderStore, sites: BoundSites, memory: RunMemory) {
     this.#store = store;
     this.#sites = sites;
-    this.#memory = memory;
-    store.whenLocked(() => memory.lock());
+    memory.keepWhile(() => !store.isLocked);
+    store.whenLocked(() => memory.wipe());
   }
 
   get isLocked(): boolean {
@@ -45,7 +44,6 @@ export class ReaderLock {
   unlock(passphrase?: string): Promise<void> {
     return this.#attempts.make(async () => {
       await this.#store.unlock(passphrase);
-      this.#memory.unlock();
       await this.#sites.refresh();
     });
   }

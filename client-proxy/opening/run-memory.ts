@@ -8,7 +8,7 @@ export class RunMemory {
   readonly #free = new Map(LENGTHS.map((length): [number, ArrayBuffer[]] => [length, []]));
   /** Bytes that are lent. */
   #lent = 0;
-  #isLocked = false;
+  #mayKeep: () => boolean = () => true;
 
   /** Whether `count` pieces for so many bytes each can be had. */
   has(count: number, length: number): boolean {
@@ -25,18 +25,18 @@ export class RunMemory {
   /** Where nobody looks into it any more. */
   giveBack(piece: ArrayBuffer): void {
     this.#lent -= piece.byteLength;
-    if (this.#isLocked) wipe(piece);
-    else this.#free.get(piece.byteLength)?.push(piece);
+    if (this.#mayKeep()) this.#free.get(piece.byteLength)?.push(piece);
+    else wipe(piece);
   }
 
-  /** What is free holds what was read: nothing of it stays. Nor of what is given back from now on, until {@link unlock}. */
-  lock(): void {
-    this.#isLocked = true;
+  /** @param mayKeep - asked whenever a piece is given back: nothing of what was read stays in one where it may not */
+  keepWhile(mayKeep: () => boolean): void {
+    this.#mayKeep = mayKeep;
+  }
+
+  /** What is free holds what was read: nothing of it stays. */
+  wipe(): void {
     for (const pieces of this.#free.values()) pieces.splice(0).forEach(wipe);
-  }
-
-  unlock(): void {
-    this.#isLocked = false;
   }
 
   /** Where it is lost, or somebody may still look into it: it is left to be collected. @param length - that it was taken for */

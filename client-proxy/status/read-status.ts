@@ -6,8 +6,7 @@ import { BoundSites } from '../bound-sites.ts';
 import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
-import { installedPort } from '../service/installed-port.ts';
-import { SettingsKeeper } from '../settings/settings.ts';
+import { expectedPort } from '../service/expected-port.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import type { Passphrase } from '../store/storage-key.ts';
@@ -34,8 +33,7 @@ export async function readSiteStatuses({ port, ...options }: StoredStatusOptions
   const upstream = new Upstream();
   try {
     const sites = new BoundSites(store, upstream, new HostHealth(), nowInSeconds);
-    const set = installedPort(storage.directory) ?? new SettingsKeeper(store.preferences).current.port;
-    return await siteStatuses(sites, set ?? port);
+    return await siteStatuses(sites, expectedPort(storage.directory, store.preferences) ?? port);
   } finally {
     await upstream.close();
     store.close();

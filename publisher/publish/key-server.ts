@@ -58,9 +58,20 @@ function isOpenToOthers(stats: Stats): boolean {
   return stats.isFile() && (stats.mode & 0o077) !== 0;
 }
 
-/** @throws PublishError `key-server-refused`, `key-server-unreachable` */
-export async function handOverKeys(access: KeyServerAccess, bundle: Uint8Array): Promise<void> {
-  await put(access, 'the keys', BUNDLE_PATH, bundle);
+/**
+ * @param mayWait - asked where it does not answer: whether it can be given them later
+ * @throws PublishError `key-server-refused`, `key-server-unreachable`
+ */
+export async function handOverKeys(
+  access: KeyServerAccess,
+  bundle: Uint8Array,
+  mayWait: () => boolean | Promise<boolean> = () => false,
+): Promise<void> {
+  try {
+    await put(access, 'the keys', BUNDLE_PATH, bundle);
+  } catch (error) {
+    if (!isUnreachable(error) || !(await mayWait())) throw error;
+  }
 }
 
 /** @throws PublishError `key-server-refused`, `key-server-unreachable` */

@@ -152,12 +152,7 @@ interface News {
 /** Nobody shall be sent to a document whose key cannot be had. */
 async function handOver({ keyServer, keysAreThere = false, workspace }: PublishOptions, news: News): Promise<void> {
   const bundle = await readIfThere(workspace.bundle);
-  if (keyServer && bundle) {
-    return handOverKeys(keyServer, bundle).catch(async (error: unknown) => {
-      const mayWait = isUnreachable(error) && (keysAreThere || !(await news.hasNews()));
-      if (!mayWait) throw error;
-    });
-  }
+  if (keyServer && bundle) return handOverKeys(keyServer, bundle, async () => keysAreThere || !(await news.hasNews()));
   if (keysAreThere || (await news.newSets()) === 0) return;
   const what = bundle
     ? `run "wispr admin import" with ${workspace.bundle} on the key server`

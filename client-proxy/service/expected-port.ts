@@ -1,9 +1,16 @@
 import { resolve } from 'node:path';
+import { SettingsKeeper } from '../settings/settings.ts';
 import { defaultDataDirectory } from '../store/locations.ts';
+import type { Preferences } from '../store/preferences.ts';
 import { commandOf, readUnit, unitFile } from './unit.ts';
 
+/** Where a Reader on this database will listen that is not told otherwise: by its service, or its settings; `undefined`: as usual. */
+export function expectedPort(directory: string, preferences: Preferences): number | undefined {
+  return installedPort(directory) ?? new SettingsKeeper(preferences).current.port;
+}
+
 /** The port that the service was installed with, if it is there, opens this database and was given one. */
-export function installedPort(directory: string): number | undefined {
+function installedPort(directory: string): number | undefined {
   const unit = readUnit(unitFile());
   if (!unit?.own) return undefined;
   const command = commandOf(unit.text);
