@@ -93,8 +93,11 @@ function stateOf({ from, until }: Grant, now: number): string {
   return until === null ? 'without end' : `until ${day(until)}`;
 }
 
+// Made once: to make one takes longer than a page.
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
 function day(time: number): string {
-  return new Date(time * 1000).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+  return DAY.format(time * 1000);
 }
 
 function asset(type: string, file: string) {

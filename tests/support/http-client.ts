@@ -1,5 +1,5 @@
 /** A client that says exactly what it is told, and reports exactly what came: also where an answer breaks off. */
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 
 export interface Received {
@@ -16,18 +16,27 @@ export interface Sent {
   readonly method?: string;
   readonly headers?: Record<string, string | string[]>;
   readonly body?: Uint8Array | string;
+  /** Keeps connections for later requests; otherwise each has its own. */
+  readonly agent?: Agent;
 }
 
 /** Sends a request to a port on loopback. @param target - the request target, in whatever form */
 export function send(
   port: number,
   target: string,
-  { method = 'GET', headers = {}, body }: Sent = {},
+  { method = 'GET', headers = {}, body, agent }: Sent = {},
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
     const [, authority = `127.0.0.1:${port}`] = /^[a-z]+:\/\/([^/?#]*)/i.exec(target) ?? [];
     const outgoing = httpRequest(
-      { host: '127.0.0.1', port, path: target, method, headers: { host: authority, ...headers }, agent: false },
+      {
+        host: '127.0.0.1',
+        port,
+        path: target,
+        method,
+        headers: { host: authority, ...headers },
+        agent: agent ?? false,
+      },
       (answer) => {
         const parts: Buffer[] = [];
         answer.on('data', (part) => parts.push(part));
@@ -39,7 +48,9 @@ export function send(
             headers: answer.headers,
             rawHeaders: answer.rawHeaders,
             body: whole,
-            text: whole.toString(),
+            get text() {
+              return whole.toString();
+            },
             complete: answer.complete,
           });
         });
