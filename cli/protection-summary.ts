@@ -1,5 +1,6 @@
 /** What `wispr protect` did, for people. */
 import { relative } from 'node:path';
+import { printable } from '../node-support/printable.ts';
 import { size } from '../node-support/size.ts';
 import type { SigningReason } from '../publisher/protect/signing-plan.ts';
 import type {
@@ -9,7 +10,7 @@ import type {
   PublicSummary,
   SectionSummary,
 } from '../publisher/protect/summary.ts';
-import { count, printable, someOf } from '../publisher/text.ts';
+import { count, someOf } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
 const SHOWN_SETS = 12;

@@ -1,5 +1,6 @@
 /** The changes of a publication in lines, for its signers. */
 import { binNames } from '../core/publication/bins.ts';
+import { printable, quoted } from '../node-support/printable.ts';
 import type { FileChanges } from '../publisher/keys/own-file-changes.ts';
 import type {
   MovedDocument,
@@ -10,7 +11,7 @@ import type {
 import type { PublicationReview } from '../publisher/keys/publication-review.ts';
 import { signingId } from '../publisher/keys/roots.ts';
 import type { SectionsShown } from '../publisher/keys/section-changes.ts';
-import { count, printable, quoted } from '../publisher/text.ts';
+import { count } from '../publisher/text.ts';
 
 /** @param most - lines of each kind that are shown */
 export function describeChanges(changes: PublicationChanges, most: number): string[] {

@@ -1,6 +1,7 @@
 /** What a signer of a publication is shown, and what is said once signatures were gathered. */
 import { relative } from 'node:path';
 import { isoTime } from '../core/publication/verify-roles.ts';
+import { printable } from '../node-support/printable.ts';
 import type {
   PublicationGathered,
   PublicationSigned,
@@ -10,7 +11,7 @@ import { publicationChanges } from '../publisher/keys/publication-changes.ts';
 import type { PublicationDraft } from '../publisher/keys/publication-draft.ts';
 import { signingId } from '../publisher/keys/roots.ts';
 import { memoryFile } from '../publisher/keys/signer-memory.ts';
-import { count, printable } from '../publisher/text.ts';
+import { count } from '../publisher/text.ts';
 import { describeChanges, describeOvertaken } from './publication-changes.ts';
 import { print, say } from './voice.ts';
 

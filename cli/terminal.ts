@@ -65,8 +65,3 @@ async function readHidden(): Promise<string> {
 export function showSecretly(lines: readonly string[]): void {
   for (const line of lines) process.stderr.write(`wispr: ${line}\n`);
 }
-
-/** Text that others wrote, without anything that a terminal would act on. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');
-}

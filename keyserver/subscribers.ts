@@ -1,4 +1,5 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
+import { printable } from '../node-support/printable.ts';
 import { inTransaction } from '../node-support/sqlite.ts';
 import { KeyServerError } from './errors.ts';
 import type { KeyServerState } from './state.ts';
@@ -34,10 +35,14 @@ export interface Grant {
 export function parseSubscriberName(text: string): string {
   const name = text.normalize('NFC').trim().replace(/\s+/g, ' ');
   if (name.length > MAXIMUM_NAME_LENGTH || !NAME.test(name)) {
-    throw new KeyServerError('subscriber-name', `"${printable(text)}" cannot be the name of a subscriber`, {
-      typed: true,
-      hint: 'letters, digits, spaces and . _ @ + - are possible, at most 64 characters',
-    });
+    throw new KeyServerError(
+      'subscriber-name',
+      `"${printable(text.slice(0, 2 * MAXIMUM_NAME_LENGTH))}" cannot be the name of a subscriber`,
+      {
+        typed: true,
+        hint: 'letters, digits, spaces and . _ @ + - are possible, at most 64 characters',
+      },
+    );
   }
   return name;
 }
@@ -55,10 +60,14 @@ export function nameKey(name: string): string {
 export function parseSetPattern(text: string): string {
   const pattern = text.trim();
   if (pattern.length > MAXIMUM_PATTERN_LENGTH || !PATTERN.test(pattern)) {
-    throw new KeyServerError('set-pattern', `"${printable(text)}" cannot be a pattern of set names`, {
-      typed: true,
-      hint: 'write the name of a set, or part of it with * for the rest, like 2026-11-*',
-    });
+    throw new KeyServerError(
+      'set-pattern',
+      `"${printable(text.slice(0, 2 * MAXIMUM_NAME_LENGTH))}" cannot be a pattern of set names`,
+      {
+        typed: true,
+        hint: 'write the name of a set, or part of it with * for the rest, like 2026-11-*',
+      },
+    );
   }
   return pattern;
 }
@@ -89,9 +98,13 @@ export function revokeSubscriber(
   return inTransaction(database, () => {
     const subscriber = findSubscriber(database, name);
     if (!subscriber) {
-      throw new KeyServerError('subscriber-unknown', `there is no subscriber "${printable(name)}"`, {
-        hint: '"wispr admin list" shows them all',
-      });
+      throw new KeyServerError(
+        'subscriber-unknown',
+        `there is no subscriber "${printable(name.slice(0, 2 * MAXIMUM_NAME_LENGTH))}"`,
+        {
+          hint: '"wispr admin list" shows them all',
+        },
+      );
     }
     const { id } = subscriber;
     run(database, 'UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id = ?', now(), id);
@@ -105,9 +118,4 @@ export function revokeSubscriber(
     ).changes;
     return { name: subscriber.name, devices, sessions };
   });
-}
-
-/** A text from the command line, safe to show on a terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{C}/gu, '�').slice(0, 2 * MAXIMUM_NAME_LENGTH);
 }

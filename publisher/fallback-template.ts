@@ -6,12 +6,12 @@ import { readFile } from 'node:fs/promises';
 import { Eta } from 'eta';
 import { fromUtf8 } from '../core/encoding/bytes.ts';
 import { openInReaderUrl } from '../core/site/open-in-reader.ts';
+import { printable } from '../node-support/printable.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { BUILT_IN_TEMPLATE } from './fallback-built-in.ts';
 import type { FallbackPage } from './fallback-page.ts';
 import { problemOfTemplate } from './fallback-trial.ts';
-import { printable } from './text.ts';
 
 /** Bytes of the largest fallback page: long paths stand in it several times. */
 export const MAXIMUM_FALLBACK_PAGE = 128 * 1024;

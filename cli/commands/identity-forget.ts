@@ -1,8 +1,9 @@
 /** `wispr identity forget`: a publisher, or everything. */
 import type { Command } from 'commander';
 import { type Forgotten, findPublisher, forgetEverything, forgetPublisher } from '../../client-proxy/index.ts';
+import { printable } from '../../node-support/printable.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
-import { askYesOrNo, canAsk, printable } from '../terminal.ts';
+import { askYesOrNo, canAsk } from '../terminal.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 import { failIfAnyDidNot, sayWhoDidNot } from './readers-told.ts';
 

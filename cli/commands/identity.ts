@@ -1,11 +1,11 @@
 /** `wispr identity`: what this device is to its publishers, and how that is kept. */
 import type { Command } from 'commander';
 import { describeIdentity, lockReaders, type ReaderAnswer, unlockReaders } from '../../client-proxy/index.ts';
+import { printable } from '../../node-support/printable.ts';
 import { hintFor } from '../hints.ts';
 import { describePlace } from '../keys-place.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
-import { printable } from '../terminal.ts';
 import { print, say } from '../voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';

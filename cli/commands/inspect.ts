@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { isEncrypted } from '../../core/object/header.ts';
+import { printable } from '../../node-support/printable.ts';
 import { type Inspection, inspectFile } from '../../publisher/inspect.ts';
-import { count, printable } from '../../publisher/text.ts';
+import { count } from '../../publisher/text.ts';
 import { checkReadable } from '../arguments.ts';
 import { print, say } from '../voice.ts';
 

@@ -9,11 +9,12 @@ import {
   UNIT_NAME,
   unitFile,
 } from '../../client-proxy/index.ts';
+import { printable } from '../../node-support/printable.ts';
 import { parentProxyOptions } from '../parent-proxy.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
 import { serviceCommand } from '../service-command.ts';
-import { askYesOrNo, canAsk, printable } from '../terminal.ts';
+import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
 /** Where no session answers. */

@@ -20,9 +20,9 @@ import {
 } from '../../client-proxy/index.ts';
 import { ago } from '../../core/reading/confirmation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { readPassphrase } from '../passphrase.ts';
-import { printable } from '../terminal.ts';
 import { EXIT, print, say } from '../voice.ts';
 import { utcMinute } from './describe.ts';
 import { ENABLE_HINT } from './proxy-install.ts';

@@ -2,12 +2,13 @@
 import type { Command } from 'commander';
 import { type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
+import { printable } from '../../node-support/printable.ts';
 import { cacheOptions } from '../cache-options.ts';
 import { describeDecision } from '../keys-place.ts';
 import { parentProxyOptions } from '../parent-proxy.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
-import { canAsk, printable } from '../terminal.ts';
+import { canAsk } from '../terminal.ts';
 import { print, say } from '../voice.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
+import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { count } from '../../publisher/text.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
@@ -10,7 +11,6 @@ import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from
 import { showProgress } from '../progress.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { untilSignal } from '../signals.ts';
-import { printable } from '../terminal.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 

@@ -8,9 +8,11 @@
  *
  * <site> is the beginning of a SHA-256: no name says what was read. What is inside is what any cache on the way has seen as well.
  */
+
 import { createHash } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { isHexDigest } from '../../core/encoding/digest.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 
 const OBJECTS = 'objects';
@@ -19,8 +21,6 @@ const PARTIAL = 'partial';
 
 /** All that this program makes in the folder. */
 export const CACHE_FOLDERS = [OBJECTS, SYNCED, PARTIAL] as const;
-
-const HEAD_HASH = /^[0-9a-f]{64}$/;
 
 export class Layout {
   readonly directory: string;
@@ -65,7 +65,7 @@ export class Layout {
 
 /** Whether a file's name is that of an object. */
 export function isObjectName(name: string): boolean {
-  return HEAD_HASH.test(name);
+  return isHexDigest(name);
 }
 
 function siteName(site: string): string {

@@ -5,3 +5,10 @@ import { toHex } from './hex.ts';
 export async function hexDigest(bytes: Uint8Array): Promise<string> {
   return toHex(await sha256(bytes));
 }
+
+const HEX_DIGEST = /^[0-9a-f]{64}$/;
+
+/** Whether a text is of the form of {@link hexDigest}. Tested and not decoded: a snapshot has thousands. */
+export function isHexDigest(text: string): boolean {
+  return HEX_DIGEST.test(text);
+}

@@ -1,6 +1,6 @@
 /** Keys of roles, and whether enough of them have signed (TUF specification sections 4.2 and 4.3). */
 import { ed25519Verify, type KeyPair } from '#primitives';
-import { hexDigest } from '../encoding/digest.ts';
+import { hexDigest, isHexDigest } from '../encoding/digest.ts';
 import { fromHex, toHex } from '../encoding/hex.ts';
 import { type TufObject, tufCanonical } from './canonical.ts';
 
@@ -45,11 +45,9 @@ export async function tufKeyId(publicKey: Uint8Array): Promise<string> {
   return hexDigest(tufCanonical(encodeTufKey(publicKey)));
 }
 
-const KEY_ID = /^[0-9a-f]{64}$/;
-
 /** Whether all are of the form of {@link tufKeyId}: on a bound site, no others are read. */
 export function areTufKeyIds(texts: Iterable<string>): boolean {
-  return [...texts].every((text) => KEY_ID.test(text));
+  return [...texts].every(isHexDigest);
 }
 
 /** A key pair with its key id. */

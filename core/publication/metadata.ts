@@ -1,4 +1,5 @@
 /** The four roles' metadata as they are read (TUF specification section 4). Everything here was signed; its form is checked all the same. */
+import { isHexDigest } from '../encoding/digest.ts';
 import type { TufJson, TufObject } from './canonical.ts';
 import { isTufObject } from './envelope.ts';
 import { PublicationError } from './errors.ts';
@@ -70,7 +71,6 @@ export interface TargetsMetadata extends RoleMetadata {
   readonly targetPaths: () => string[];
 }
 
-const SHA256 = /^[0-9a-f]{64}$/;
 const DATE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
 
 export function parseRoot(signed: TufObject): RootMetadata {
@@ -231,9 +231,8 @@ function object(value: TufJson | undefined, role: string): TufObject {
   return value;
 }
 
-/** Tested and not decoded: a snapshot has thousands. */
 function isSha256(value: TufJson | undefined): value is string {
-  return typeof value === 'string' && SHA256.test(value);
+  return typeof value === 'string' && isHexDigest(value);
 }
 
 function isVersion(value: TufJson | undefined): value is number {

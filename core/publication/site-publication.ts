@@ -4,20 +4,18 @@
  */
 import { sha256 } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
-import { concat } from '../encoding/bytes.ts';
 import { hexDigest } from '../encoding/digest.ts';
-import { toHex } from '../encoding/hex.ts';
 import { type MetadataSource, type MetadataStore, PublicationClient, type TrustedState } from './client.ts';
 import type { OnFailedList } from './delegated-roles.ts';
 import { type DocumentEntry, documentEntryOf } from './document-entry.ts';
 import { PublicationError } from './errors.ts';
+import { type KeptSettings, keepSettings, readSettings } from './kept-settings.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import type { RootMetadata, TargetInfo } from './metadata.ts';
 import { DESCRIPTOR_TARGET, documentPathOfHead, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
-import { parseSettings, type SiteSettings } from './settings.ts';
-import { readKept } from './trusted-state.ts';
+import type { SiteSettings } from './settings.ts';
 import { isoTime } from './verify-roles.ts';
 import {
   encodeWithdrawals,
@@ -66,15 +64,8 @@ export interface ListedDocument {
   readonly entry: DocumentEntry;
 }
 
-interface KeptSettings {
-  readonly hash: string;
-  readonly value: SiteSettings;
-}
-
 const DESCRIPTOR_LENGTH = 65_536;
 const WITHDRAWN = 'wispr:withdrawn';
-const SETTINGS = 'wispr:settings';
-const HASH_LENGTH = 32;
 const NO_SETTINGS: SiteSettings = { cleanUrls: false, grace: 0, redirects: [] };
 
 export class SitePublication {
@@ -117,7 +108,7 @@ export class SitePublication {
     await this.#rememberWithdrawn();
     const wanted = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
     if (wanted === this.#settings?.hash) return;
-    const kept = await this.#keptSettings();
+    const kept = await readSettings(this.#store);
     if (this.#settings === undefined || kept?.hash === wanted) this.#settings = kept;
   }
 
@@ -231,7 +222,7 @@ export class SitePublication {
     await this.#client.load();
     this.#withdrawn = await this.#keptWithdrawn();
     await this.#rememberWithdrawn();
-    this.#settings = await this.#keptSettings();
+    this.#settings = await readSettings(this.#store);
   }
 
   async #firstRoot(): Promise<Uint8Array> {
@@ -266,24 +257,12 @@ export class SitePublication {
     return { root: root as RootMetadata, timestamp, highest: highestOf(state?.snapshot, newestSnapshot) };
   }
 
-  /** The settings that were trusted last, which may be newer than the state: their hash stands before them. */
-  async #keptSettings(): Promise<KeptSettings | undefined> {
-    const kept = await readKept(this.#store, SETTINGS, async (bytes) => {
-      const settings = bytes.subarray(HASH_LENGTH);
-      const hash = await hexDigest(settings);
-      return toHex(bytes.subarray(0, HASH_LENGTH)) === hash ? { hash, value: parseSettings(settings) } : undefined;
-    });
-    return kept?.role;
-  }
-
   /** The settings of a publication that is about to be used. */
   async #readSettings({ targets }: TrustedState): Promise<void> {
     const target = targets.target(SETTINGS_TARGET);
     if (target?.sha256 === this.#settings?.hash && target) return;
     const bytes = await this.#smallTarget(SETTINGS_TARGET, target, PUBLICATION_LIMITS.settingsLength);
-    const value = parseSettings(bytes);
-    await this.#store.write(SETTINGS, concat(await sha256(bytes), bytes));
-    this.#settings = { hash: await hexDigest(bytes), value };
+    this.#settings = await keepSettings(this.#store, bytes);
   }
 
   async #smallTarget(path: string, target: TargetInfo | undefined, maximum: number): Promise<Uint8Array> {

@@ -1,9 +1,9 @@
 /** Reads files of the source for looking at them: in place, since there may be many small ones. */
 import { closeSync, openSync, readSync } from 'node:fs';
+import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import type { SourceFile } from '../site/walk.ts';
-import { printable } from '../text.ts';
 
 /**
  * The first bytes of a file.

@@ -1,5 +1,5 @@
 /** What `wispr check` found: grouped by what it means for readers, the worst first. */
-import { printable } from '../text.ts';
+import { printable } from '../../node-support/printable.ts';
 
 /** What breaks for readers, in the order of severity. */
 export const BREAKS = [

@@ -1,6 +1,7 @@
 /** Counts which documents belong where, and why. */
+
+import { printable } from '../../node-support/printable.ts';
 import type { Decision } from '../site/sets.ts';
-import { printable } from '../text.ts';
 import { nearlySame } from './names.ts';
 import type { CheckReport, Findings } from './report.ts';
 

@@ -44,5 +44,5 @@ async function resealRootKeys(
     if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
     throw error;
   });
-  return keys && createSigningKeys(newPassphrase, keys.seeds, keys.rootId);
+  return keys && createSigningKeys(newPassphrase, keys.seeds, { rootId: keys.rootId });
 }

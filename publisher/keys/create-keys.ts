@@ -47,7 +47,7 @@ export async function createKeys(passphrase: string, cost?: Argon2idCost): Promi
     workspace: randomBytes(16),
   };
   const keyStore = await createSealedFile(KEY_STORE_KIND, passphrase, encodeContents(contents), cost);
-  const rootKeys = await createSigningKeys(passphrase, [rootSeed], undefined, cost);
+  const rootKeys = await createSigningKeys(passphrase, [rootSeed], { cost });
   return { keyStore, rootKeys, rootId: await rootIdOf(root) };
 }
 

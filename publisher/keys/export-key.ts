@@ -19,6 +19,6 @@ export async function exportTimestampKey(
     await readKeyStore(workspaceOf(configurationFile)),
     passphrase,
   );
-  await create(file, await createSigningKeys(newPassphrase, [contents.seeds.timestamp], rootId), 0o600);
+  await create(file, await createSigningKeys(newPassphrase, [contents.seeds.timestamp], { rootId }), 0o600);
   return { keyid: signers.timestamp.keyid };
 }

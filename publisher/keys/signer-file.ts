@@ -31,7 +31,7 @@ export async function createSigner(file: string, passphrase: string, cost?: Argo
   const { publicKey } = ed25519KeyPair(seed);
   const publicFile = `${file}.pub`;
   const keyid = await tufKeyId(publicKey);
-  await create(file, await createSigningKeys(passphrase, [seed], undefined, cost), 0o600);
+  await create(file, await createSigningKeys(passphrase, [seed], { cost }), 0o600);
   const text = `# Public key of a signer, key id ${keyid}\n# Hand it to the publisher, who runs: wispr keys add ROLE FILE\n${toBase64url(publicKey)}\n`;
   await create(publicFile, utf8(text), 0o644);
   return { file, publicFile, keyid };

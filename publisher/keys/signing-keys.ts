@@ -21,8 +21,7 @@ export interface OpenSigningKeys {
 export function createSigningKeys(
   passphrase: string,
   seeds: readonly Uint8Array[],
-  rootId?: KeyId,
-  cost?: Argon2idCost,
+  { rootId, cost }: { readonly rootId?: KeyId | undefined; readonly cost?: Argon2idCost | undefined } = {},
 ): Promise<Uint8Array> {
   return createSealedFile(kindOf('the key file'), passphrase, contentOf(seeds, rootId), cost);
 }

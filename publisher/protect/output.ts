@@ -10,6 +10,7 @@ import { DESCRIPTOR_PATH, HOST_PROOF_PATH, isHostProof } from '../../core/keys/d
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
 import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
+import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { recogniseFallbackPage } from '../fallback-check.ts';
@@ -19,7 +20,7 @@ import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { IndexedFiles } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
 import { HASH_PREFIX } from '../site/names.ts';
-import { count, printable, someOf } from '../text.ts';
+import { count, someOf } from '../text.ts';
 import { parseImmutableName } from './files.ts';
 import { type FileRole, WholeFiles } from './whole-files.ts';
 import { isLeftoverName } from './writers/files.ts';

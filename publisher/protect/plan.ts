@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { KeyId } from '../../core/keys/key-id.ts';
+import { printable } from '../../node-support/printable.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { IdSet } from '../index/id-set.ts';
@@ -17,7 +18,7 @@ import { compilePattern } from '../site/patterns.ts';
 import { SECTION_DEPTH } from '../site/sections.ts';
 import { type Decision, problemOfPageSet, SetRules } from '../site/sets.ts';
 import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
-import { count, printable, someOf } from '../text.ts';
+import { count, someOf } from '../text.ts';
 import type { Appearance } from './appearance.ts';
 import type { InspectedOutput } from './output.ts';
 import type { RunSections } from './sections.ts';

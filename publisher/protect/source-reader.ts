@@ -1,9 +1,9 @@
 /** Reads a source file, and makes sure that it is the file that was planned. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { identityOf, type SourceFile } from '../site/walk.ts';
-import { printable } from '../text.ts';
 
 const READ_LENGTH = 1024 * 1024;
 

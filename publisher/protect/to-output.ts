@@ -1,8 +1,8 @@
 /** What the system says when the output cannot be written, in the publisher's own error. */
 import { dirname } from 'node:path';
+import { printable } from '../../node-support/printable.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { printable } from '../text.ts';
 
 /** @throws PublishError `output-failed` in place of the system's error */
 export async function toOutput<Result>(file: string, writing: Promise<Result>): Promise<Result> {

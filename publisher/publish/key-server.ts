@@ -5,9 +5,9 @@ import { request } from 'undici';
 import { BUNDLE_PATH, encodeHandOver, type HandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { printable } from '../text.ts';
 
 export interface KeyServerAccess {
   /** Its origin. */

@@ -1,10 +1,11 @@
 /** The site settings that are published, out of a configuration: docs/spec/publication.md section 5. */
 import type { SiteSettings } from '../../core/publication/settings.ts';
 import { documentPathOf, urlPathOf } from '../../core/site/path.ts';
+import { printable } from '../../node-support/printable.ts';
 import { destinationOf, SECONDS_PER_DAY, writtenPath } from '../configuration/content-schema.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import { printable, someOf } from '../text.ts';
+import { someOf } from '../text.ts';
 import { problemsOfRedirects } from './redirects.ts';
 
 /** What the settings need to know of the site: `undefined` where there is no such document. */

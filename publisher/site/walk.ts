@@ -4,10 +4,11 @@
  */
 import { type BigIntStats, type Dirent, lstatSync, opendirSync, realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { Problems } from '../problems.ts';
-import { count, printable, someOf } from '../text.ts';
+import { count, someOf } from '../text.ts';
 import { decodeName, isHidden, problemOfDirectory, problemOfFile } from './names.ts';
 
 /** One file of the source. */

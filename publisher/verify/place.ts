@@ -1,9 +1,9 @@
 /** Where a site lies that is verified: a directory, or a web host. */
 import { PublicationError } from '../../core/publication/errors.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
+import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
 import type { PublicationPlace } from '../publication/open.ts';
-import { printable } from '../text.ts';
 
 export interface VerifiedPlace extends PublicationPlace {
   /**

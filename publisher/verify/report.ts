@@ -3,8 +3,9 @@ import type { KeyErrorCode } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';
+import { printable } from '../../node-support/printable.ts';
 import type { RecognisedPage } from '../fallback-check.ts';
-import { count, printable } from '../text.ts';
+import { count } from '../text.ts';
 
 /** What a mirror has to do about a finding. */
 export type FindingKind = 'corrupted' | 'missing' | 'extra' | 'stale' | 'untrusted';

@@ -2,7 +2,7 @@
  * Lists, roots and keys of before that come with a publication that waits for signatures: each of the checks that they are what they are said to
  * be, by a draft in which nothing else is wrong.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '../../core/encoding/hex.ts';
 import { binNames } from '../../core/publication/bins.ts';
@@ -17,7 +17,7 @@ import { encodeDraft, makeDraft } from '../../publisher/keys/root-draft.ts';
 import { rolesOf } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { readMemory } from '../../publisher/keys/signer-memory.ts';
-import { contentOf, otherwise, Signers, THEIRS, targetsOf, toSign } from '../support/signers.ts';
+import { BEHIND, contentOf, otherwise, REFUSED, Signers, THEIRS, targetsOf, toSign } from '../support/signers.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 240_000 }); // each protects several times
@@ -31,11 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => workspace.remove());
 
-const refused = { code: 'draft-malformed' };
-const behind = { code: 'draft-rolled-back' };
 const options = () => ({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE });
-
-const base = (name: string, version: number) => readFile(signers.metadata(`${version}.${name}.json`));
 
 /** A draft of publication 2, in which one bin changes. */
 async function second(): Promise<{ draft: PublicationDraft; bin: string }> {
@@ -53,7 +49,7 @@ describe('a list of before', () => {
     const comparedWith = (bytes: Uint8Array) =>
       signers.forge(draft, { before: new Map([...draft.before, [bin, bytes]]) });
     expect((await comparedWith(await signers.signedBy('ada', list))).earlier.get(bin)?.version).toBe(1);
-    await expect(comparedWith(signMetadata(list, [await signers.own()]))).rejects.toMatchObject(refused);
+    await expect(comparedWith(signMetadata(list, [await signers.own()]))).rejects.toMatchObject(REFUSED);
   });
 
   it('attack 36: is of an earlier publication', async () => {
@@ -64,7 +60,7 @@ describe('a list of before', () => {
       return signers.forge(draft, { before: new Map([...draft.before, [bin, bytes]]) });
     };
     expect((await comparedWith(1)).earlier.get(bin)?.version).toBe(1);
-    for (const version of [2, 3]) await expect(comparedWith(version)).rejects.toMatchObject(refused);
+    for (const version of [2, 3]) await expect(comparedWith(version)).rejects.toMatchObject(REFUSED);
   });
 
   it('attack 36: has one digest, whoever spells it', async () => {
@@ -72,7 +68,7 @@ describe('a list of before', () => {
     const { draft, bin } = await second();
     const comparedWith = (text: string) =>
       signers.forge(draft, { before: new Map([...draft.before, [bin, Buffer.from(text)]]) });
-    const text = (await base(bin, 1)).toString();
+    const text = (await signers.base(bin, 1)).toString();
     const around = await comparedWith(`${text.replace('{"signatures"', '{ "signatures"')}`);
     const seen = async (one: PublicationDraft) => (await signers.review(one, 'bea')).review.after.lists.get(bin)?.seen;
     expect(await seen(around)).toEqual(await seen(draft));
@@ -83,7 +79,7 @@ describe('a list of before', () => {
     ] as const) {
       expect(text).toContain(from);
       const spelled = await comparedWith(text.replace(from, to)).catch((error: unknown) => error);
-      if (spelled instanceof Error) expect(spelled).toMatchObject(refused);
+      if (spelled instanceof Error) expect(spelled).toMatchObject(REFUSED);
       else expect(await seen(spelled as PublicationDraft)).toEqual(await seen(draft));
     }
   });
@@ -94,8 +90,8 @@ describe('a bin of before', () => {
     await signers.add('ada', 2);
     const { draft, bin } = await second();
     expect((await signers.forge(draft, { before: draft.before })).earlier.has(bin)).toBe(true);
-    const before = new Map([...draft.before, [bin, await base('documents', 1)]]);
-    await expect(signers.forge(draft, { before })).rejects.toMatchObject(refused); // it says of nothing that it was there
+    const before = new Map([...draft.before, [bin, await signers.base('documents', 1)]]);
+    await expect(signers.forge(draft, { before })).rejects.toMatchObject(REFUSED); // it says of nothing that it was there
   });
 });
 
@@ -125,7 +121,7 @@ describe('lists that are not signed again', () => {
       signers.forge(draft, { roles: rolesOfNumber(4), before: new Map([...draft.before, ...more]) });
     for (const left of newer) {
       const forged = await fourth(newer.filter((one) => one !== left));
-      await expect(signers.review(forged, 'ada')).rejects.toMatchObject(behind);
+      await expect(signers.review(forged, 'ada')).rejects.toMatchObject(BEHIND);
     }
     const again = await fourth(newer);
     await expect(signers.review(again, 'bea')).resolves.toMatchObject({ review: { overtaken: [] } });
@@ -154,7 +150,7 @@ describe('what documents and bins stand under', () => {
       return signers.forge(draft, { chain, before: new Map(before) });
     };
     expect((await whole(ada)).root.version).toBe(3);
-    await expect(whole(bea)).rejects.toMatchObject(refused);
+    await expect(whole(bea)).rejects.toMatchObject(REFUSED);
   });
 
   it('attack 36: has the threshold of the root', async () => {
@@ -172,8 +168,8 @@ describe('what documents and bins stand under', () => {
     const without = (...names: string[]) =>
       signers.forge(draft, { roles: draft.roles.filter(({ name }) => !names.includes(name)) });
     expect((await without()).version).toBe(2);
-    await expect(without('targets')).rejects.toMatchObject(refused);
-    await expect(without('documents')).rejects.toMatchObject(refused);
+    await expect(without('targets')).rejects.toMatchObject(REFUSED);
+    await expect(without('documents')).rejects.toMatchObject(REFUSED);
   });
 });
 
@@ -187,7 +183,7 @@ describe('roots', () => {
     const forged = await signers.forge(draft, { chain });
     expect(forged).toMatchObject({ rootId: draft.rootId, root: { version: 2 } });
     expect((await signers.review(forged, 'bea')).review.signed).toBeUndefined();
-    await expect(signers.review(forged, 'ada')).rejects.toMatchObject(behind);
+    await expect(signers.review(forged, 'ada')).rejects.toMatchObject(BEHIND);
     expect((await signers.review(draft, 'ada')).review.signed).toBe(1);
   });
 

@@ -17,7 +17,7 @@ import { publicationChanges } from '../../publisher/keys/publication-changes.ts'
 import type { DraftParts, PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { rolesOf, verifyChain } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
-import { contentOf, later, otherwise, Signers, targetsOf, toSign } from '../support/signers.ts';
+import { BEHIND, contentOf, later, otherwise, REFUSED, Signers, targetsOf, toSign } from '../support/signers.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 240_000 }); // each protects several times
@@ -31,9 +31,6 @@ beforeEach(async () => {
 });
 afterEach(() => workspace.remove());
 
-const refused = { code: 'draft-malformed' };
-const behind = { code: 'draft-rolled-back' };
-
 /** The role `targets` of a draft, with these sections. */
 async function withSections(draft: PublicationDraft, sections: readonly SectionKeys[]): Promise<PublicationDraft> {
   const content = await targetsOf(draft, draft.settings, sections);
@@ -43,8 +40,6 @@ async function withSections(draft: PublicationDraft, sections: readonly SectionK
 async function section(name: string, ...paths: string[]): Promise<SectionKeys> {
   return { name, paths, publicKeys: [(await signers.own()).publicKey], threshold: 1 };
 }
-
-const base = (name: string, version: number) => readFile(signers.metadata(`${version}.${name}.json`));
 
 describe('sections', () => {
   it('are all shown, in their order: two of one name, foreign names and too many are refused', async () => {
@@ -64,12 +59,12 @@ describe('sections', () => {
       ['sports', ['sports/*']],
       ['all', ['*', '*/*']],
     ]);
-    await expect(withSections(draft, [all, { ...sports, name: 'all' }])).rejects.toMatchObject(refused);
+    await expect(withSections(draft, [all, { ...sports, name: 'all' }])).rejects.toMatchObject(REFUSED);
     for (const name of ['documents-0', 'Sports', 'sports ', 'targets', '\u202e'])
-      await expect(withSections(draft, [{ ...all, name }])).rejects.toMatchObject(refused);
+      await expect(withSections(draft, [{ ...all, name }])).rejects.toMatchObject(REFUSED);
     const many = (count: number) => Array.from({ length: count }, (_, n) => ({ ...sports, name: `sports-${n}` }));
     expect(await shown(many(16))).toHaveLength(16);
-    await expect(withSections(draft, many(17))).rejects.toMatchObject(refused);
+    await expect(withSections(draft, many(17))).rejects.toMatchObject(REFUSED);
   });
 
   it('are listed in full where they stay, with what becomes of them', async () => {
@@ -106,7 +101,7 @@ describe('roots', () => {
     const draft = await signers.leave();
     expect(draft.root.roles.targets.threshold).toBe(2);
     const chain = draft.chain.slice(0, 2);
-    await expect(underRootOf(draft, chain)).rejects.toMatchObject(refused);
+    await expect(underRootOf(draft, chain)).rejects.toMatchObject(REFUSED);
   });
 
   it('attack 36: a chain that is shorter than one that was seen is refused; without a memory its version is shown', async () => {
@@ -122,7 +117,7 @@ describe('roots', () => {
     const next = await signers.leave();
     expect((await signers.review(next, 'ada')).review.after.signed?.version).toBe(2);
     const again = await underRootOf(next, next.chain.slice(0, 2));
-    await expect(signers.review(again, 'ada')).rejects.toMatchObject(behind);
+    await expect(signers.review(again, 'ada')).rejects.toMatchObject(BEHIND);
   });
 
   it('attack 36: what documents and bins stand under has to be what the root says', async () => {
@@ -134,9 +129,9 @@ describe('roots', () => {
     const keeping = (...names: string[]) => draft.roles.filter(({ name }) => !names.includes(name));
     const bins = draft.roles.filter(({ name }) => name.startsWith('documents-'));
     expect((await signers.forge(draft, {})).root.version).toBe(3);
-    await expect(signers.forge(draft, { roles: keeping('targets') })).rejects.toMatchObject(refused);
-    await expect(signers.forge(draft, { roles: keeping('documents') })).rejects.toMatchObject(refused);
-    await expect(signers.forge(draft, { roles: bins })).rejects.toMatchObject(refused);
+    await expect(signers.forge(draft, { roles: keeping('targets') })).rejects.toMatchObject(REFUSED);
+    await expect(signers.forge(draft, { roles: keeping('documents') })).rejects.toMatchObject(REFUSED);
+    await expect(signers.forge(draft, { roles: bins })).rejects.toMatchObject(REFUSED);
   });
 
   it('attack 36: a key that signs for one publisher signs for no other', async () => {
@@ -181,7 +176,7 @@ describe('what it is compared with', () => {
     expect(honest.review).toMatchObject({ signed: 2, overtaken: [] });
     expect((await publicationChanges(draft)).comparedWith).toContainEqual({ list: bin, publication: 2 });
 
-    const old = new Map([...draft.before, [bin, await base(bin, 1)]]);
+    const old = new Map([...draft.before, [bin, await signers.base(bin, 1)]]);
     const forged = await signers.forge(draft, { before: old });
     expect((await publicationChanges(forged)).comparedWith[0]).toMatchObject({ publication: 1 });
     // Publication 2 was signed, and nothing says that it was published: so the signer is told.
@@ -197,9 +192,9 @@ describe('what it is compared with', () => {
     await workspace.write('a.html', 'v4');
     const next = await signers.leave();
     for (const version of [1, 2]) {
-      const before = new Map([...next.before, [bin, await base(bin, version)]]);
+      const before = new Map([...next.before, [bin, await signers.base(bin, version)]]);
       const again = await signers.forge(next, { before });
-      if (version === 1) await expect(signers.review(again, 'ada')).rejects.toMatchObject(behind);
+      if (version === 1) await expect(signers.review(again, 'ada')).rejects.toMatchObject(BEHIND);
       else expect((await signers.review(again, 'ada')).review.overtaken).toHaveLength(1);
     }
   });
@@ -214,7 +209,7 @@ describe('what it is compared with', () => {
     const draft = await signers.leave();
     expect(draft.earlier.get('targets')?.version).toBe(2);
     const targets = await targetsOf(draft, settings);
-    const before = new Map([...draft.before, ['targets', await base('targets', 1)]]);
+    const before = new Map([...draft.before, ['targets', await signers.base('targets', 1)]]);
     const forged = await signers.forge(draft, {
       settings,
       before,
@@ -227,7 +222,7 @@ describe('what it is compared with', () => {
       { list: 'targets', known: 2, comparedWith: 1 },
     ]);
     await signers.sign('publication.3.draft', 'ada');
-    await expect(signers.review(forged, 'ada')).rejects.toMatchObject(behind);
+    await expect(signers.review(forged, 'ada')).rejects.toMatchObject(BEHIND);
   });
 
   it('attack 36: is the list of that bin, and of no other', async () => {
@@ -238,12 +233,12 @@ describe('what it is compared with', () => {
     const [bin = ''] = draft.roles.map(({ name }) => name);
     const others = [0, 1, 2, 3].map((number) => `documents-${number}`).filter((name) => name !== bin);
     for (const other of others) {
-      const bytes = await base(other, 1);
+      const bytes = await signers.base(other, 1);
       const misnamed = signers.forge(draft, { before: new Map([...draft.before, [bin, bytes]]) });
       const paths = Object.keys(((contentOf(bytes).signed as TufObject).targets ?? {}) as TufObject);
-      if (paths.length > 0) await expect(misnamed).rejects.toMatchObject(refused);
+      if (paths.length > 0) await expect(misnamed).rejects.toMatchObject(REFUSED);
       const beside = signers.forge(draft, { before: new Map([...draft.before, [other, bytes]]) });
-      await expect(beside).rejects.toMatchObject(refused);
+      await expect(beside).rejects.toMatchObject(REFUSED);
     }
     // What both have signed for some other purpose, with the paths of what is new here.
     const added = await workspace.write('new.html', 'new').then(() => signers.leave());
@@ -260,7 +255,7 @@ describe('what it is compared with', () => {
     for (const name of [elsewhere, 'sports', `${place}0`])
       await expect(
         signers.forge(added, { before: new Map([...added.before, [name, polluted]]) }),
-      ).rejects.toMatchObject(refused);
+      ).rejects.toMatchObject(REFUSED);
   });
 });
 
@@ -280,7 +275,7 @@ describe('a list under the name of another', () => {
     expect((await publicationChanges(draft)).removed.map(({ path }) => path)).toEqual(['/a.html']);
     const first = await comparedWith(1);
     expect((await publicationChanges(first)).removed).toEqual([]); // so nothing would be shown
-    await expect(signers.review(first, 'ada')).rejects.toMatchObject(behind); // as it was signed here
+    await expect(signers.review(first, 'ada')).rejects.toMatchObject(BEHIND); // as it was signed here
     await workspace.write('a.html', 'a');
     const last = await signers.publish('ada');
     await workspace.write('index.html', 'another');
@@ -289,8 +284,8 @@ describe('a list under the name of another', () => {
     await rm(join(workspace.source, 'a.html'));
     const next = await signers.leave();
     expect(next.earlier.get(bin)?.version).toBe(last);
-    await expect(signers.review(await comparedWith(version, next), 'ada')).rejects.toMatchObject(behind);
-    await expect(signers.review(await comparedWith(last, next), 'ada')).rejects.toMatchObject(behind);
+    await expect(signers.review(await comparedWith(version, next), 'ada')).rejects.toMatchObject(BEHIND);
+    await expect(signers.review(await comparedWith(last, next), 'ada')).rejects.toMatchObject(BEHIND);
     expect((await signers.review(next, 'ada')).review.overtaken).toEqual([]);
   });
 });
@@ -311,15 +306,15 @@ describe('bins', () => {
       Array.from({ length: count }, (_, n) => toSign(`documents-${n}`, binMetadata(about, [])));
     const only = async (bits: number, bins: number) => [...empty(bins), toSign('documents', await documents(bits))];
     const own = new Map([...draft.before].filter(([name]) => !name.startsWith('documents-')));
-    await expect(signers.forge(draft, { roles: await only(2, 4), before: own })).rejects.toMatchObject(refused);
-    await expect(signers.forge(draft, { roles: await only(3, 7), before: own })).rejects.toMatchObject(refused);
+    await expect(signers.forge(draft, { roles: await only(2, 4), before: own })).rejects.toMatchObject(REFUSED);
+    await expect(signers.forge(draft, { roles: await only(3, 7), before: own })).rejects.toMatchObject(REFUSED);
     const whole = await signers.forge(draft, { roles: await only(3, 8), before: own });
     expect((await publicationChanges(whole)).uncompared).toHaveLength(8);
     // Compared with the fewer bins of before: the machine has seen more of them.
-    const before = new Map([...own, ['documents', await base('documents', 1)]]);
+    const before = new Map([...own, ['documents', await signers.base('documents', 1)]]);
     const fewer = await signers.forge(draft, { roles: await only(2, 4), before });
     expect((await signers.review(fewer, 'bea')).review.signed).toBeUndefined();
-    await expect(signers.review(fewer, 'ada')).rejects.toMatchObject(behind); // targets is of publication 2, so that was published
+    await expect(signers.review(fewer, 'ada')).rejects.toMatchObject(BEHIND); // targets is of publication 2, so that was published
     // Compared with none: what was seen counts.
     before.delete('documents');
     const none = await signers.forge(draft, { roles: await only(2, 4), before });
@@ -333,7 +328,7 @@ describe('bins', () => {
     const forge = async (bits: number) =>
       signers.forge(next, { roles: again(await only(bits, 2 ** bits)), before: new Map([['targets', targets]]) });
     const targets = next.before.get('targets') ?? new Uint8Array(0);
-    await expect(signers.review(await forge(2), 'ada')).rejects.toMatchObject(behind);
+    await expect(signers.review(await forge(2), 'ada')).rejects.toMatchObject(BEHIND);
     expect((await signers.review(await forge(3), 'ada')).review.overtaken).not.toEqual([]);
   });
 });
@@ -370,7 +365,7 @@ describe('documents', () => {
       members: expect.arrayContaining([{ member: 'grace', before: undefined, now: '60' }]),
     });
     for (const wrong of ['{}', Buffer.from(good).toString().replace('60', '99999999999'), `${Buffer.from(good)} `])
-      await expect(withSettings(Buffer.from(wrong))).rejects.toMatchObject(refused);
+      await expect(withSettings(Buffer.from(wrong))).rejects.toMatchObject(REFUSED);
   });
 
   it('attack 36: name no other content for programs that know TUF alone', async () => {
@@ -381,7 +376,7 @@ describe('documents', () => {
       const targets = content.targets as TufObject;
       return { ...content, targets: { ...targets, 'b.html': { hashes: { sha256: 'ab'.repeat(32) }, length: 3 } } };
     };
-    await expect(signers.forge(draft, { roles: otherwise(draft, { [name]: altered }) })).rejects.toMatchObject(refused);
+    await expect(signers.forge(draft, { roles: otherwise(draft, { [name]: altered }) })).rejects.toMatchObject(REFUSED);
   });
 });
 

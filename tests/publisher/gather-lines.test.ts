@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { describeChanges } from '../../cli/publication-changes.ts';
 import { encodeSettings } from '../../core/publication/settings.ts';
+import { printable } from '../../node-support/printable.ts';
 import { publicationChanges } from '../../publisher/keys/publication-changes.ts';
-import { printable } from '../../publisher/text.ts';
 import { otherwise, Signers, targetsOf } from '../support/signers.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 

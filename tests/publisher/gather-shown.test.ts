@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { describeChanges } from '../../cli/publication-changes.ts';
-import { binFor, binNames, pathHashOf } from '../../core/publication/bins.ts';
+import { binNames } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { encodeDocumentTarget } from '../../core/publication/document-entry.ts';
 import { DESCRIPTOR_TARGET, SETTINGS_TARGET } from '../../core/publication/names.ts';
@@ -18,7 +18,7 @@ import { makeDescriptor } from '../../publisher/keys/hand-over.ts';
 import { publicationChanges } from '../../publisher/keys/publication-changes.ts';
 import type { DraftParts, PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { sectionPathsOf, targetPatterns } from '../../publisher/site/sections.ts';
-import { contentOf, later, otherwise, Signers, targetsOf, toSign } from '../support/signers.ts';
+import { BEHIND, binOf, contentOf, later, otherwise, REFUSED, Signers, targetsOf, toSign } from '../support/signers.ts';
 import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 240_000 }); // each protects several times
@@ -31,16 +31,6 @@ beforeEach(async () => {
   signers = await Signers.in(workspace, ['ada', 'bea']);
 });
 afterEach(() => workspace.remove());
-
-const refused = { code: 'draft-malformed' };
-const behind = { code: 'draft-rolled-back' };
-
-const base = (name: string, version: number) => readFile(signers.metadata(`${version}.${name}.json`));
-
-/** The bin of a target. */
-async function binOf(target: string): Promise<string> {
-  return binFor(await pathHashOf(target), { bits: 2, namePrefix: 'documents', keyids: [], threshold: 2 });
-}
 
 describe('sections', () => {
   it('attack 36: are of the patterns that are made of the paths that are shown', async () => {
@@ -72,7 +62,7 @@ describe('sections', () => {
       [],
       many,
     ];
-    for (const paths of wrong) await expect(withPaths(paths)).rejects.toMatchObject(refused);
+    for (const paths of wrong) await expect(withPaths(paths)).rejects.toMatchObject(REFUSED);
     expect((await withPaths(many.slice(1))).version).toBe(1);
 
     const before = new Map([['targets', await signers.signedBy('ada', targetsIn(first))]]);
@@ -117,7 +107,7 @@ describe('what it is compared with', () => {
     expect(bin).not.toBe(other);
     await rm(join(workspace.source, 'a.html'));
     expect(await signers.publish('ada')).toBe(2);
-    const empty = await base(bin, 2);
+    const empty = await signers.base(bin, 2);
     await workspace.write('a.html', 'again');
     expect(await signers.publish('ada')).toBe(3); // so publication 2 is the last of no list that was signed
     await rm(join(workspace.source, 'index.html'));
@@ -126,7 +116,7 @@ describe('what it is compared with', () => {
     expect((await signers.review(draft, 'ada')).review.overtaken).toEqual([]);
     const forged = await signers.forge(draft, { before: new Map([...draft.before, [other, empty]]) });
     expect((await publicationChanges(forged)).removed).toEqual([]); // so nothing would be shown
-    await expect(signers.review(forged, 'ada')).rejects.toMatchObject(behind);
+    await expect(signers.review(forged, 'ada')).rejects.toMatchObject(BEHIND);
   });
 });
 
@@ -179,7 +169,7 @@ describe('settings and descriptor', () => {
       new Map([[DESCRIPTOR_TARGET, settings(false)]]),
       new Map([['a.html', settings(false)]]),
     ])
-      await expect(signers.forge(draft, { ...parts, filesBefore: wrong })).rejects.toMatchObject(refused);
+      await expect(signers.forge(draft, { ...parts, filesBefore: wrong })).rejects.toMatchObject(REFUSED);
   });
 
   it('are sent along as they were', async () => {
@@ -205,7 +195,7 @@ describe('settings and descriptor', () => {
       return signers.forge(draft, { descriptor, roles: otherwise(draft, { targets: () => content }) });
     };
     expect((await describedAs(draft.rootId)).version).toBe(1);
-    await expect(describedAs('A'.repeat(43))).rejects.toMatchObject(refused);
+    await expect(describedAs('A'.repeat(43))).rejects.toMatchObject(REFUSED);
   });
 });
 
@@ -257,7 +247,7 @@ describe('paths', () => {
     expect((await publicationChanges(await withPath('c.html'))).added).toContainEqual(added);
     const wrong = ['../../etc/passwd', '', 'a//b', '..//q.protected', 'sign this? [y/N] y\r\n', 'x'.repeat(10_000)];
     for (const path of [...wrong, '.well-known/wispr-provider', '.well-known/wispr-settings', '.well-known/wispr/x'])
-      await expect(withPath(path)).rejects.toMatchObject(refused);
+      await expect(withPath(path)).rejects.toMatchObject(REFUSED);
   });
 });
 

@@ -1,7 +1,8 @@
 /** A publication that several people have to sign, each with a key file of their own, in one directory; and one of them who cheats. */
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
+import { binFor, pathHashOf } from '../../core/publication/bins.ts';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { DESCRIPTOR_TARGET, METADATA_PATH, SETTINGS_TARGET } from '../../core/publication/names.ts';
@@ -20,6 +21,15 @@ import { CHEAP } from './cheap-keys.ts';
 import { PASSPHRASE, type TestWorkspace } from './workspace.ts';
 
 export const THEIRS = 'quite another passphrase';
+
+/** How a draft is refused that shows other than is signed, and one that goes back behind what the signer has seen. */
+export const REFUSED = { code: 'draft-malformed' };
+export const BEHIND = { code: 'draft-rolled-back' };
+
+/** The bin of a target, of a small site. */
+export async function binOf(target: string): Promise<string> {
+  return binFor(await pathHashOf(target), { bits: 2, namePrefix: 'documents', keyids: [], threshold: 2 });
+}
 
 /** Parts of a draft as somebody else would have them. */
 export type Altered = Partial<DraftParts>;
@@ -104,6 +114,11 @@ export class Signers {
 
   metadata(file: string): string {
     return join(this.workspace.out, METADATA_PATH, file);
+  }
+
+  /** What was published of a role. */
+  base(role: string, version: number): Promise<Buffer> {
+    return readFile(this.metadata(`${version}.${role}.json`));
   }
 }
 

@@ -1,0 +1,38 @@
+/** The site settings that were trusted last, as they are kept over a restart: they may be newer than the state beside them. */
+import { sha256 } from '#primitives';
+import { concat } from '../encoding/bytes.ts';
+import { hexDigest } from '../encoding/digest.ts';
+import { toHex } from '../encoding/hex.ts';
+import { parseSettings, type SiteSettings } from './settings.ts';
+import type { MetadataStore } from './sources.ts';
+import { readKept } from './trusted-state.ts';
+
+export interface KeptSettings {
+  /** SHA-256 (hexadecimal) of their file. */
+  readonly hash: string;
+  readonly value: SiteSettings;
+}
+
+const NAME = 'wispr:settings';
+const HASH_LENGTH = 32;
+
+/** `undefined` where there are none, or they were damaged: their hash stands before them. */
+export async function readSettings(store: MetadataStore): Promise<KeptSettings | undefined> {
+  const kept = await readKept(store, NAME, async (bytes) => {
+    const settings = bytes.subarray(HASH_LENGTH);
+    const hash = await hexDigest(settings);
+    return toHex(bytes.subarray(0, HASH_LENGTH)) === hash ? { hash, value: parseSettings(settings) } : undefined;
+  });
+  return kept?.role;
+}
+
+/**
+ * @param bytes - their file, which the publication names
+ * @throws PublicationError where they are malformed; then nothing is kept
+ */
+export async function keepSettings(store: MetadataStore, bytes: Uint8Array): Promise<KeptSettings> {
+  const value = parseSettings(bytes);
+  const hash = await sha256(bytes);
+  await store.write(NAME, concat(hash, bytes));
+  return { hash: toHex(hash), value };
+}
