@@ -10,11 +10,11 @@ import {
   type MetaFile,
   type RoleMetadata,
   type RootMetadata,
+  type SignedTimestamp,
   type SnapshotMetadata,
   sameFile,
   type TargetInfo,
   type TargetsMetadata,
-  type TimestampMetadata,
 } from './metadata.ts';
 import { metadataFile } from './names.ts';
 import { fetchBounded, fetchNamed, type MetadataSource, type MetadataStore, missing } from './sources.ts';
@@ -59,7 +59,7 @@ export class PublicationClient {
   readonly #delegated: DelegatedRoles;
   #root: RootMetadata | undefined;
   /** The newest that were verified, for what may not go back. */
-  #timestamp: Verified<TimestampMetadata> | undefined;
+  #timestamp: Verified<SignedTimestamp> | undefined;
   #snapshot: SnapshotMetadata | undefined;
   #state: TrustedState | undefined;
   #refreshing: Promise<void> | undefined;
@@ -76,7 +76,7 @@ export class PublicationClient {
   }
 
   /** The newest timestamp that was verified; it may be newer than that of {@link state}. */
-  get newestTimestamp(): TimestampMetadata | undefined {
+  get newestTimestamp(): SignedTimestamp | undefined {
     return this.#timestamp?.role;
   }
 
@@ -221,7 +221,7 @@ export class PublicationClient {
   }
 
   /** 5.4. Places that have nothing good are passed over for the next. */
-  async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<TimestampMetadata>> {
+  async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<SignedTimestamp>> {
     let failure: unknown;
     let found = false;
     for (const ask of this.#options.source.timestamps(PUBLICATION_LIMITS.timestampLength)) {

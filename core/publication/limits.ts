@@ -20,6 +20,8 @@ export const PUBLICATION_LIMITS = {
   withdrawn: 64,
   /** Withdrawn versions that need be remembered: the highest. */
   withdrawnKept: 1024,
+  /** Groups of keys whose withdrawals are remembered, so many of each. */
+  withdrawers: 16,
   redirects: 10_000,
   grace: 7_776_000,
   /** How far in the future of the reader's clock a timestamp may have been signed. */

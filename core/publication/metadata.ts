@@ -35,6 +35,12 @@ export interface TimestampMetadata extends RoleMetadata {
   readonly withdrawn: readonly number[];
 }
 
+/** A timestamp whose signatures were checked. */
+export interface SignedTimestamp extends TimestampMetadata {
+  /** The ids of all keys of the role that have signed it, in ascending order. */
+  readonly signers: readonly string[];
+}
+
 export interface SnapshotMetadata extends RoleMetadata {
   /** By file name without `.json`: what the role is called. */
   readonly roles: ReadonlyMap<string, MetaFile>;

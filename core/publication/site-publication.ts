@@ -21,9 +21,9 @@ import {
   encodeWithdrawals,
   highestOf,
   isUpToDate,
-  NONE_WITHDRAWN,
+  isWithdrawn,
   parseWithdrawals,
-  type Withdrawals,
+  type Withdrawal,
   withdrawalsAfter,
 } from './withdrawals.ts';
 
@@ -73,7 +73,7 @@ export class SitePublication {
   readonly #options: SitePublicationOptions;
   readonly #store: MetadataStore;
   #settings: KeptSettings | undefined;
-  #withdrawn = NONE_WITHDRAWN;
+  #withdrawn: readonly Withdrawal[] = [];
   #loaded: Promise<void> | undefined;
 
   constructor(options: SitePublicationOptions) {
@@ -104,8 +104,7 @@ export class SitePublication {
   async reload(): Promise<void> {
     await this.load();
     await this.#client.reload();
-    this.#withdrawn = withdrawalsAfter([await this.#keptWithdrawn(), this.#withdrawn], this.#verified());
-    await this.#rememberWithdrawn();
+    this.#withdrawn = withdrawalsAfter([...(await this.#keptWithdrawn()), ...this.#withdrawn], this.#verified());
     const wanted = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
     if (wanted === this.#settings?.hash) return;
     const kept = await readSettings(this.#store);
@@ -145,7 +144,7 @@ export class SitePublication {
   freshness(now: number): Freshness {
     const { timestamp, snapshot } = this.#client.check(now);
     const { version } = snapshot;
-    if (this.#withdrawn.versions.has(version))
+    if (isWithdrawn(this.#withdrawn, version))
       throw new PublicationError(
         'publication-withdrawn',
         `the publisher has withdrawn publication ${version}, and there is no newer one yet`,
@@ -241,14 +240,15 @@ export class SitePublication {
     return bytes;
   }
 
-  async #keptWithdrawn(): Promise<Withdrawals> {
+  async #keptWithdrawn(): Promise<Withdrawal[]> {
     return parseWithdrawals((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0));
   }
 
   /** A timestamp of later may not say it any more. Another process may have written to the store since it was read. */
   async #rememberWithdrawn(): Promise<void> {
-    if (isUpToDate(this.#withdrawn, this.#verified())) return;
-    this.#withdrawn = withdrawalsAfter([await this.#keptWithdrawn(), this.#withdrawn], this.#verified());
+    const verified = this.#verified();
+    if (isUpToDate(this.#withdrawn, verified)) return;
+    this.#withdrawn = withdrawalsAfter([...(await this.#keptWithdrawn()), ...this.#withdrawn], verified);
     await this.#store.write(WITHDRAWN, encodeWithdrawals(this.#withdrawn));
   }
 

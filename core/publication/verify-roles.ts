@@ -6,7 +6,7 @@ import { hexDigest } from '../encoding/digest.ts';
 import { checkDelegations, type Delegator } from './delegations.ts';
 import { checkSignatures, type Envelope, openEnvelope } from './envelope.ts';
 import { PublicationError } from './errors.ts';
-import { areTufKeyIds, type SignatureVerifier } from './keys.ts';
+import { areTufKeyIds, type SignatureVerifier, signersOf } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import {
   type MetaFile,
@@ -15,6 +15,7 @@ import {
   parseTargets,
   parseTimestamp,
   type RootMetadata,
+  type SignedTimestamp,
   type SnapshotMetadata,
   sameFile,
   type TargetsMetadata,
@@ -53,18 +54,19 @@ export function verifyNextRoot(bytes: Uint8Array, trusted: RootMetadata, options
 }
 
 /** 5.4.2: a timestamp that this root's keys have signed. */
-export function verifyOwnTimestamp(bytes: Uint8Array, root: RootMetadata, options: VerifyOptions): TimestampMetadata {
+export function verifyOwnTimestamp(
+  bytes: Uint8Array,
+  root: RootMetadata,
+  { verify, strict }: VerifyOptions,
+): SignedTimestamp {
   checkLength(bytes, PUBLICATION_LIMITS.timestampLength, 'timestamp');
-  const envelope = checkSignatures(
-    openEnvelope(bytes, 'timestamp'),
-    'timestamp',
-    root.roles.timestamp,
-    root.keys,
-    options.verify,
-  );
+  const { keys, roles } = root;
+  const envelope = checkSignatures(openEnvelope(bytes, 'timestamp'), 'timestamp', roles.timestamp, keys, verify);
   const timestamp = parseTimestamp(envelope.signed());
-  if (options.strict) checkComplete(timestamp.snapshot, 'snapshot');
-  return timestamp;
+  if (strict) checkComplete(timestamp.snapshot, 'snapshot');
+  const { signatures, message } = envelope;
+  const signers = signersOf(signatures, message, roles.timestamp, keys, verify, signatures.length);
+  return { ...timestamp, signers: signers.sort() };
 }
 
 /**
@@ -79,7 +81,7 @@ export function verifyTimestamp(
   previous: TimestampMetadata | undefined,
   options: VerifyOptions,
   newest?: SnapshotMetadata,
-): TimestampMetadata | undefined {
+): SignedTimestamp | undefined {
   const timestamp = verifyOwnTimestamp(bytes, root, options);
   if (previous && timestamp.version < previous.version)
     throw rollback(`timestamp ${timestamp.version} is older than ${previous.version}, which was seen before`);

@@ -1,79 +1,92 @@
 /** What a reader remembers of withdrawn publications: docs/spec/publication.md, section 7. */
-import { fromUtf8, utf8 } from '../encoding/bytes.ts';
-import { PUBLICATION_LIMITS } from './limits.ts';
-import type { RootMetadata, SnapshotMetadata, TimestampMetadata } from './metadata.ts';
 
-export interface Withdrawals {
-  /** The keys of `timestamp` and `snapshot` when they became known, as `role:keyid`; none in what earlier versions of this program kept. */
+import { fromUtf8, utf8 } from '../encoding/bytes.ts';
+import { isHexDigest } from '../encoding/digest.ts';
+import { PUBLICATION_LIMITS } from './limits.ts';
+import type { RootMetadata, SignedTimestamp, SnapshotMetadata } from './metadata.ts';
+
+/** Versions that the same keys of `timestamp` have withdrawn. */
+export interface Withdrawal {
+  /** Their ids, in ascending order. */
   readonly keys: readonly string[];
-  readonly versions: ReadonlySet<number>;
+  readonly versions: readonly number[];
 }
 
 /** What a reader has verified, by which it goes. */
 interface Verified {
   readonly root: RootMetadata;
   /** The newest that the keys of this root have signed. */
-  readonly timestamp: TimestampMetadata | undefined;
+  readonly timestamp: SignedTimestamp | undefined;
   /** The version of the highest snapshot that was verified; 0 if none was. */
   readonly highest: number;
 }
-
-export const NONE_WITHDRAWN: Withdrawals = { keys: [], versions: new Set() };
 
 /** The version of the highest of these snapshots. */
 export function highestOf(...snapshots: readonly (SnapshotMetadata | undefined)[]): number {
   return Math.max(0, ...snapshots.map((snapshot) => snapshot?.version ?? 0));
 }
 
-/** Whether what is known says all that the newest timestamp says, under the keys of today. */
-export function isUpToDate(known: Withdrawals, { root, timestamp, highest }: Verified): boolean {
-  if (timestamp === undefined) return true;
-  const keys = keysOf(root);
-  const same = known.versions.size === 0 || (keys.length === known.keys.length && areAllIn(known.keys, keys));
-  return same && timestamp.withdrawn.every((version) => version > highest || known.versions.has(version));
+export function isWithdrawn(known: readonly Withdrawal[], version: number): boolean {
+  return known.some(({ versions }) => versions.includes(version));
 }
 
 /**
- * What is known together with what the newest timestamp says. What was learnt under keys that are gone ends when the keys of today have signed
- * a timestamp: whoever had those could withdraw anything.
+ * What is known together with what the newest timestamp says. What keys have signed of whom too few are left ends when the keys of today have
+ * signed a timestamp: whoever had those could withdraw anything.
  */
-export function withdrawalsAfter(known: readonly Withdrawals[], verified: Verified): Withdrawals {
-  const { root, timestamp, highest } = verified;
-  if (timestamp === undefined)
-    return {
-      keys: [...new Set(known.flatMap(({ keys }) => keys))],
-      versions: joined(known.map((one) => one.versions)),
-    };
-  const keys = keysOf(root);
-  const counting = known.filter((one) => areAllIn(one.keys, keys));
-  // Not what is still to come: a timestamp can claim any publication, and earlier versions of this program believed that.
-  const there = (versions: Iterable<number>) => [...versions].filter((version) => version <= highest);
-  const before = counting.map((one) => (one.keys.length > 0 ? one.versions : there(one.versions)));
-  return { keys, versions: joined([...before, there(timestamp.withdrawn)]) };
+export function withdrawalsAfter(known: readonly Withdrawal[], { root, timestamp, highest }: Verified): Withdrawal[] {
+  if (timestamp === undefined) return joined(known);
+  const { keyids, threshold } = root.roles.timestamp;
+  const counting = known.filter(({ keys }) => keys.filter((key) => keyids.includes(key)).length >= threshold);
+  // Not what is still to come: a timestamp can claim any publication.
+  const there = timestamp.withdrawn.filter((version) => version <= highest);
+  return joined([...counting, { keys: timestamp.signers, versions: there }]);
 }
 
-export function encodeWithdrawals({ keys, versions }: Withdrawals): Uint8Array {
-  return utf8([...keys, ...versions].join(' '));
+/** Whether there is nothing to learn from the newest timestamp, and nothing to forget. */
+export function isUpToDate(known: readonly Withdrawal[], verified: Verified): boolean {
+  return textOf(withdrawalsAfter(known, verified)) === textOf(known);
 }
 
-/** Reads what is kept. Whatever is no version and no key in it is passed over. */
-export function parseWithdrawals(bytes: Uint8Array): Withdrawals {
-  const words = (fromUtf8(bytes) ?? '').split(' ');
-  const versions = words.filter((word) => /^\d+$/.test(word)).map(Number);
-  return { keys: words.filter((word) => /^(?:timestamp|snapshot):/.test(word)), versions: joined([versions]) };
+export function encodeWithdrawals(known: readonly Withdrawal[]): Uint8Array {
+  return utf8(textOf(known));
 }
 
-function keysOf({ roles }: RootMetadata): string[] {
-  return (['timestamp', 'snapshot'] as const).flatMap((role) => roles[role].keyids.map((keyid) => `${role}:${keyid}`));
+function textOf(known: readonly Withdrawal[]): string {
+  return JSON.stringify(known.map(({ keys, versions }) => ({ keys, versions })));
 }
 
-function areAllIn(some: readonly string[], all: readonly string[]): boolean {
-  return some.every((one) => all.includes(one));
+/** Reads what is kept; what is damaged, as if it were not there. */
+export function parseWithdrawals(bytes: Uint8Array): Withdrawal[] {
+  try {
+    const value: unknown = JSON.parse(fromUtf8(bytes) ?? '');
+    return Array.isArray(value) && value.every(isWithdrawal) ? joined(value) : [];
+  } catch {
+    return [];
+  }
 }
 
-function joined(all: readonly Iterable<number>[]): Set<number> {
-  const versions = all.flatMap((some) => [...some]);
-  return new Set(highestVersions(versions, PUBLICATION_LIMITS.withdrawnKept));
+function isWithdrawal(value: unknown): value is Withdrawal {
+  const { keys, versions } = { ...(value as Partial<Withdrawal>) };
+  return (
+    Array.isArray(keys) &&
+    Array.isArray(versions) &&
+    keys.every((key) => typeof key === 'string' && isHexDigest(key)) &&
+    versions.every((version) => Number.isSafeInteger(version))
+  );
+}
+
+/** One for each group of keys; those that were there first, where there are too many. */
+function joined(all: readonly Withdrawal[]): Withdrawal[] {
+  const groups = new Map<string, Withdrawal>();
+  for (const { keys, versions } of all) {
+    const name = keys.join(' ');
+    const before = groups.get(name);
+    if (versions.length === 0 || (before === undefined && groups.size >= PUBLICATION_LIMITS.withdrawers)) continue;
+    const both = [...(before?.versions ?? []), ...versions];
+    groups.set(name, { keys, versions: highestVersions(both, PUBLICATION_LIMITS.withdrawnKept) });
+  }
+  return [...groups.values()];
 }
 
 /** Each once, in ascending order; the highest, where there are more than `most`. */
