@@ -27,7 +27,7 @@ export async function confirmFromWorkspace(
   run: Omit<TimestampRun, 'from'>,
   flags: { readonly config?: string; readonly tokenFile?: string },
 ): Promise<Confirmed> {
-  const places = await locatePlaces(undefined, flags);
+  const places = await locatePlaces(undefined, flags, { orLast: true });
   try {
     return {
       signed: await signAndBring(run, places),

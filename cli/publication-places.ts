@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Target } from '../node-support/storage/target.ts';
 import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { Configuration } from '../publisher/configuration/schema.ts';
+import { readLastPublished } from '../publisher/last-published.ts';
 import { readToken } from '../publisher/publish/key-server.ts';
 import { resolveTarget, tokenFileOf } from '../publisher/publish/resolve-target.ts';
 import { type Workspace, workspaceOf } from '../publisher/workspace.ts';
@@ -22,11 +23,13 @@ export interface PublicationPlaces {
  * Finds them by the configuration, the command line first.
  *
  * @param named - the target
+ * @param orLast - where nobody names one, it is the one that was published to last
  * @throws UsageError, PublishError, StorageError
  */
 export async function locatePlaces(
   named: string | undefined,
   { config, tokenFile }: { readonly config?: string | undefined; readonly tokenFile?: string | undefined },
+  { orLast = false }: { readonly orLast?: boolean } = {},
 ): Promise<PublicationPlaces> {
   const configurationFile = locateConfiguration(undefined, config);
   const configuration = await readConfiguration(configurationFile);
@@ -35,8 +38,8 @@ export async function locatePlaces(
   const file = tokenFileOf(tokenFile, configuration.keyServerTokenFile, workspace);
   const token = file === undefined ? undefined : await readToken(file);
   const base = named === undefined ? dirname(workspace.configuration) : '.';
-  const text = named ?? configuration.publish;
+  const text = named ?? configuration.publish ?? (orLast ? (await readLastPublished(workspace)).target : null);
   const source = resolve(workspace.directory, configuration.source);
-  const target = text === undefined ? undefined : await resolveTarget(text, { workspace, source, out, base });
+  const target = text === null ? undefined : await resolveTarget(text, { workspace, source, out, base });
   return { configurationFile, configuration, workspace, out, target, token };
 }

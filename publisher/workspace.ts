@@ -15,6 +15,7 @@ const KEY_STORE_FILE = 'publisher.keys';
 const ROOT_KEYS_FILE = 'root.keys';
 const BUNDLE_FILE = 'keys.bundle';
 const INDEX_FILE = 'publisher.index';
+const LAST_PUBLISHED_FILE = 'publisher.last';
 const LOCK_FILE = 'publisher.lock';
 
 /** SQLITE_BUSY, https://sqlite.org/rescode.html */
@@ -32,6 +33,8 @@ export interface Workspace {
   readonly bundle: string;
   /** What earlier runs have written; may be lost. */
   readonly index: string;
+  /** Where to it was published last, and what was withdrawn. */
+  readonly lastPublished: string;
   /** Empty; locked by the process that is at work here. */
   readonly lock: string;
 }
@@ -48,6 +51,7 @@ export function workspaceOf(configurationFile: string): Workspace {
     rootKeys: file(ROOT_KEYS_FILE),
     bundle: file(BUNDLE_FILE),
     index: file(INDEX_FILE),
+    lastPublished: file(LAST_PUBLISHED_FILE),
     lock: file(LOCK_FILE),
   };
 }

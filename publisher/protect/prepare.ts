@@ -5,6 +5,7 @@ import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
+import { readLastPublished } from '../last-published.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
 import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
@@ -55,6 +56,8 @@ export interface Run extends Place {
   readonly settings: SiteSettings;
   readonly rekey: ReadonlySet<string>;
   readonly recipient: Uint8Array | undefined;
+  /** Versions that are remembered as withdrawn. */
+  readonly withdrawn: readonly number[];
 }
 
 /**
@@ -87,7 +90,8 @@ export async function prepare(
   const plan = await makePlan({ ...context, appearance, setIdOf });
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
-  return { ...place, keys, roles, sections, index, output, appearance, plan, settings, rekey, recipient };
+  const { withdrawn } = await readLastPublished(workspace);
+  return { ...place, keys, roles, sections, index, output, appearance, plan, settings, rekey, recipient, withdrawn };
 }
 
 /** Sets that get a new key: those that were named, and those whose time has come. */

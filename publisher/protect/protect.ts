@@ -92,6 +92,7 @@ function publicationOf(run: Run, { descriptor }: SecuredKeys): PublicationContex
     publisher: keys.store.publisher.id,
     freshFor: run.configuration.freshness.hours * 3600,
     lastVersion: keys.contents.publication,
+    withdrawn: run.withdrawn,
     raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
   };
 }
@@ -179,6 +180,14 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     bundleIsNew: done.secured.bundleIsNew,
     recipient: recipientFileOf(workspace, configuration),
     unusedPatterns: plan.unusedPatterns,
-    recovered,
+    recovered: [...recovered, ...returning(done.publication)],
   };
+}
+
+/** What was withdrawn shall not come back without a word. */
+function returning({ version, mayRepeat }: PublicationSummary): string[] {
+  if (mayRepeat === undefined) return [];
+  return [
+    `publication ${mayRepeat} was withdrawn, and without the index nothing tells whether anything has changed since: see that publication ${version} is what you want to show`,
+  ];
 }

@@ -9,7 +9,9 @@ import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { highestVersions } from '../../core/publication/withdrawals.ts';
 import {
   binMetadata,
   ROLE_VALIDITY,
@@ -54,6 +56,8 @@ export interface PublicationSummary {
   readonly reasons: readonly SigningReason[];
   /** Whether it is withdrawn: nothing changed since, and readers refuse it. */
   readonly isWithdrawn: boolean;
+  /** The version before, where that was withdrawn and nothing tells whether anything has changed since. */
+  readonly mayRepeat: number | undefined;
   /** How many metadata files were signed, the timestamp among them. */
   readonly signed: number;
   /** When each role expires; of the bins, the first. */
@@ -67,6 +71,7 @@ export interface PublicationSummary {
  * @throws PublishError `output-failed`
  */
 export async function publish(context: PublicationContext, gathered?: Gathered): Promise<PublicationSummary> {
+  const isIndexNew = context.index.fact('version') === undefined;
   await putTargets(context);
   const plan = await planSigning(context);
   const { version, signed } = plan.snapshot
@@ -80,6 +85,7 @@ export async function publish(context: PublicationContext, gathered?: Gathered):
     isNew: plan.snapshot,
     reasons: plan.reasons,
     isWithdrawn: withdrawn.includes(version),
+    mayRepeat: isIndexNew && withdrawn.includes(context.lastVersion) ? context.lastVersion : undefined,
     signed: signed + 1,
     expires: expiries(context, plan.roles, expires),
   };
@@ -147,7 +153,8 @@ async function signTimestamp(
   const before = await readTimestamp(context.out);
   const expires = context.now + context.freshFor;
   const about = { version: timestampVersion(context.now, before?.version), expires };
-  const withdrawn = before?.withdrawn ?? [];
+  const known = [...(before?.withdrawn ?? []), ...context.withdrawn].filter((one) => one <= snapshot.version);
+  const withdrawn = highestVersions(known, PUBLICATION_LIMITS.withdrawn);
   const content = timestampMetadata(about, snapshot, withdrawn);
   await replaceOutputFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
   return { expires, withdrawn };

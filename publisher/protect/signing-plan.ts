@@ -37,6 +37,8 @@ export interface PublicationContext {
   readonly freshFor: number;
   /** The version of the last publication whose metadata may have been written. */
   readonly lastVersion: number;
+  /** All versions that are remembered as withdrawn. */
+  readonly withdrawn: readonly number[];
   /** Puts the version of the next publication onto the disk, before anything with it is signed. */
   readonly raiseVersion: (version: number) => Promise<void>;
 }

@@ -7,6 +7,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
+import { rememberPublished } from '../last-published.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
@@ -84,6 +85,10 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
     const timestamp = await readCurrent(options, publication);
     const expires = await expiriesOf(publication);
     const told = await tell(options, publication, expires);
+    await rememberPublished(options.workspace, {
+      target: options.target?.name ?? null,
+      withdrawn: timestamp.withdrawn.filter((one) => one <= publication.state.snapshot.version),
+    });
     const pruned =
       options.target && done.plan ? await tidy(options.target, publication, done.plan, now) : NOTHING_PRUNED;
     const { files, bytes, unchanged } = done.plan ?? NOTHING_SENT;

@@ -8,6 +8,7 @@ import { PublishError } from '../errors.ts';
 import { openKeyStore } from '../keys/key-store.ts';
 import { readSigningKeys } from '../keys/signer-file.ts';
 import { openSigningKeys } from '../keys/signing-keys.ts';
+import { readLastPublished, rememberPublished } from '../last-published.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
 import { type SignedTimestamp, signTimestamp, type TimestampOptions, withdrawVersion } from './sign-timestamp.ts';
@@ -49,7 +50,11 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
   return withLock(workspace, async () => {
     const { signers, rootId } = await openKeyStore(await readKeyStore(workspace), run.passphrase);
     const freshFor = freshness.hours * 3600;
-    return perform(run, { directory, signer: signers.timestamp, rootId, freshFor, now: run.now ?? nowInSeconds() });
+    const { withdrawn } = await readLastPublished(workspace);
+    const options = { directory, signer: signers.timestamp, rootId, freshFor, withdrawn };
+    const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() });
+    await rememberPublished(workspace, { withdrawn: signed.withdrawn });
+    return signed;
   });
 }
 

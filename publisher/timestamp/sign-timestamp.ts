@@ -28,6 +28,8 @@ export interface TimestampOptions {
   readonly rootId: KeyId | undefined;
   /** What was signed last, where that is remembered apart from the directory. */
   readonly last?: LastSeen | undefined;
+  /** All that a workspace remembers as withdrawn. */
+  readonly withdrawn?: readonly number[];
   /** Seconds for which the timestamp is good; as long as the last one, if left out. */
   readonly freshFor?: number | undefined;
   /** Seconds since 1970. */
@@ -135,8 +137,9 @@ function lasting({ expiries }: Published): RoleState[] {
 }
 
 /** What was ever withdrawn stays so, also where somebody put an older file into the directory. Not what is still to come, whoever said so. */
-function withdrawnIn({ timestamp, snapshot }: Published, { last }: TimestampOptions): number[] {
-  return highest([...timestamp.withdrawn, ...(last?.withdrawn ?? [])].filter((version) => version <= snapshot.version));
+function withdrawnIn({ timestamp, snapshot }: Published, { last, withdrawn = [] }: TimestampOptions): number[] {
+  const known = [...timestamp.withdrawn, ...(last?.withdrawn ?? []), ...withdrawn];
+  return highest(known.filter((version) => version <= snapshot.version));
 }
 
 /** As many as readers take. */

@@ -12,6 +12,7 @@ import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import { signNewerThan } from '../../publisher/timestamp/sign-timestamp.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
 import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -30,7 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => workspace.remove());
 beforeEach(async () => {
-  await rm(`${keyFile}.last`, { force: true });
+  for (const memory of [`${keyFile}.last`, workspaceOf(workspace.configurationFile).lastPublished])
+    await rm(memory, { force: true });
   await rm(directory, { recursive: true, force: true });
 });
 
