@@ -12,9 +12,9 @@ import { openPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { expiriesOf } from './expiries.ts';
 import { fetchTimestamp, type KeyServerAccess, tellOfPublication } from './key-server.ts';
-import { checkIsThere, checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
+import { type CheckedTimestamp, checkIsThere, checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
 import { placeInDirectory } from './places.ts';
-import { isOfFuture, putTimestamp } from './timestamp-step.ts';
+import { isOfFuture, ownTimestamp, putTimestamp, reverted } from './timestamp-step.ts';
 
 export interface TimestampPlaces {
   /** The protected site. */
@@ -44,10 +44,10 @@ export async function adoptTimestamp({ out, target, keyServer, now }: TimestampP
   ];
   let newest = publication.state.timestamp.version;
   for (const bytes of elsewhere) {
-    const timestamp = bytes && ofSamePublication(bytes, publication);
-    if (!bytes || !timestamp || timestamp.version <= newest) continue;
-    newest = timestamp.version;
-    await replaceOutputFile(join(out, TIMESTAMP_PATH), bytes);
+    const found = bytes && ofSamePublication(bytes, publication);
+    if (!found || found.timestamp.version <= newest) continue;
+    newest = found.timestamp.version;
+    await replaceOutputFile(join(out, TIMESTAMP_PATH), found.bytes);
   }
 }
 
@@ -55,18 +55,18 @@ export async function adoptTimestamp({ out, target, keyServer, now }: TimestampP
  * Puts the timestamp in `out` where readers find it: at the target, and at the key server, which pushes it on.
  *
  * @throws PublishError `timestamp-outrun` where somebody else has confirmed it meanwhile, and knows nothing of what is withdrawn by this;
- * `target-newer`, `target-forked`, `target-behind`, `key-server-refused`; StorageError; PublicationError
+ * `target-newer`, `target-forked`, `target-behind`, `target-reverted`, `key-server-refused`; StorageError; PublicationError
  */
 export async function bringTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
-  const timestamp = await readFile(join(out, TIMESTAMP_PATH));
   const publication = await openPublication(placeInDirectory(out), { now });
-  if (target) {
-    await checkIsThere({ out, target, publication });
-    await putTimestamp({ out, target, publication });
+  const { bytes: timestamp } = await ownTimestamp({ out, publication });
+  if (target) await checkIsThere({ out, target, publication });
+  const put = target && (await putTimestamp({ out, target, publication }));
+  if (keyServer) {
+    const expiries = await expiriesOf(publication);
+    await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });
   }
-  if (!keyServer) return;
-  const expiries = await expiriesOf(publication);
-  await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });
+  if (target && !put?.isShown) throw reverted(target);
 }
 
 /** All roots but the first. */
@@ -77,8 +77,8 @@ export async function laterRoots(out: string, { state }: OpenedPublication): Pro
   return roots;
 }
 
-function ofSamePublication(bytes: Uint8Array, publication: OpenedPublication) {
-  const timestamp = timestampIfGood(bytes, publication);
-  if (timestamp === undefined || isOfFuture(timestamp, publication)) return undefined;
-  return timestamp.snapshot.sha256 === publication.state.timestamp.snapshot.sha256 ? timestamp : undefined;
+function ofSamePublication(bytes: Uint8Array, publication: OpenedPublication): CheckedTimestamp | undefined {
+  const found = timestampIfGood(bytes, publication);
+  if (found === undefined || isOfFuture(found.timestamp, publication)) return undefined;
+  return found.timestamp.snapshot.sha256 === publication.state.timestamp.snapshot.sha256 ? found : undefined;
 }

@@ -28,18 +28,24 @@ export interface OwnAndThere {
   readonly replaceNewer?: boolean;
 }
 
+/** A timestamp that our own root's keys have signed: its bytes, and what they say. */
+export interface CheckedTimestamp {
+  readonly bytes: Uint8Array;
+  readonly timestamp: TimestampMetadata;
+}
+
 /**
  * Makes sure that the target is ours, and has nothing that was made elsewhere.
  *
  * @returns the timestamp there, if it is a good one
  * @throws PublishError `target-foreign`, `target-newer`, `target-forked`
  */
-export async function checkNotNewer(places: OwnAndThere): Promise<TimestampMetadata | undefined> {
+export async function checkNotNewer(places: OwnAndThere): Promise<CheckedTimestamp | undefined> {
   const { target, publication, replaceNewer = false } = places;
   await checkRoots(places);
   const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
   const there = bytes && timestampIfGood(bytes, publication);
-  if (there) await checkSnapshot(there, places);
+  if (there) await checkSnapshot(there.timestamp, places);
   else if (bytes && !replaceNewer) await checkUnderEarlierRoots(bytes, places);
   return there;
 }
@@ -59,8 +65,9 @@ export async function checkIsThere({ out, target, publication: { state } }: OwnA
 }
 
 /** A timestamp that our own root's keys have signed; anything else is as if it were not there. */
-export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication): TimestampMetadata | undefined {
-  return timestampUnder(bytes, state.root);
+export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication): CheckedTimestamp | undefined {
+  const timestamp = timestampUnder(bytes, state.root);
+  return timestamp && { bytes, timestamp };
 }
 
 /** From the newest down: where one is the same, those below are what it came from, and where there is none, it has still to be sent. */

@@ -13,6 +13,7 @@ import { publishSite } from '../../publisher/publish/publish.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
+import { interrupted } from '../support/altered-target.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -54,29 +55,12 @@ const copyOf = async () => {
   return copy;
 };
 
-/** Somebody is at work at the target between the last look and the next put. */
-function interrupted(work: () => Promise<unknown>): Target {
-  let waiting: typeof work | undefined = work;
-  const put: Target['put'] = async (...what) => {
-    const now = waiting;
-    waiting = undefined;
-    await now?.();
-    return target.put(...what);
-  };
-  return new Proxy(target, {
-    get: (inner, key) => {
-      const value = key === 'put' ? put : Reflect.get(inner, key);
-      return typeof value === 'function' ? value.bind(inner) : value;
-    },
-  });
-}
-
 it('does not undo a publication that arrives at the same moment', async () => {
   const older = await copyOf();
   await sign(older, 1);
   await made.write('a.html', '<p>2');
   await made.protect();
-  await expect(bring(older, interrupted(publish))).rejects.toMatchObject({ code: 'target-newer' });
+  await expect(bring(older, interrupted(target, publish))).rejects.toMatchObject({ code: 'target-newer' });
   expect(await there()).toEqual({ publication: 2, withdrawn: [] });
   expect((await verifyTree(place)).findings).toEqual([]);
 });
@@ -89,7 +73,7 @@ it('is not taken for done where somebody has confirmed meanwhile what it withdra
     await sign(keyServer); // each newer than the one before
     await bring(keyServer);
   };
-  await expect(bring(made.out, interrupted(confirm))).rejects.toMatchObject({ code: 'timestamp-outrun' });
+  await expect(bring(made.out, interrupted(target, confirm))).rejects.toMatchObject({ code: 'timestamp-outrun' });
   expect(await there()).toEqual({ publication: 1, withdrawn: [] });
   await adoptTimestamp({ out: made.out, target, now: nowInSeconds() });
   await sign(made.out, 1);

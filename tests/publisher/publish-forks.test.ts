@@ -12,6 +12,7 @@ import { protectSite } from '../../publisher/protect/protect.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
+import { alteredTarget } from '../support/altered-target.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { contentOf } from '../support/signers.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -107,7 +108,16 @@ describe('a copy that has published', () => {
     await refused(() => publish(made), newer);
     for (const text of ['x2', 'x3', 'x4', 'x5']) await change(made, 'a.html', text);
     await refused(() => publish(made), forked);
-    expect(await publish(made, { replaceNewer: true })).toMatchObject({ publication: 5 });
+    const theirs = await readFile(join(place, TIMESTAMP));
+    const host = alteredTarget(target, {
+      put: async (path, ...rest) => {
+        await target.put(path, ...rest);
+        if (path === TIMESTAMP) await writeFile(join(place, TIMESTAMP), theirs);
+      },
+    });
+    const all = { replaceNewer: true };
+    await expect(publish(made, { ...all, target: host })).rejects.toMatchObject({ code: 'target-reverted' });
+    expect(await publish(made, all)).toMatchObject({ publication: 5 });
     expect(await found()).toEqual([]);
   });
 });
