@@ -145,16 +145,20 @@ export class S3Target implements Target {
   }
 
   async #send(input: PutObjectCommandInput, source: Source, replacing: string | null | undefined): Promise<void> {
-    const length = await lengthOf(source);
-    if (!(source instanceof Uint8Array) && length > PART_LENGTH) return this.#sendParts(input, source.file, length);
-    const Body = source instanceof Uint8Array ? source : await readFile(source.file);
     try {
-      await this.#client.send(new PutObjectCommand({ ...input, Body, ...conditionOf(replacing) }));
+      await this.#sendOnce({ ...input, ...conditionOf(replacing) }, source);
     } catch (error) {
       // A server that knows no conditions: the look just before has to do.
       if (replacing === undefined || !isStatus(error, 501)) throw error;
-      await this.#client.send(new PutObjectCommand({ ...input, Body }));
+      await this.#sendOnce(input, source);
     }
+  }
+
+  async #sendOnce(input: PutObjectCommandInput, source: Source): Promise<void> {
+    const length = await lengthOf(source);
+    if (!(source instanceof Uint8Array) && length > PART_LENGTH) return this.#sendParts(input, source.file, length);
+    const Body = source instanceof Uint8Array ? source : await readFile(source.file);
+    await this.#client.send(new PutObjectCommand({ ...input, Body }));
   }
 
   async #sendParts(input: PutObjectCommandInput, file: string, length: number): Promise<void> {

@@ -8,7 +8,12 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile, RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { verifyNextRoot, verifySnapshot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import {
+  verifyNextRoot,
+  verifyOwnSnapshot,
+  verifySnapshot,
+  verifyTimestamp,
+} from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
@@ -51,6 +56,23 @@ export async function checkNotNewer(places: OwnAndThere): Promise<CheckedTimesta
 }
 
 /**
+ * Makes sure that nobody has put another publication of this number there, be it finished or not. Own runs that were interrupted leave none: a
+ * number is used for one publication only. Whatever the snapshot's key has not signed is damage, and put right.
+ *
+ * @throws PublishError `target-forked`
+ */
+export async function checkNumberIsFree({ out, target, publication: { state } }: OwnAndThere): Promise<void> {
+  const { version } = state.snapshot;
+  const path = fileOfRole('snapshot', version);
+  const file = await target.head(path);
+  if (!file || (await target.holds(file, { file: join(out, path) }))) return;
+  const bytes = await readBounded(target, path, PUBLICATION_LIMITS.snapshotLength);
+  const other = bytes && ifGood(() => verifyOwnSnapshot(bytes, state.root, READER_OPTIONS));
+  // Any host has other snapshots of ours, and can put them there.
+  if (other?.version === version) throw forked(anotherPublication(target, version));
+}
+
+/**
  * Makes sure that the publication in `out` is at the target, up to its timestamp: readers who are told of one that is not have none any more.
  *
  * @throws PublishError `target-behind`
@@ -90,12 +112,7 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
 
 /** What our own root's keys do not sign is anybody's. */
 function isRootAfter(root: RootMetadata, bytes: Uint8Array): boolean {
-  try {
-    return verifyNextRoot(bytes, root, READER_OPTIONS).version > root.version;
-  } catch (error) {
-    if (error instanceof PublicationError) return false;
-    throw error;
-  }
+  return ifGood(() => verifyNextRoot(bytes, root, READER_OPTIONS)) !== undefined;
 }
 
 /** One root may have been finished with the signatures of some here, and of others there. */
@@ -137,7 +154,7 @@ async function overtakenBy(
   // One that was removed here since, because it is so old, cannot be compared.
   const bytes = await readIfThere(join(out, fileOfRole('snapshot', version)));
   if (bytes === undefined || (await hexDigest(bytes)) === sha256) return undefined;
-  return forked(`${target.name} has another publication ${version} than was made here`);
+  return forked(anotherPublication(target, version));
 }
 
 /** Whether a snapshot can be had that our keys have signed, now or once. */
@@ -150,8 +167,12 @@ async function isThere(expected: MetaFile, { target, publication }: OwnAndThere)
 }
 
 function timestampUnder(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+  return ifGood(() => verifyTimestamp(bytes, root, undefined, READER_OPTIONS));
+}
+
+function ifGood<Role>(verify: () => Role): Role | undefined {
   try {
-    return verifyTimestamp(bytes, root, undefined, READER_OPTIONS);
+    return verify();
   } catch (error) {
     if (error instanceof PublicationError) return undefined;
     throw error;
@@ -164,6 +185,10 @@ function foreign({ name }: Target): PublishError {
   return new PublishError('target-foreign', `${name} holds the site of another publisher, and was not touched`, {
     hint: 'name another target, or remove what is there',
   });
+}
+
+function anotherPublication({ name }: Target, version: number): string {
+  return `${name} has another publication ${version} than was made here`;
 }
 
 function newerRoot({ name }: Target, { version }: RootMetadata): PublishError {

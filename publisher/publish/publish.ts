@@ -1,6 +1,7 @@
 /** `wispr publish`: brings a protected site to where it is served, in the one safe order: docs/spec/publication.md, section 8. */
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
@@ -11,7 +12,7 @@ import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
 import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
 import { hasNews, newSetsOf } from './new-sets.ts';
-import { checkNotNewer } from './overtaken.ts';
+import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { placeInDirectory } from './places.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
@@ -119,13 +120,17 @@ interface Brought extends PutTimestamp {
 async function bring(options: Dated, target: Target, publication: OpenedPublication): Promise<Brought> {
   const { out, renewTimestamp, onProgress, signal, replaceNewer = false } = options;
   const timestampOptions = { out, target, publication, replaceNewer, ...(renewTimestamp && { renewTimestamp }) };
-  await checkNotNewer(timestampOptions);
   const checkNotStopped = () => {
     if (signal?.aborted) throw stopped();
   };
+  const checkNotOvertaken = async () => {
+    await checkNotNewer(timestampOptions);
+    await checkNumberIsFree(timestampOptions);
+  };
+  await checkNotOvertaken();
   const inventory = await Inventory.of(target);
   const context: UploadOptions = {
-    ...{ out, target, publication, inventory, checkNotStopped },
+    ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
     ...(onProgress && { onProgress }),
   };
   const plan = await planUpload(context);
@@ -133,7 +138,10 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     newSets: () => newSetsOf(publication, target, plan.sets),
     hasNews: () => hasNews(publication, target, plan.sets),
   });
-  await upload(context, plan);
+  await upload(context, plan).catch(async (error: unknown) => {
+    if (error instanceof StorageError && error.code === 'target-changed') await checkNotOvertaken(); // it says by whom
+    throw error;
+  });
   checkNotStopped();
   return { ...(await putTimestamp(timestampOptions)), plan };
 }
