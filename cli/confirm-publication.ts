@@ -1,7 +1,7 @@
 /** What `wispr timestamp` and `wispr withdraw` do: sign a timestamp, and take it to where readers find it. */
 import { nowInSeconds } from '../node-support/clock.ts';
 import { PublishError } from '../publisher/errors.ts';
-import { adoptTimestamp, bringTimestamp, type TimestampPlaces } from '../publisher/publish/bring-timestamp.ts';
+import { type AdoptPlaces, adoptTimestamp, bringTimestamp } from '../publisher/publish/bring-timestamp.ts';
 import { isUnreachable } from '../publisher/publish/key-server.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
@@ -40,9 +40,9 @@ export async function confirmFromWorkspace(
 }
 
 async function signAndBring(run: Omit<TimestampRun, 'from'>, places: PublicationPlaces): Promise<SignedTimestamp> {
-  const { configurationFile, configuration, out, target, token } = places;
+  const { configurationFile, configuration, workspace, out, target, token } = places;
   const keyServer = token === undefined ? undefined : { origin: configuration.keyServer, token };
-  const to: TimestampPlaces = { out, target, keyServer, now: nowInSeconds() };
+  const to: AdoptPlaces = { workspace, out, target, keyServer, now: nowInSeconds() };
   for (let attempt = 1; ; attempt++) {
     const silent = await adopt(to);
     const signed = await runTimestamp({ ...run, from: { configurationFile } });
@@ -62,7 +62,7 @@ async function signAndBring(run: Omit<TimestampRun, 'from'>, places: Publication
  *
  * @returns what the key server could not be asked for
  */
-async function adopt(places: TimestampPlaces): Promise<PublishError | undefined> {
+async function adopt(places: AdoptPlaces): Promise<PublishError | undefined> {
   if (!places.target && !places.keyServer) return undefined;
   try {
     await adoptTimestamp(places);

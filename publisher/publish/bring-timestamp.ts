@@ -10,9 +10,10 @@ import { replaceOutputFile } from '../protect/replace-output-file.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
+import { type Workspace, withLock } from '../workspace.ts';
 import { expiriesOf } from './expiries.ts';
 import { fetchTimestamp, type KeyServerAccess, tellOfPublication } from './key-server.ts';
-import { type CheckedTimestamp, checkIsThere, checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
+import { checkIsThere, checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
 import { placeInDirectory } from './places.ts';
 import { isOfFuture, ownTimestamp, putTimestamp, reverted } from './timestamp-step.ts';
 
@@ -27,12 +28,16 @@ export interface TimestampPlaces {
   readonly now: number;
 }
 
+export interface AdoptPlaces extends TimestampPlaces {
+  readonly workspace: Pick<Workspace, 'lock'>;
+}
+
 /**
  * Takes over the newest timestamp that was signed for the publication in `out`, so that the next one is newer, and keeps what was withdrawn.
  *
- * @throws PublishError `target-newer`, `target-forked`, `target-foreign`, `target-behind`, `key-server-refused`; PublicationError
+ * @throws PublishError `target-newer`, `target-forked`, `target-foreign`, `target-behind`, `key-server-refused`, `workspace-busy`; PublicationError
  */
-export async function adoptTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
+export async function adoptTimestamp({ out, target, keyServer, now, workspace }: AdoptPlaces): Promise<void> {
   const publication = await openPublication(placeInDirectory(out), { now });
   if (target) {
     await checkNotNewer({ out, target, publication });
@@ -42,13 +47,16 @@ export async function adoptTimestamp({ out, target, keyServer, now }: TimestampP
     await target?.get(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength),
     keyServer && (await fetchTimestamp(keyServer)),
   ];
-  let newest = publication.state.timestamp.version;
   for (const bytes of elsewhere) {
-    const found = bytes && ofSamePublication(bytes, publication);
-    if (!found || found.timestamp.version <= newest) continue;
-    newest = found.timestamp.version;
-    await replaceOutputFile(join(out, TIMESTAMP_PATH), found.bytes);
+    if (!bytes || !isNewerOfSame(bytes, publication)) continue;
+    await withLock(workspace, () => adoptNewer(bytes, { out, now }));
   }
+}
+
+/** Another publication may have been made in `out` while others were asked. */
+async function adoptNewer(bytes: Uint8Array, { out, now }: Pick<TimestampPlaces, 'out' | 'now'>): Promise<void> {
+  const publication = await openPublication(placeInDirectory(out), { now });
+  if (isNewerOfSame(bytes, publication)) await replaceOutputFile(join(out, TIMESTAMP_PATH), bytes);
 }
 
 /**
@@ -77,8 +85,10 @@ export async function laterRoots(out: string, { state }: OpenedPublication): Pro
   return roots;
 }
 
-function ofSamePublication(bytes: Uint8Array, publication: OpenedPublication): CheckedTimestamp | undefined {
-  const found = timestampIfGood(bytes, publication);
-  if (found === undefined || isOfFuture(found.timestamp, publication)) return undefined;
-  return found.timestamp.snapshot.sha256 === publication.state.timestamp.snapshot.sha256 ? found : undefined;
+/** Whether it is a later timestamp for the very same publication, and none of the future. */
+function isNewerOfSame(bytes: Uint8Array, publication: OpenedPublication): boolean {
+  const timestamp = timestampIfGood(bytes, publication)?.timestamp;
+  const own = publication.state.timestamp;
+  if (timestamp === undefined || isOfFuture(timestamp, publication)) return false;
+  return timestamp.snapshot.sha256 === own.snapshot.sha256 && timestamp.version > own.version;
 }

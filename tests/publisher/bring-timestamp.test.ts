@@ -12,8 +12,8 @@ import { adoptTimestamp, bringTimestamp } from '../../publisher/publish/bring-ti
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
-import { interrupted } from '../support/altered-target.ts';
+import { withLock, workspaceOf } from '../../publisher/workspace.ts';
+import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -44,6 +44,12 @@ const sign = (directory: string, withdraw?: number) => {
   const from = { configurationFile: made.configurationFile };
   return runTimestamp({ from, directory: join(directory, METADATA_PATH), passphrase: PASSPHRASE, withdraw });
 };
+const adopting = () => ({
+  workspace: workspaceOf(made.configurationFile),
+  out: made.out,
+  target,
+  now: nowInSeconds(),
+});
 const bring = (out: string, to = target) => bringTimestamp({ out, target: to, now: nowInSeconds() });
 const there = async () => {
   const { signed } = JSON.parse(await readFile(join(place, TIMESTAMP), 'utf8'));
@@ -75,10 +81,28 @@ it('is not taken for done where somebody has confirmed meanwhile what it withdra
   };
   await expect(bring(made.out, interrupted(target, confirm))).rejects.toMatchObject({ code: 'timestamp-outrun' });
   expect(await there()).toEqual({ publication: 1, withdrawn: [] });
-  await adoptTimestamp({ out: made.out, target, now: nowInSeconds() });
+  await adoptTimestamp(adopting());
   await sign(made.out, 1);
   await bring(made.out);
   expect(await there()).toEqual({ publication: 1, withdrawn: [1] });
+});
+
+it('is not adopted over what is protected meanwhile, nor while something is', async () => {
+  const keyServer = await copyOf();
+  await sign(keyServer);
+  await bring(keyServer);
+  const { workspace, ...places } = adopting();
+  const busy = withLock(workspace, () => adoptTimestamp({ workspace, ...places }));
+  await expect(busy).rejects.toMatchObject({ code: 'workspace-busy' });
+  const slow = alteredTarget(target, {
+    get: async (path, maximum) => {
+      const bytes = await target.get(path, maximum);
+      if (path === TIMESTAMP) await made.write('a.html', '<p>2').then(() => made.protect());
+      return bytes;
+    },
+  });
+  await adoptTimestamp({ ...adopting(), target: slow });
+  expect((await made.published()).version).toBe(2);
 });
 
 it('gives way to a newer one that says as much', async () => {
@@ -99,7 +123,7 @@ it.each(['a.html', undefined])('says nothing of a publication, or a root, that i
   else await made.write(page, '<p>2');
   await made.protect();
   const behind = { code: 'target-behind' };
-  await expect(adoptTimestamp({ out: made.out, target, now: nowInSeconds() })).rejects.toMatchObject(behind);
+  await expect(adoptTimestamp(adopting())).rejects.toMatchObject(behind);
   await sign(made.out);
   await expect(bring(made.out)).rejects.toMatchObject(behind);
   expect(await readFile(join(place, TIMESTAMP))).toEqual(before);
