@@ -1,7 +1,13 @@
 /** What `wispr timestamp` and `wispr withdraw` do: sign a timestamp, and take it to where readers find it. */
 import { nowInSeconds } from '../node-support/clock.ts';
 import { PublishError } from '../publisher/errors.ts';
-import { type AdoptPlaces, adoptTimestamp, bringTimestamp } from '../publisher/publish/bring-timestamp.ts';
+import {
+  type AdoptPlaces,
+  adoptTimestamp,
+  bringTimestamp,
+  isTargetFailure,
+  reworded,
+} from '../publisher/publish/bring-timestamp.ts';
 import { isUnreachable } from '../publisher/publish/key-server.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
@@ -49,29 +55,19 @@ async function signAndBring(run: Omit<TimestampRun, 'from'>, places: Publication
     try {
       await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
     } catch (error) {
-      if (!isOutrun(error) || attempt >= ATTEMPTS) throw error;
-      continue;
+      if (isOutrun(error) && attempt < ATTEMPTS) continue;
+      throw isTargetFailure(error)
+        ? reworded(error, `it is signed, but not where the site is served: ${error.message}`)
+        : error;
     }
     if (silent) throw signedButNotTold(silent, places);
     return signed;
   }
 }
 
-/**
- * Looks for the newest timestamp. A key server that cannot be reached keeps nobody from signing: withdrawing may be urgent.
- *
- * @returns what the key server could not be asked for
- */
+/** @returns what the key server could not be asked for */
 async function adopt(places: AdoptPlaces): Promise<PublishError | undefined> {
-  if (!places.target && !places.keyServer) return undefined;
-  try {
-    await adoptTimestamp(places);
-    return undefined;
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    await adoptTimestamp({ ...places, keyServer: undefined });
-    return error;
-  }
+  return places.target || places.keyServer ? adoptTimestamp(places) : undefined;
 }
 
 /** By the key server, at the target or in what it tells readers itself. */

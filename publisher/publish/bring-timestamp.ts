@@ -5,16 +5,19 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { TimestampMetadata } from '../../core/publication/metadata.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { PublishError } from '../errors.ts';
 import { replaceOutputFile } from '../protect/replace-output-file.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { expiriesOf } from './expiries.ts';
-import { fetchTimestamp, type KeyServerAccess, tellOfPublication } from './key-server.ts';
-import { checkIsThere, checkNotNewer, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
-import { placeInDirectory } from './places.ts';
+import { fetchTimestamp, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import { checkIsThere, checkNotNewer, type OwnAndThere, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
+import { placeInDirectory, readBounded } from './places.ts';
 import { isOfFuture, ownTimestamp, putTimestamp, reverted } from './timestamp-step.ts';
 
 export interface TimestampPlaces {
@@ -33,24 +36,30 @@ export interface AdoptPlaces extends TimestampPlaces {
 }
 
 /**
- * Takes over the newest timestamp that was signed for the publication in `out`, so that the next one is newer, and keeps what was withdrawn.
+ * Takes over the newest timestamp that was signed for the publication in `out`, so that the next one is newer, and keeps what was withdrawn. A
+ * target or a key server that cannot be asked keeps nobody from signing: withdrawing may be urgent.
  *
- * @throws PublishError `target-newer`, `target-forked`, `target-foreign`, `target-behind`, `key-server-refused`, `workspace-busy`; PublicationError
+ * @returns what the key server could not be asked for
+ * @throws PublishError `target-newer`, `target-forked`, `workspace-busy`; `target-behind` where the key server does not have this publication either;
+ * PublicationError
  */
-export async function adoptTimestamp({ out, target, keyServer, now, workspace }: AdoptPlaces): Promise<void> {
+export async function adoptTimestamp(places: AdoptPlaces): Promise<PublishError | undefined> {
+  const { out, target, keyServer, now, workspace } = places;
   const publication = await openPublication(placeInDirectory(out), { now });
-  if (target) {
-    await checkNotNewer({ out, target, publication });
-    await checkIsThere({ out, target, publication });
+  const asked = await attempt(async () => keyServer && fetchTimestamp(keyServer), isUnreachable);
+  const looked = await attempt(async () => target && lookAt({ out, target, publication }), isTargetFailure);
+  if (isBehind(looked.failure) && !names(asked.value, publication)) throw looked.failure;
+  for (const bytes of [looked.value, asked.value]) {
+    if (bytes === undefined || !isNewerOfSame(bytes, publication)) continue;
+    await withLock(workspace, () => adoptNewer(bytes, places));
   }
-  const elsewhere = [
-    await target?.get(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength),
-    keyServer && (await fetchTimestamp(keyServer)),
-  ];
-  for (const bytes of elsewhere) {
-    if (!bytes || !isNewerOfSame(bytes, publication)) continue;
-    await withLock(workspace, () => adoptNewer(bytes, { out, now }));
-  }
+  return asked.failure;
+}
+
+async function lookAt(place: OwnAndThere): Promise<Uint8Array | undefined> {
+  await checkNotNewer(place);
+  await checkIsThere(place);
+  return readBounded(place.target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
 }
 
 /** Another publication may have been made in `out` while others were asked. */
@@ -60,21 +69,66 @@ async function adoptNewer(bytes: Uint8Array, { out, now }: Pick<TimestampPlaces,
 }
 
 /**
- * Puts the timestamp in `out` where readers find it: at the target, and at the key server, which pushes it on.
+ * Puts the timestamp in `out` where readers find it: at the target, and at the key server, which pushes it on. The key server is told whatever
+ * state the target is in, and so are readers, who ask it first.
  *
  * @throws PublishError `timestamp-outrun` where somebody else has confirmed it meanwhile, and knows nothing of what is withdrawn by this;
- * `target-newer`, `target-forked`, `target-behind`, `target-reverted`, `key-server-refused`; StorageError; PublicationError
+ * `target-newer`, `target-forked`, `key-server-refused`; PublicationError; what {@link isTargetFailure} names, when the key server has been told, unless neither has this publication
  */
 export async function bringTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
   const publication = await openPublication(placeInDirectory(out), { now });
   const { bytes: timestamp } = await ownTimestamp({ out, publication });
-  if (target) await checkIsThere({ out, target, publication });
-  const put = target && (await putTimestamp({ out, target, publication }));
+  const place = target && { out, target, publication };
+  const there = await attempt(async () => place && checkIsThere(place), isTargetFailure);
+  if (there.failure && !(keyServer && (await confirms(keyServer, publication)))) throw there.failure;
+  const { failure } = there.failure ? there : await attempt(async () => place && show(place), isTargetFailure);
   if (keyServer) {
     const expiries = await expiriesOf(publication);
     await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });
   }
-  if (target && !put?.isShown) throw reverted(target);
+  if (failure) throw keyServer ? reworded(failure, `${failure.message}; the key server was told`) : failure;
+}
+
+async function show(place: OwnAndThere): Promise<void> {
+  const { isShown } = await putTimestamp(place);
+  if (!isShown) throw reverted(place.target);
+}
+
+/** Whether the key server has this very publication: then it was at the target once. */
+async function confirms(keyServer: KeyServerAccess, publication: OpenedPublication): Promise<boolean> {
+  const { value } = await attempt(() => fetchTimestamp(keyServer), isUnreachable);
+  return names(value, publication);
+}
+
+/** What a target, whose state nobody answers for, is to blame for; that somebody else has published is none of it. */
+export function isTargetFailure(error: unknown): error is StorageError | PublishError {
+  if (error instanceof StorageError) return true;
+  return error instanceof PublishError && ['target-foreign', 'target-behind', 'target-reverted'].includes(error.code);
+}
+
+/** The same failure in other words. */
+export function reworded(cause: StorageError | PublishError, message: string): StorageError | PublishError {
+  const options = { cause, ...(cause.hint !== undefined && { hint: cause.hint }) };
+  return cause instanceof StorageError
+    ? new StorageError(cause.code, message, options)
+    : new PublishError(cause.code, message, options);
+}
+
+function isBehind(failure: StorageError | PublishError | undefined): boolean {
+  return failure?.code === 'target-behind';
+}
+
+/** Does something that may fail in some ways. */
+async function attempt<Value, Failure>(
+  work: () => Promise<Value>,
+  mayFail: (error: unknown) => error is Failure,
+): Promise<{ readonly value?: Value; readonly failure?: Failure }> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (mayFail(error)) return { failure: error };
+    throw error;
+  }
 }
 
 /** All roots but the first. */
@@ -85,10 +139,19 @@ export async function laterRoots(out: string, { state }: OpenedPublication): Pro
   return roots;
 }
 
-/** Whether it is a later timestamp for the very same publication, and none of the future. */
+/** Whether it is a later timestamp for the very same publication. */
 function isNewerOfSame(bytes: Uint8Array, publication: OpenedPublication): boolean {
+  const timestamp = ofSame(bytes, publication);
+  return timestamp !== undefined && timestamp.version > publication.state.timestamp.version;
+}
+
+function names(bytes: Uint8Array | undefined, publication: OpenedPublication): boolean {
+  return bytes !== undefined && ofSame(bytes, publication) !== undefined;
+}
+
+/** A good timestamp for the very same publication, and none of the future. */
+function ofSame(bytes: Uint8Array, publication: OpenedPublication): TimestampMetadata | undefined {
   const timestamp = timestampIfGood(bytes, publication)?.timestamp;
-  const own = publication.state.timestamp;
-  if (timestamp === undefined || isOfFuture(timestamp, publication)) return false;
-  return timestamp.snapshot.sha256 === own.snapshot.sha256 && timestamp.version > own.version;
+  if (timestamp === undefined || isOfFuture(timestamp, publication)) return undefined;
+  return timestamp.snapshot.sha256 === publication.state.timestamp.snapshot.sha256 ? timestamp : undefined;
 }

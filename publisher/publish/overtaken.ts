@@ -21,6 +21,7 @@ import { READER_OPTIONS } from '../keys/roots.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/roots.ts';
+import { readBounded } from './places.ts';
 
 export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
@@ -213,10 +214,4 @@ function behind({ name }: Target, version: number): PublishError {
       hint: 'run "wispr publish" first; what was withdrawn stays so',
     },
   );
-}
-
-/** What is longer than any is none. */
-async function readBounded(target: Target, path: string, maximum: number): Promise<Uint8Array | undefined> {
-  const file = await target.head(path);
-  return file && file.length <= maximum ? target.get(path, maximum) : undefined;
 }

@@ -25,3 +25,9 @@ export function placeInDirectory(directory: string): PublicationPlace {
 export function placeAtTarget(target: Target): PublicationPlace {
   return { read: (path, maximum) => target.get(path, maximum) };
 }
+
+/** What is longer than any is none. */
+export async function readBounded(target: Target, path: string, maximum: number): Promise<Uint8Array | undefined> {
+  const file = await target.head(path);
+  return file && file.length <= maximum ? target.get(path, maximum) : undefined;
+}
