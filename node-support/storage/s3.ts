@@ -25,11 +25,11 @@ import { StorageError, type StorageErrorCode } from './errors.ts';
 import {
   changed,
   checkTargetPath,
+  FileTooLong,
   type PutOptions,
   type Source,
   type StoredFile,
   type Target,
-  tooLong,
 } from './target.ts';
 
 /** Files longer than this are sent in parts; at most {@link PARTS_IN_FLIGHT} of them are in memory. */
@@ -86,7 +86,7 @@ export class S3Target implements Target {
       let length = 0;
       for await (const part of Body as AsyncIterable<Uint8Array>) {
         length += part.length;
-        if (length > maximum) throw tooLong(this.name, path, maximum);
+        if (length > maximum) throw new FileTooLong(this.name, path, maximum);
         parts.push(part);
       }
       return Buffer.concat(parts);

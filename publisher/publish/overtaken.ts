@@ -9,6 +9,7 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile, RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import {
+  verifyFirstRoot,
   verifyNextRoot,
   verifyOwnSnapshot,
   verifySnapshot,
@@ -99,7 +100,7 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
   const there = (version: number) => readBounded(target, fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
   const own = (version: number) => readFile(join(out, fileOfRole('root', version)));
   const first = await there(1);
-  if (first && !equalBytes(await own(1), first)) throw foreign(target);
+  if (first && !equalBytes(await own(1), first) && isFirstRoot(first)) throw foreign(target);
   const [above, roots] = [await there(root.version + 1), await rootsOf(publication)];
   if (above && isRootAfter(root, above)) throw newerRoot(target, root);
   for (const [index, { version }] of roots.slice(0, -1).entries()) {
@@ -109,6 +110,11 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
     if (bytes && isRootAfter(before, bytes) && !saysTheSame(bytes, await own(version)))
       throw forked(`${target.name} has another root ${version} than this`);
   }
+}
+
+/** Whether its own keys have signed it: it is some publisher's then. Else it is ours that was damaged, or a later one in its place. */
+function isFirstRoot(bytes: Uint8Array): boolean {
+  return ifGood(() => verifyFirstRoot(bytes, READER_OPTIONS))?.version === 1;
 }
 
 /** What our own root's keys do not sign is anybody's. */

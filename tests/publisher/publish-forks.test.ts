@@ -219,7 +219,11 @@ describe('metadata that are others', () => {
     const { signed } = contentOf(bytes) as { signed: object };
     const { signers } = await made.keyStore();
     await writeFile(file, signMetadata({ ...signed } as never, [signers.targets]));
+    const first = join(place, METADATA_PATH, '1.root.json');
+    const firstBytes = await readFile(first);
+    await writeFile(first, bytes); // good, and not the first
     await publish(made);
+    expect(await readFile(first)).toEqual(firstBytes);
     expect(await readFile(file)).toEqual(bytes);
     expect(await found()).toEqual([]);
   });

@@ -1,9 +1,10 @@
 /** What a host that nobody trusts does to whoever publishes there: the key server is told nothing that is not so, and nobody is stopped for good. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseHandOver } from '../../core/publication/hand-over.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
@@ -96,5 +97,39 @@ describe('the key server', () => {
     await rm(at(TIMESTAMP));
     await expect(publish(confirmed, { target: showsOlder })).rejects.toMatchObject({ code: 'target-reverted' });
     expect(told[2]).toEqual(await newer);
+  });
+});
+
+describe('a file at the target stops nobody, and is put right', () => {
+  const ROOT = `${METADATA_PATH}1.root.json`;
+  const byHand = { keyServer: undefined as never, keysAreThere: false };
+
+  it.each([
+    ['nothing in it', () => Buffer.alloc(0)],
+    ['another byte in it', (root: Buffer) => root.fill('x', 300, 301)],
+    ['more in it than any root has', () => Buffer.alloc(70_000)],
+  ])('a first root with %s', async (_, spoil) => {
+    await publish(two.first);
+    const root = await readFile(at(ROOT));
+    await writeFile(at(ROOT), spoil(Buffer.from(root)));
+    expect((await publish(two.second)).publication).toBe(2);
+    expect(await readFile(at(ROOT))).toEqual(root);
+  });
+
+  it('a snapshot of an earlier publication that is longer than any', async () => {
+    await publish(two.first);
+    await truncate(at(`${METADATA_PATH}1.snapshot.json`), PUBLICATION_LIMITS.snapshotLength + 1);
+    expect((await publish(two.second)).waiting).toBeGreaterThan(0);
+    expect((await publish(two.second)).sent.files).toBe(0);
+  });
+
+  it('a next root, or a timestamp, that is longer than any, where keys are handed over by hand', async () => {
+    await publish(two.first);
+    await writeFile(at(`${METADATA_PATH}2.root.json`), Buffer.alloc(70_000));
+    expect((await publish(two.second, byHand)).publication).toBe(2);
+    await writeFile(at(TIMESTAMP), Buffer.alloc(20_000));
+    // Nobody can tell which keys are new any more.
+    await expect(publish(two.second, byHand)).rejects.toMatchObject({ code: 'keys-not-handed-over' });
+    expect((await publish(two.second, { ...byHand, keysAreThere: true })).publication).toBe(2);
   });
 });
