@@ -1,7 +1,13 @@
 /** What `wispr timestamp` and `wispr withdraw` do: sign a timestamp, and take it to where readers find it. */
 import { nowInSeconds } from '../node-support/clock.ts';
 import { PublishError } from '../publisher/errors.ts';
-import { adoptTimestamp, bringTimestamp, type TimestampPlaces } from '../publisher/publish/bring-timestamp.ts';
+import {
+  type AdoptPlaces,
+  adoptTimestamp,
+  bringTimestamp,
+  isTargetFailure,
+  reworded,
+} from '../publisher/publish/bring-timestamp.ts';
 import { isUnreachable } from '../publisher/publish/key-server.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
@@ -40,38 +46,28 @@ export async function confirmFromWorkspace(
 }
 
 async function signAndBring(run: Omit<TimestampRun, 'from'>, places: PublicationPlaces): Promise<SignedTimestamp> {
-  const { configurationFile, configuration, out, target, token } = places;
+  const { configurationFile, configuration, workspace, out, target, token } = places;
   const keyServer = token === undefined ? undefined : { origin: configuration.keyServer, token };
-  const to: TimestampPlaces = { out, target, keyServer, now: nowInSeconds() };
+  const to: AdoptPlaces = { workspace, out, target, keyServer, now: nowInSeconds() };
   for (let attempt = 1; ; attempt++) {
     const silent = await adopt(to);
     const signed = await runTimestamp({ ...run, from: { configurationFile } });
     try {
       await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
     } catch (error) {
-      if (!isOutrun(error) || attempt >= ATTEMPTS) throw error;
-      continue;
+      if (isOutrun(error) && attempt < ATTEMPTS) continue;
+      throw isTargetFailure(error)
+        ? reworded(error, `it is signed, but not where the site is served: ${error.message}`)
+        : error;
     }
     if (silent) throw signedButNotTold(silent, places);
     return signed;
   }
 }
 
-/**
- * Looks for the newest timestamp. A key server that cannot be reached keeps nobody from signing: withdrawing may be urgent.
- *
- * @returns what the key server could not be asked for
- */
-async function adopt(places: TimestampPlaces): Promise<PublishError | undefined> {
-  if (!places.target && !places.keyServer) return undefined;
-  try {
-    await adoptTimestamp(places);
-    return undefined;
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    await adoptTimestamp({ ...places, keyServer: undefined });
-    return error;
-  }
+/** @returns what the key server could not be asked for */
+async function adopt(places: AdoptPlaces): Promise<PublishError | undefined> {
+  return places.target || places.keyServer ? adoptTimestamp(places) : undefined;
 }
 
 /** By the key server, at the target or in what it tells readers itself. */

@@ -94,6 +94,8 @@ export type PublishErrorCode =
   | 'target-forked'
   /** The target does not have the publication yet that was to be confirmed there. */
   | 'target-behind'
+  /** The target took the timestamp, and goes on showing something else. */
+  | 'target-reverted'
   /** The key server confirmed the publication before, or without a withdrawal, while this one was on its way. */
   | 'timestamp-outrun'
   /** There are documents that nobody could be given the keys of. */

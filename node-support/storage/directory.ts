@@ -20,11 +20,11 @@ import { StorageError, type StorageErrorCode } from './errors.ts';
 import {
   changed,
   checkTargetPath,
+  FileTooLong,
   type PutOptions,
   type Source,
   type StoredFile,
   type Target,
-  tooLong,
 } from './target.ts';
 
 /** What is being written: short, because names may be as long as the system allows. No document begins like this by chance. */
@@ -86,7 +86,7 @@ export class DirectoryTarget implements Target {
   async get(path: string, maximum: number): Promise<Uint8Array | undefined> {
     const file = await this.head(path);
     if (file === undefined) return undefined;
-    if (file.length > maximum) throw tooLong(this.name, path, maximum);
+    if (file.length > maximum) throw new FileTooLong(this.name, path, maximum);
     return this.#does(`read ${path}`, async () => {
       await using handle = await open(this.#fileOf(path), constants.O_RDONLY | constants.O_NOFOLLOW);
       const bytes = Buffer.alloc(file.length + 1);

@@ -25,11 +25,11 @@ import { StorageError, type StorageErrorCode } from './errors.ts';
 import {
   changed,
   checkTargetPath,
+  FileTooLong,
   type PutOptions,
   type Source,
   type StoredFile,
   type Target,
-  tooLong,
 } from './target.ts';
 
 /** Files longer than this are sent in parts; at most {@link PARTS_IN_FLIGHT} of them are in memory. */
@@ -86,7 +86,7 @@ export class S3Target implements Target {
       let length = 0;
       for await (const part of Body as AsyncIterable<Uint8Array>) {
         length += part.length;
-        if (length > maximum) throw tooLong(this.name, path, maximum);
+        if (length > maximum) throw new FileTooLong(this.name, path, maximum);
         parts.push(part);
       }
       return Buffer.concat(parts);
@@ -145,16 +145,20 @@ export class S3Target implements Target {
   }
 
   async #send(input: PutObjectCommandInput, source: Source, replacing: string | null | undefined): Promise<void> {
-    const length = await lengthOf(source);
-    if (!(source instanceof Uint8Array) && length > PART_LENGTH) return this.#sendParts(input, source.file, length);
-    const Body = source instanceof Uint8Array ? source : await readFile(source.file);
     try {
-      await this.#client.send(new PutObjectCommand({ ...input, Body, ...conditionOf(replacing) }));
+      await this.#sendOnce({ ...input, ...conditionOf(replacing) }, source);
     } catch (error) {
       // A server that knows no conditions: the look just before has to do.
       if (replacing === undefined || !isStatus(error, 501)) throw error;
-      await this.#client.send(new PutObjectCommand({ ...input, Body }));
+      await this.#sendOnce(input, source);
     }
+  }
+
+  async #sendOnce(input: PutObjectCommandInput, source: Source): Promise<void> {
+    const length = await lengthOf(source);
+    if (!(source instanceof Uint8Array) && length > PART_LENGTH) return this.#sendParts(input, source.file, length);
+    const Body = source instanceof Uint8Array ? source : await readFile(source.file);
+    await this.#client.send(new PutObjectCommand({ ...input, Body }));
   }
 
   async #sendParts(input: PutObjectCommandInput, file: string, length: number): Promise<void> {

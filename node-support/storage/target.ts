@@ -45,7 +45,7 @@ export interface Target {
    * A file's content.
    *
    * @returns `undefined` if there is none
-   * @throws StorageError `target-failed` where it is longer than `maximum`
+   * @throws FileTooLong where it is longer than `maximum`
    */
   get(path: string, maximum: number): Promise<Uint8Array | undefined>;
   /** Whether a file has this very content, by what was listed of it; it is read only where that says too little. */
@@ -80,9 +80,11 @@ export function checkTargetPath(path: string): void {
   throw new StorageError('target-path', `no file can be put at ${JSON.stringify(path)}`);
 }
 
-/** Said where a file is longer than it may be. */
-export function tooLong(name: string, path: string, maximum: number): StorageError {
-  return new StorageError('target-failed', `${path} in ${name} is longer than ${maximum} bytes`);
+/** Said where a file is longer than it may be: for who takes such a file for none. */
+export class FileTooLong extends StorageError {
+  constructor(name: string, path: string, maximum: number) {
+    super('target-failed', `${path} in ${name} is longer than ${maximum} bytes`);
+  }
 }
 
 /** Said where {@link PutOptions.replacing} does not hold. */

@@ -29,8 +29,10 @@ export class PathSet {
 
 export class Inventory {
   readonly #lengths = new Map<number, number>();
-  /** Of files whose content is compared: those that may be replaced, and metadata. */
+  /** Of files that may be replaced, whose content is compared. */
   readonly #digests = new Map<number, string | undefined>();
+  /** By their paths: there are few, and they are replaced only if they are what was seen here. */
+  readonly #metadata = new Map<string, StoredFile>();
 
   static async of(target: Target): Promise<Inventory> {
     const inventory = new Inventory();
@@ -44,14 +46,22 @@ export class Inventory {
 
   /** What is known of the file at a path. */
   find(path: string): Pick<StoredFile, 'path' | 'length' | 'digest'> | undefined {
+    if (path.startsWith(METADATA_PATH)) return this.#metadata.get(path);
     const short = shortOf(path);
     const length = this.#lengths.get(short);
     return length === undefined ? undefined : { path, length, digest: this.#digests.get(short) };
   }
 
-  #add({ path, length, digest }: StoredFile): void {
+  /** By which the target knows whether metadata at a path were changed meanwhile; `null` where there were none. */
+  tagOf(path: string): string | null {
+    return this.#metadata.get(path)?.tag ?? null;
+  }
+
+  #add(file: StoredFile): void {
+    const { path, length, digest } = file;
     const short = shortOf(path);
     this.#lengths.set(short, length);
-    if (!isImmutablePath(path) || path.startsWith(METADATA_PATH)) this.#digests.set(short, digest);
+    if (path.startsWith(METADATA_PATH)) this.#metadata.set(path, file);
+    else if (!isImmutablePath(path)) this.#digests.set(short, digest);
   }
 }

@@ -8,7 +8,13 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile, RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { verifyNextRoot, verifySnapshot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import {
+  verifyFirstRoot,
+  verifyNextRoot,
+  verifyOwnSnapshot,
+  verifySnapshot,
+  verifyTimestamp,
+} from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
@@ -16,6 +22,7 @@ import { READER_OPTIONS } from '../keys/roots.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/roots.ts';
+import { readBounded } from './places.ts';
 
 export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
@@ -28,20 +35,43 @@ export interface OwnAndThere {
   readonly replaceNewer?: boolean;
 }
 
+/** A timestamp that our own root's keys have signed: its bytes, and what they say. */
+export interface CheckedTimestamp {
+  readonly bytes: Uint8Array;
+  readonly timestamp: TimestampMetadata;
+}
+
 /**
  * Makes sure that the target is ours, and has nothing that was made elsewhere.
  *
  * @returns the timestamp there, if it is a good one
  * @throws PublishError `target-foreign`, `target-newer`, `target-forked`
  */
-export async function checkNotNewer(places: OwnAndThere): Promise<TimestampMetadata | undefined> {
+export async function checkNotNewer(places: OwnAndThere): Promise<CheckedTimestamp | undefined> {
   const { target, publication, replaceNewer = false } = places;
   await checkRoots(places);
   const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
   const there = bytes && timestampIfGood(bytes, publication);
-  if (there) await checkSnapshot(there, places);
+  if (there) await checkSnapshot(there.timestamp, places);
   else if (bytes && !replaceNewer) await checkUnderEarlierRoots(bytes, places);
   return there;
+}
+
+/**
+ * Makes sure that nobody has put another publication of this number there, be it finished or not. Own runs that were interrupted leave none: a
+ * number is used for one publication only. Whatever the snapshot's key has not signed is damage, and put right.
+ *
+ * @throws PublishError `target-forked`
+ */
+export async function checkNumberIsFree({ out, target, publication: { state } }: OwnAndThere): Promise<void> {
+  const { version } = state.snapshot;
+  const path = fileOfRole('snapshot', version);
+  const file = await target.head(path);
+  if (!file || (await target.holds(file, { file: join(out, path) }))) return;
+  const bytes = await readBounded(target, path, PUBLICATION_LIMITS.snapshotLength);
+  const other = bytes && ifGood(() => verifyOwnSnapshot(bytes, state.root, READER_OPTIONS));
+  // Any host has other snapshots of ours, and can put them there.
+  if (other?.version === version) throw forked(anotherPublication(target, version));
 }
 
 /**
@@ -59,8 +89,9 @@ export async function checkIsThere({ out, target, publication: { state } }: OwnA
 }
 
 /** A timestamp that our own root's keys have signed; anything else is as if it were not there. */
-export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication): TimestampMetadata | undefined {
-  return timestampUnder(bytes, state.root);
+export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication): CheckedTimestamp | undefined {
+  const timestamp = timestampUnder(bytes, state.root);
+  return timestamp && { bytes, timestamp };
 }
 
 /** From the newest down: where one is the same, those below are what it came from, and where there is none, it has still to be sent. */
@@ -69,7 +100,7 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
   const there = (version: number) => readBounded(target, fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
   const own = (version: number) => readFile(join(out, fileOfRole('root', version)));
   const first = await there(1);
-  if (first && !equalBytes(await own(1), first)) throw foreign(target);
+  if (first && !equalBytes(await own(1), first) && isFirstRoot(first)) throw foreign(target);
   const [above, roots] = [await there(root.version + 1), await rootsOf(publication)];
   if (above && isRootAfter(root, above)) throw newerRoot(target, root);
   for (const [index, { version }] of roots.slice(0, -1).entries()) {
@@ -81,14 +112,14 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
   }
 }
 
+/** Whether its own keys have signed it: it is some publisher's then. Else it is ours that was damaged, or a later one in its place. */
+function isFirstRoot(bytes: Uint8Array): boolean {
+  return ifGood(() => verifyFirstRoot(bytes, READER_OPTIONS))?.version === 1;
+}
+
 /** What our own root's keys do not sign is anybody's. */
 function isRootAfter(root: RootMetadata, bytes: Uint8Array): boolean {
-  try {
-    return verifyNextRoot(bytes, root, READER_OPTIONS).version > root.version;
-  } catch (error) {
-    if (error instanceof PublicationError) return false;
-    throw error;
-  }
+  return ifGood(() => verifyNextRoot(bytes, root, READER_OPTIONS)) !== undefined;
 }
 
 /** One root may have been finished with the signatures of some here, and of others there. */
@@ -130,7 +161,7 @@ async function overtakenBy(
   // One that was removed here since, because it is so old, cannot be compared.
   const bytes = await readIfThere(join(out, fileOfRole('snapshot', version)));
   if (bytes === undefined || (await hexDigest(bytes)) === sha256) return undefined;
-  return forked(`${target.name} has another publication ${version} than was made here`);
+  return forked(anotherPublication(target, version));
 }
 
 /** Whether a snapshot can be had that our keys have signed, now or once. */
@@ -143,8 +174,12 @@ async function isThere(expected: MetaFile, { target, publication }: OwnAndThere)
 }
 
 function timestampUnder(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+  return ifGood(() => verifyTimestamp(bytes, root, undefined, READER_OPTIONS));
+}
+
+function ifGood<Role>(verify: () => Role): Role | undefined {
   try {
-    return verifyTimestamp(bytes, root, undefined, READER_OPTIONS);
+    return verify();
   } catch (error) {
     if (error instanceof PublicationError) return undefined;
     throw error;
@@ -157,6 +192,10 @@ function foreign({ name }: Target): PublishError {
   return new PublishError('target-foreign', `${name} holds the site of another publisher, and was not touched`, {
     hint: 'name another target, or remove what is there',
   });
+}
+
+function anotherPublication({ name }: Target, version: number): string {
+  return `${name} has another publication ${version} than was made here`;
 }
 
 function newerRoot({ name }: Target, { version }: RootMetadata): PublishError {
@@ -181,10 +220,4 @@ function behind({ name }: Target, version: number): PublishError {
       hint: 'run "wispr publish" first; what was withdrawn stays so',
     },
   );
-}
-
-/** What is longer than any is none. */
-async function readBounded(target: Target, path: string, maximum: number): Promise<Uint8Array | undefined> {
-  const file = await target.head(path);
-  return file && file.length <= maximum ? target.get(path, maximum) : undefined;
 }

@@ -1,7 +1,7 @@
 /** A publication in a directory, and one at a target. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Target } from '../../node-support/storage/target.ts';
+import { FileTooLong, type Target } from '../../node-support/storage/target.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import type { PublicationPlace } from '../publication/open.ts';
 
@@ -23,5 +23,15 @@ export function placeInDirectory(directory: string): PublicationPlace {
 }
 
 export function placeAtTarget(target: Target): PublicationPlace {
-  return { read: (path, maximum) => target.get(path, maximum) };
+  return { read: (path, maximum) => readBounded(target, path, maximum) };
+}
+
+/** What is longer than any is none: a host that puts such files there stops nobody. */
+export async function readBounded(target: Target, path: string, maximum: number): Promise<Uint8Array | undefined> {
+  try {
+    return await target.get(path, maximum);
+  } catch (error) {
+    if (error instanceof FileTooLong) return undefined;
+    throw error;
+  }
 }

@@ -1,24 +1,23 @@
 /** `wispr publish`: brings a protected site to where it is served, in the one safe order: docs/spec/publication.md, section 8. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { HandOver, RoleExpiry } from '../../core/publication/hand-over.ts';
-import type { TimestampMetadata } from '../../core/publication/metadata.ts';
+import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { rememberPublished } from '../last-published.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
+import { joinWithdrawn } from '../timestamp/join-withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
 import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
 import { hasNews, newSetsOf } from './new-sets.ts';
-import { checkNotNewer, TIMESTAMP_PATH } from './overtaken.ts';
-import { placeAtTarget, placeInDirectory } from './places.ts';
+import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
+import { placeInDirectory } from './places.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
-import { putTimestamp, type RenewTimestamp } from './timestamp-step.ts';
+import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
 export interface PublishOptions {
@@ -79,33 +78,32 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
   return withLock(options.workspace, async () => {
     const { now = nowInSeconds() } = options;
     const publication = await openOwn(options.out, now);
-    const done = options.target
+    const brought = options.target
       ? await bring({ ...options, now }, options.target, publication)
-      : await handOverOnly(options);
-    const timestamp = await readCurrent(options, publication);
+      : await handOverOnly(options, publication);
     const expires = await expiriesOf(publication);
-    const told = await tell(options, publication, expires);
+    const told = await tell(options, publication, brought, expires);
     await rememberPublished(options.workspace, {
       target: options.target?.name ?? null,
-      withdrawn: timestamp.withdrawn.filter((one) => one <= publication.state.snapshot.version),
+      withdrawn: joinWithdrawn(publication.state.timestamp, brought.timestamp),
     });
-    const pruned =
-      options.target && done.plan ? await tidy(options.target, publication, done.plan, now) : NOTHING_PRUNED;
-    const { files, bytes, unchanged } = done.plan ?? NOTHING_SENT;
-    const { version } = publication.state.snapshot;
+    const pruned = options.target ? await tidy(options.target, publication, brought, now) : NOTHING_PRUNED;
     return {
+      ...describe(publication, brought),
       target: options.target?.name ?? options.out,
-      publication: version,
-      withdrawn: timestamp.withdrawn.includes(version),
-      freshUntil: timestamp.expires,
-      sent: { files, bytes },
-      unchanged,
       ...pruned,
       ...told,
       expires,
       milliseconds: Math.round(performance.now() - started),
     };
   });
+}
+
+function describe({ state }: OpenedPublication, { plan, timestamp }: Brought) {
+  const { files, bytes, unchanged } = plan ?? NOTHING_SENT;
+  const { version } = state.snapshot;
+  const withdrawn = timestamp.withdrawn.includes(version);
+  return { publication: version, withdrawn, freshUntil: timestamp.expires, sent: { files, bytes }, unchanged };
 }
 
 /** Our own publication has to be good in every way. */
@@ -118,17 +116,27 @@ async function openOwn(out: string, now: number): Promise<OpenedPublication> {
 
 type Dated = PublishOptions & { readonly now: number };
 
+/** What readers find now. */
+interface Brought extends PutTimestamp {
+  /** What was sent there; `undefined` where `out` itself is served. */
+  readonly plan?: UploadPlan;
+}
+
 /** Keys, objects and contents, pages and copies, metadata, timestamp. */
-async function bring(options: Dated, target: Target, publication: OpenedPublication): Promise<{ plan: UploadPlan }> {
+async function bring(options: Dated, target: Target, publication: OpenedPublication): Promise<Brought> {
   const { out, renewTimestamp, onProgress, signal, replaceNewer = false } = options;
   const timestampOptions = { out, target, publication, replaceNewer, ...(renewTimestamp && { renewTimestamp }) };
-  await checkNotNewer(timestampOptions);
   const checkNotStopped = () => {
     if (signal?.aborted) throw stopped();
   };
+  const checkNotOvertaken = async () => {
+    await checkNotNewer(timestampOptions);
+    await checkNumberIsFree(timestampOptions);
+  };
+  await checkNotOvertaken();
   const inventory = await Inventory.of(target);
   const context: UploadOptions = {
-    ...{ out, target, publication, inventory, checkNotStopped },
+    ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
     ...(onProgress && { onProgress }),
   };
   const plan = await planUpload(context);
@@ -136,16 +144,18 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     newSets: () => newSetsOf(publication, target, plan.sets),
     hasNews: () => hasNews(publication, target, plan.sets),
   });
-  await upload(context, plan);
+  await upload(context, plan).catch(async (error: unknown) => {
+    if (error instanceof StorageError && error.code === 'target-changed') await checkNotOvertaken(); // it says by whom
+    throw error;
+  });
   checkNotStopped();
-  await putTimestamp(timestampOptions);
-  return { plan };
+  return { ...(await putTimestamp(timestampOptions)), plan };
 }
 
 /** Where `out` itself is served, everything is in its place already. */
-async function handOverOnly(options: PublishOptions): Promise<{ plan: undefined }> {
+async function handOverOnly(options: PublishOptions, publication: OpenedPublication): Promise<Brought> {
   await handOver(options, { newSets: async () => 0, hasNews: async () => true });
-  return { plan: undefined };
+  return { ...(await ownTimestamp({ out: options.out, publication })), isShown: true };
 }
 
 /** What is new to a key server. */
@@ -171,15 +181,18 @@ async function handOver({ keyServer, keysAreThere = false, workspace }: PublishO
   );
 }
 
-/** The publication is shown by now, whether the key server answers or not. */
+/**
+ * The publication is at the target by now, whether the key server answers or not; and whether the host shows it or not, the key server learns of it.
+ */
 async function tell(
-  options: PublishOptions,
+  { keyServer, out }: PublishOptions,
   publication: OpenedPublication,
-  expires: readonly RoleExpiry[],
+  { bytes: timestamp }: Brought,
+  expiries: readonly RoleExpiry[],
 ): Promise<Pick<PublishSummary, 'keyServerTold' | 'keyServerFailure'>> {
-  if (options.keyServer === undefined) return { keyServerTold: false };
+  if (keyServer === undefined) return { keyServerTold: false };
   try {
-    await tellOfPublication(options.keyServer, await newsOf(options, publication, expires));
+    await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });
     return { keyServerTold: true };
   } catch (error) {
     if (!isUnreachable(error)) throw error;
@@ -190,31 +203,13 @@ async function tell(
 async function tidy(
   target: Target,
   publication: OpenedPublication,
-  { named }: UploadPlan,
+  { plan, isShown }: Brought,
   now: number,
 ): Promise<Pruned> {
-  const pruned = await pruneTarget({ target, publication, named, now });
+  if (!isShown) throw reverted(target); // what readers are sent to is the publication before: all of that stays
+  const pruned = plan ? await pruneTarget({ target, publication, named: plan.named, now }) : NOTHING_PRUNED;
   await target.removeLeftovers(now - LEFTOVER_AGE);
   return pruned;
-}
-
-/** The timestamp that readers find: the key server may have put a newer one there. */
-async function readCurrent(
-  { out, target }: PublishOptions,
-  publication: OpenedPublication,
-): Promise<TimestampMetadata> {
-  const there = target && (await checkNotNewer({ out, target, publication }));
-  return there ?? publication.state.timestamp;
-}
-
-async function newsOf(
-  { out, target }: PublishOptions,
-  publication: OpenedPublication,
-  expiries: readonly RoleExpiry[],
-): Promise<HandOver> {
-  const roots = await laterRoots(out, publication);
-  const there = await (target && placeAtTarget(target))?.read(TIMESTAMP_PATH, 16_384);
-  return { timestamp: there ?? (await readFile(join(out, TIMESTAMP_PATH))), roots, expiries };
 }
 
 function stopped(): PublishError {

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
-import type { Target } from '../../node-support/storage/target.ts';
+import type { PutOptions, Target } from '../../node-support/storage/target.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { filesOf, headersOf, ownTargetFiles, type PublicationFile, SITE_FILES } from '../publication/files.ts';
@@ -30,6 +30,8 @@ export interface UploadOptions {
   readonly onProgress?: (progress: UploadProgress) => void;
   /** @throws PublishError `stopped` */
   readonly checkNotStopped: () => void;
+  /** Asked before the first of the metadata, which others may have put there since the inventory was taken. */
+  readonly checkNotOvertaken: () => Promise<void>;
 }
 
 /** What has to be sent, and what belongs to the publication. */
@@ -89,7 +91,7 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
 /**
  * Sends it: first what is named, then what stands at names that stay, then what names it.
  *
- * @throws StorageError; what readers find then is the publication before
+ * @throws StorageError, `target-changed` where somebody else has put metadata there meanwhile; what readers find then is the publication before
  */
 export async function upload(options: UploadOptions, plan: UploadPlan): Promise<void> {
   if (plan.files === 0) return;
@@ -112,6 +114,7 @@ export async function upload(options: UploadOptions, plan: UploadPlan): Promise<
   await forEachInFlight(siteFiles(), IN_FLIGHT, send);
   // What names other files comes after them; a new root last of all, because readers who see it may give up the metadata of before.
   const files = [...metadata(publication)];
+  if (files.some(({ path }) => plan.missing.has(path))) await options.checkNotOvertaken();
   await forEachInFlight(
     files.filter(({ path }) => !LATE.test(path)),
     IN_FLIGHT,
@@ -171,17 +174,29 @@ async function neededLength(
   return (await target.holds(there, { file: local })) ? 'there' : found.size;
 }
 
-async function put(file: PublicationFile, { out, target }: UploadOptions): Promise<void> {
-  const local = join(out, file.path);
+async function put(file: PublicationFile, options: UploadOptions): Promise<void> {
+  const local = join(options.out, file.path);
   const { contentType, cacheControl } = headersOf(file);
   try {
-    await target.put(file.path, { file: local }, { contentType: await typeOf(local, contentType), cacheControl });
+    const headers = { contentType: await typeOf(local, contentType), cacheControl };
+    await options.target.put(file.path, { file: local }, { ...headers, ...conditionOf(file, options) });
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
+    if (error.code === 'target-changed' && (await holdsNow(file, options))) return; // by an answer that was lost, or the same by somebody else
     const hint =
       error.hint ?? 'readers find the publication before; run "wispr publish" again, and it goes on from here';
     throw new StorageError(error.code, error.message, { cause: error.cause, hint });
   }
+}
+
+/** Names of metadata have no hash: what somebody else has put there since we looked is not replaced. */
+function conditionOf({ path, kind }: PublicationFile, { inventory }: UploadOptions): Pick<PutOptions, 'replacing'> {
+  return kind === 'metadata' ? { replacing: inventory.tagOf(path) } : {};
+}
+
+async function holdsNow({ path }: PublicationFile, { out, target }: UploadOptions): Promise<boolean> {
+  const there = await target.head(path);
+  return there !== undefined && target.holds(there, { file: join(out, path) });
 }
 
 /** A text's characters are named only where it is UTF-8: the field overrides what the text says itself. */

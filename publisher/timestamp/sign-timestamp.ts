@@ -12,6 +12,7 @@ import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } fro
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { shortId } from '../keys/roots.ts';
+import { joinWithdrawn } from './join-withdrawn.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type Published, type RoleState, readPublished } from './published.ts';
 
@@ -95,7 +96,6 @@ export async function withdrawVersion(version: number, options: TimestampOptions
 
 /**
  * Signs once more what was just signed here, because somebody else has signed in the meantime: newer than theirs, and with what they withdrew.
- * They withdraw the publication here only if it is theirs too: it may be still to come for them.
  *
  * @throws as {@link signTimestamp}, but for withdrawn and expired publications
  */
@@ -105,10 +105,8 @@ export async function signNewerThan(
 ): Promise<SignedTimestamp> {
   const published = await readPublished(options.directory, options.rootId);
   checkMayContinue(published, options);
-  const { snapshot } = published.timestamp;
-  const isSame = other.snapshot.sha256 === snapshot.sha256;
-  const theirs = other.withdrawn.filter((version) => isSame || version < snapshot.version);
-  return sign(published, highest([...withdrawnIn(published, options), ...theirs]), options, other.version);
+  const own = { snapshot: published.timestamp.snapshot, withdrawn: withdrawnIn(published, options) };
+  return sign(published, joinWithdrawn(own, other), options, other.version);
 }
 
 async function sign(

@@ -1,9 +1,16 @@
 /** `wispr withdraw` where not everybody can be told: what is urgent is done as far as it can be. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
+import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
+import { parseHandOver } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import { publishSite } from '../../publisher/publish/publish.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
+import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { createPublication } from '../support/signed-publication.ts';
 import { runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -25,4 +32,88 @@ it('signs, and says so, where the key server does not answer', async () => {
   ]);
   const timestamp = JSON.parse(await readFile(join(workspace.out, METADATA_PATH, TIMESTAMP_FILE), 'utf8'));
   expect(timestamp.signed['x-wispr-withdrawn']).toEqual([1]);
+});
+
+describe('where the web host is in no state for it', () => {
+  let host: ContentHost;
+  let told: { withdrawn: number[] }[];
+  let known: Uint8Array | undefined;
+  let place: string;
+  beforeAll(async () => {
+    host = await startContentHost();
+    host.handlers.set(METADATA_PATH + TIMESTAMP_FILE, (_, response) => {
+      response.writeHead(known ? 200 : 404).end(known);
+    });
+    host.handlers.set('/v1/publication', async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part as Buffer);
+      const { signed } = JSON.parse(Buffer.from(parseHandOver(Buffer.concat(parts)).timestamp).toString());
+      told.push({ withdrawn: signed['x-wispr-withdrawn'] });
+      response.writeHead(200).end('{}');
+    });
+  });
+  afterAll(() => host.close());
+  beforeEach(async () => {
+    told = [];
+    const settings = { keyServer: host.origin, keyServerTokenFile: 'token', publish: 'web' };
+    workspace = await createWorkspace({ 'a.txt': 'a mistake' }, settings);
+    place = join(workspace.directory, 'web');
+    await writeFile(join(workspace.directory, 'token'), `wispr-publish-${'a'.repeat(43)}\n`, { mode: 0o600 });
+    await workspace.protect();
+    const { configurationFile, out } = workspace;
+    const target = await openTarget(place);
+    await publishSite({ workspace: workspaceOf(configurationFile), out, target, keysAreThere: true });
+    known = await readFile(timestampIn(workspace.out));
+  });
+
+  const timestampIn = (directory: string) => join(directory, METADATA_PATH, TIMESTAMP_FILE);
+  const atPlace = (name: string) => join(place, METADATA_PATH, name);
+  const withdraw = () =>
+    confirmFromWorkspace({ passphrase: PASSPHRASE, withdraw: 1 }, { config: workspace.configurationFile });
+  const withdrawnIn = async (directory: string) =>
+    JSON.parse(await readFile(timestampIn(directory), 'utf8')).signed['x-wispr-withdrawn'] ?? [];
+
+  const STATES: [string, string, () => Promise<unknown>][] = [
+    ['has lost the snapshot', 'target-behind', () => rm(atPlace('1.snapshot.json'))],
+    [
+      'has a directory in its place',
+      'target-failed',
+      () => rm(atPlace(TIMESTAMP_FILE)).then(() => mkdir(atPlace(TIMESTAMP_FILE))),
+    ],
+    [
+      'has the root of another site',
+      'target-behind',
+      async () => writeFile(atPlace('1.root.json'), (await createPublication()).root.bytes),
+    ],
+  ];
+  it.each(STATES)('the key server is told though the host %s', async (_, code, spoil) => {
+    await spoil();
+    await expect(withdraw()).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining('the key server was told'),
+    });
+    expect(told).toEqual([{ withdrawn: [1] }]);
+    expect(await withdrawnIn(workspace.out)).toEqual([1]);
+  });
+
+  it('a timestamp that is too long for one is no hindrance', async () => {
+    await writeFile(atPlace(TIMESTAMP_FILE), Buffer.alloc(20_000));
+    await withdraw();
+    expect([told, await withdrawnIn(place)]).toEqual([[{ withdrawn: [1] }], [1]]);
+  });
+
+  it('the key server is not told of what it does not have where nobody can see whether the host does', async () => {
+    known = undefined;
+    await rm(atPlace(''), { recursive: true });
+    await symlink(workspace.source, join(place, METADATA_PATH.slice(0, -1)));
+    await expect(withdraw()).rejects.toMatchObject({ code: 'target-path' });
+    expect([told, await withdrawnIn(workspace.out)]).toEqual([[], [1]]);
+  });
+
+  it('nothing is signed for a publication that neither host nor key server has', async () => {
+    known = undefined;
+    await rm(atPlace('1.snapshot.json'));
+    await expect(withdraw()).rejects.toMatchObject({ code: 'target-behind' });
+    expect([told, await withdrawnIn(workspace.out)]).toEqual([[], []]);
+  });
 });

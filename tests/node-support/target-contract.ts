@@ -171,6 +171,12 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
       await replace(tag, 'two');
       expect(await codeOf(replace(tag, 'never'))).toBe('target-changed');
       expect(await text('/a')).toBe('two');
+      const many = join(directory, 'many-parts');
+      await writeFile(many, Buffer.alloc(9 * 1024 * 1024, 1));
+      const replaceWithMany = (replacing: string | null) => target.put('/a', { file: many }, { ...OPTIONS, replacing });
+      expect(await codeOf(replaceWithMany(null))).toBe('target-changed');
+      await replaceWithMany((await target.head('/a'))?.tag ?? null);
+      expect((await target.head('/a'))?.length).toBe(9 * 1024 * 1024);
     });
 
     it('fails where the source is not there, and leaves nothing behind', async () => {

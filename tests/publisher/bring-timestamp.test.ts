@@ -8,12 +8,15 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { readLastPublished } from '../../publisher/last-published.ts';
 import { adoptTimestamp, bringTimestamp } from '../../publisher/publish/bring-timestamp.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
+import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
-import { signTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
+import { signTimestamp, withdrawVersion } from '../../publisher/timestamp/sign-timestamp.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
+import { withLock, workspaceOf } from '../../publisher/workspace.ts';
+import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -45,15 +48,18 @@ const sign = (directory: string, withdraw?: number) => {
   return runTimestamp({ from, directory: join(directory, METADATA_PATH), passphrase: PASSPHRASE, withdraw });
 };
 /** By somebody who has the timestamp key, and knows nothing of what the workspace has signed since. */
-const signElsewhere = async (directory: string) => {
+const signElsewhere = async (directory: string, withdraw?: number) => {
   const { signers, rootId } = await made.keyStore();
-  return signTimestamp({
-    directory: join(directory, METADATA_PATH),
-    signer: signers.timestamp,
-    rootId,
-    now: nowInSeconds(),
-  });
+  const options = { signer: signers.timestamp, rootId, now: nowInSeconds() };
+  const at = { ...options, directory: join(directory, METADATA_PATH) };
+  return withdraw === undefined ? signTimestamp(at) : withdrawVersion(withdraw, at);
 };
+const adopting = () => ({
+  workspace: workspaceOf(made.configurationFile),
+  out: made.out,
+  target,
+  now: nowInSeconds(),
+});
 const bring = (out: string, to = target) => bringTimestamp({ out, target: to, now: nowInSeconds() });
 const there = async () => {
   const { signed } = JSON.parse(await readFile(join(place, TIMESTAMP), 'utf8'));
@@ -65,29 +71,12 @@ const copyOf = async () => {
   return copy;
 };
 
-/** Somebody is at work at the target between the last look and the next put. */
-function interrupted(work: () => Promise<unknown>): Target {
-  let waiting: typeof work | undefined = work;
-  const put: Target['put'] = async (...what) => {
-    const now = waiting;
-    waiting = undefined;
-    await now?.();
-    return target.put(...what);
-  };
-  return new Proxy(target, {
-    get: (inner, key) => {
-      const value = key === 'put' ? put : Reflect.get(inner, key);
-      return typeof value === 'function' ? value.bind(inner) : value;
-    },
-  });
-}
-
 it('does not undo a publication that arrives at the same moment', async () => {
   const older = await copyOf();
   await sign(older, 1);
   await made.write('a.html', '<p>2');
   await made.protect();
-  await expect(bring(older, interrupted(publish))).rejects.toMatchObject({ code: 'target-newer' });
+  await expect(bring(older, interrupted(target, publish))).rejects.toMatchObject({ code: 'target-newer' });
   expect(await there()).toEqual({ publication: 2, withdrawn: [1] });
   expect((await verifyTree(place)).findings).toEqual([]);
 });
@@ -100,12 +89,30 @@ it('is not taken for done where somebody has confirmed meanwhile what it withdra
     await signElsewhere(keyServer); // each newer than the one before
     await bring(keyServer);
   };
-  await expect(bring(made.out, interrupted(confirm))).rejects.toMatchObject({ code: 'timestamp-outrun' });
+  await expect(bring(made.out, interrupted(target, confirm))).rejects.toMatchObject({ code: 'timestamp-outrun' });
   expect(await there()).toEqual({ publication: 1, withdrawn: [] });
-  await adoptTimestamp({ out: made.out, target, now: nowInSeconds() });
+  await adoptTimestamp(adopting());
   await sign(made.out, 1);
   await bring(made.out);
   expect(await there()).toEqual({ publication: 1, withdrawn: [1] });
+});
+
+it('is not adopted over what is protected meanwhile, nor while something is', async () => {
+  const keyServer = await copyOf();
+  await sign(keyServer);
+  await bring(keyServer);
+  const { workspace, ...places } = adopting();
+  const busy = withLock(workspace, () => adoptTimestamp({ workspace, ...places }));
+  await expect(busy).rejects.toMatchObject({ code: 'workspace-busy' });
+  const slow = alteredTarget(target, {
+    get: async (path, maximum) => {
+      const bytes = await target.get(path, maximum);
+      if (path === TIMESTAMP) await made.write('a.html', '<p>2').then(() => made.protect());
+      return bytes;
+    },
+  });
+  await adoptTimestamp({ ...adopting(), target: slow });
+  expect((await made.published()).version).toBe(2);
 });
 
 it('gives way to a newer one that says as much', async () => {
@@ -126,7 +133,7 @@ it.each(['a.html', undefined])('says nothing of a publication, or a root, that i
   else await made.write(page, '<p>2');
   await made.protect();
   const behind = { code: 'target-behind' };
-  await expect(adoptTimestamp({ out: made.out, target, now: nowInSeconds() })).rejects.toMatchObject(behind);
+  await expect(adoptTimestamp(adopting())).rejects.toMatchObject(behind);
   await sign(made.out);
   await expect(bring(made.out)).rejects.toMatchObject(behind);
   expect(await readFile(join(place, TIMESTAMP))).toEqual(before);
@@ -135,3 +142,24 @@ it.each(['a.html', undefined])('says nothing of a publication, or a root, that i
   await bring(made.out);
   expect((await verifyTree(place)).findings).toEqual([]);
 });
+
+it.each(['publish', 'wispr timestamp'])(
+  'what was withdrawn elsewhere is not undone by a newer one of %s',
+  async (how) => {
+    const workspace = workspaceOf(made.configurationFile);
+    await signElsewhere(place, 1);
+    await made.protect(); // signs a newer timestamp, which says nothing of it
+    await sign(made.out);
+    if (how === 'publish') {
+      await expect(publish()).rejects.toMatchObject({ code: 'timestamp-outrun' });
+      const renewTimestamp = renewerOf(workspace, made.out, PASSPHRASE, nowInSeconds());
+      const { withdrawn } = await publishSite({ workspace, out: made.out, target, keysAreThere: true, renewTimestamp });
+      expect(withdrawn).toBe(true);
+    } else {
+      await adoptTimestamp(adopting());
+      await expect(sign(made.out)).rejects.toMatchObject({ code: 'publication-withdrawn' });
+    }
+    expect(await there()).toEqual({ publication: 1, withdrawn: [1] });
+    expect(await readLastPublished(workspace)).toMatchObject({ withdrawn: [1] });
+  },
+);

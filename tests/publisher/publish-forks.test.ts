@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { signMetadata } from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
+import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
+import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { contentOf } from '../support/signers.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -107,8 +110,55 @@ describe('a copy that has published', () => {
     await refused(() => publish(made), newer);
     for (const text of ['x2', 'x3', 'x4', 'x5']) await change(made, 'a.html', text);
     await refused(() => publish(made), forked);
-    expect(await publish(made, { replaceNewer: true })).toMatchObject({ publication: 5 });
+    const theirs = await readFile(join(place, TIMESTAMP));
+    const host = alteredTarget(target, {
+      put: async (path, ...rest) => {
+        await target.put(path, ...rest);
+        if (path === TIMESTAMP) await writeFile(join(place, TIMESTAMP), theirs);
+      },
+    });
+    const all = { replaceNewer: true };
+    await expect(publish(made, { ...all, target: host })).rejects.toMatchObject({ code: 'target-reverted' });
+    expect(await publish(made, all)).toMatchObject({ publication: 5 });
     expect(await found()).toEqual([]);
+  });
+});
+
+describe('a copy that publishes at the same moment', () => {
+  const MOMENTS = ['.protected', '/2.documents-', '/2.snapshot.', '/timestamp.'];
+
+  it('is not replaced, whenever it comes, and does not replace what is nearly there', async () => {
+    const places = MOMENTS.map((_, index) => join(directory, `moment${number}-${index}`));
+    for (place of places) await publish(made, { target: await openTarget(place) });
+    const copy = await copyOf();
+    await change(copy, 'a.html', 'B');
+    await change(made, 'a.html', 'A');
+    const snapshotOf = (where: string) => readFile(join(where, METADATA_PATH, '2.snapshot.json'));
+    const renewTimestamp = renewerOf(workspaceOf(made.configurationFile), made.out, PASSPHRASE, nowInSeconds());
+    for (const [index, moment] of MOMENTS.entries()) {
+      place = places[index] as string;
+      const target = await openTarget(place);
+      const outcomeOf = (run: Promise<unknown>) =>
+        run.then(
+          () => 'done',
+          ({ code }) => code,
+        );
+      let theirs = 'none';
+      const racing = interrupted(
+        target,
+        async () => {
+          theirs = await outcomeOf(publish(copy, { target }));
+        },
+        (path) => path.includes(moment),
+      );
+      const ours = await outcomeOf(publish(made, { target: racing, renewTimestamp }));
+      const first = moment === '/timestamp.' ? ['done', 'target-forked'] : ['target-forked', 'done'];
+      expect([moment, ours, theirs]).toEqual([moment, ...first]);
+      expect(await found()).toEqual([]);
+      expect(await snapshotOf(place)).toEqual(await snapshotOf(ours === 'done' ? made.out : copy.out));
+      const again = ours === 'done' ? copy : made;
+      expect(await outcomeOf(publish(again, { target, renewTimestamp }))).toBe('target-forked');
+    }
   });
 });
 
@@ -169,7 +219,11 @@ describe('metadata that are others', () => {
     const { signed } = contentOf(bytes) as { signed: object };
     const { signers } = await made.keyStore();
     await writeFile(file, signMetadata({ ...signed } as never, [signers.targets]));
+    const first = join(place, METADATA_PATH, '1.root.json');
+    const firstBytes = await readFile(first);
+    await writeFile(first, bytes); // good, and not the first
     await publish(made);
+    expect(await readFile(first)).toEqual(firstBytes);
     expect(await readFile(file)).toEqual(bytes);
     expect(await found()).toEqual([]);
   });
@@ -195,9 +249,15 @@ describe('a bucket', () => {
     await publish(made, all);
     const copy = await copyOf();
     await change(copy, 'a.html', 'B');
-    await publish(copy, all);
-    const there = await bytesAt(TIMESTAMP);
     await change(made, 'a.html', 'A');
+    const racing = interrupted(
+      bucket,
+      () => publish(copy, all),
+      (path) => path.endsWith('/2.snapshot.json'),
+    );
+    await expect(publish(made, { target: racing })).rejects.toMatchObject(forked);
+    expect((await publish(copy, all)).sent.files).toBe(0);
+    const there = await bytesAt(TIMESTAMP);
     await change(made, 'b.html', 'A');
     await expect(publish(made, all)).rejects.toMatchObject(forked);
     expect(await bytesAt(TIMESTAMP)).toEqual(there);

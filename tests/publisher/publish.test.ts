@@ -196,7 +196,7 @@ describe('publishing to a directory', () => {
     await publish(two.first);
     const own = await readFile(join(two.first, TIMESTAMP));
     await writeFile(join(place, TIMESTAMP), await readFile(join(stolen, TIMESTAMP)));
-    await adoptTimestamp({ out: two.first, target, now: nowInSeconds() });
+    await adoptTimestamp({ workspace: workspace(), out: two.first, target, now: nowInSeconds() });
     expect(await readFile(join(two.first, TIMESTAMP))).toEqual(own);
     await publish(two.first);
     expect(await readFile(join(place, TIMESTAMP))).toEqual(own);

@@ -1,0 +1,20 @@
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { TimestampMetadata } from '../../core/publication/metadata.ts';
+import { highestVersions } from '../../core/publication/withdrawals.ts';
+
+type Saying = Pick<TimestampMetadata, 'withdrawn' | 'snapshot'>;
+
+/**
+ * What our timestamp withdraws, and what somebody else's does: as many versions as readers take, the highest. Theirs withdraws the publication
+ * of ours only if it is theirs too: it may be still to come for them.
+ */
+export function joinWithdrawn(own: Saying, other: Saying): number[] {
+  const isSame = other.snapshot.sha256 === own.snapshot.sha256;
+  const theirs = other.withdrawn.filter((version) => isSame || version < own.snapshot.version);
+  return highestVersions([...own.withdrawn, ...theirs], PUBLICATION_LIMITS.withdrawn);
+}
+
+/** Whether ours repeats all of theirs that counts. */
+export function repeatsWithdrawn(own: Saying, other: Saying): boolean {
+  return joinWithdrawn(own, other).every((version) => own.withdrawn.includes(version));
+}
