@@ -132,7 +132,7 @@ describe('a copy that has published', () => {
 });
 
 describe('a copy that publishes at the same moment', () => {
-  const MOMENTS = ['.protected', '/2.documents-', '/2.snapshot.', '/timestamp.'];
+  const MOMENTS = ['list /', '.protected', '/2.documents-', '/2.snapshot.', '/timestamp.'];
 
   it('is not replaced, whenever it comes, and does not replace what is nearly there', async () => {
     const places = MOMENTS.map((_, index) => join(directory, `moment${number}-${index}`));
