@@ -39,6 +39,7 @@ describe('where the web host is in no state for it', () => {
   let told: { withdrawn: number[] }[];
   let known: Uint8Array | undefined;
   let place: string;
+  let status: number;
   beforeAll(async () => {
     host = await startContentHost();
     host.handlers.set(METADATA_PATH + TIMESTAMP_FILE, (_, response) => {
@@ -49,12 +50,13 @@ describe('where the web host is in no state for it', () => {
       for await (const part of request) parts.push(part as Buffer);
       const { signed } = JSON.parse(Buffer.from(parseHandOver(Buffer.concat(parts)).timestamp).toString());
       told.push({ withdrawn: signed['x-wispr-withdrawn'] });
-      response.writeHead(200).end('{}');
+      response.writeHead(status).end('{"error":"metadata-rollback"}');
+      status = 200;
     });
   });
   afterAll(() => host.close());
   beforeEach(async () => {
-    told = [];
+    [told, status] = [[], 200];
     const settings = { keyServer: host.origin, keyServerTokenFile: 'token', publish: 'web' };
     workspace = await createWorkspace({ 'a.txt': 'a mistake' }, settings);
     place = join(workspace.directory, 'web');
@@ -94,6 +96,13 @@ describe('where the web host is in no state for it', () => {
     });
     expect(told).toEqual([{ withdrawn: [1] }]);
     expect(await withdrawnIn(workspace.out)).toEqual([1]);
+  });
+
+  it('a key server that was quicker is told again, with what is newer', async () => {
+    status = 409;
+    await withdraw();
+    expect(told).toHaveLength(2);
+    expect(await readFile(timestampIn(place))).toEqual(await readFile(timestampIn(workspace.out)));
   });
 
   it('a timestamp that is too long for one is no hindrance', async () => {

@@ -1,5 +1,5 @@
 /** A timestamp that was signed apart from a publication, on its way to where readers find it, while others are at work there. */
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
@@ -113,6 +113,34 @@ it('is not adopted over what is protected meanwhile, nor while something is', as
   });
   await adoptTimestamp({ ...adopting(), target: slow });
   expect((await made.published()).version).toBe(2);
+});
+
+it('is adopted only where it is newer, and of this very publication', async () => {
+  const before = await copyOf();
+  const first = await readFile(join(made.out, TIMESTAMP));
+  await sign(made.out);
+  const own = await readFile(join(made.out, TIMESTAMP));
+  await adoptTimestamp(adopting()); // the target has an older one
+  expect(await readFile(join(made.out, TIMESTAMP))).toEqual(own);
+  expect(own).not.toEqual(first);
+  await made.write('a.html', '<p>2');
+  await made.protect();
+  await publish();
+  const second = await readFile(join(made.out, TIMESTAMP));
+  for (let time = 0; time < 4; time++) await sign(before);
+  await cp(join(before, TIMESTAMP), join(place, TIMESTAMP)); // the publication before, confirmed later
+  await adoptTimestamp(adopting());
+  expect(await readFile(join(made.out, TIMESTAMP))).toEqual(second);
+});
+
+it('says nothing where the target has another snapshot or root', async () => {
+  for (const name of ['1.snapshot.json', '1.root.json']) {
+    const file = join(place, METADATA_PATH, name);
+    const good = await readFile(file);
+    await writeFile(file, Buffer.from(good).fill('x', 200, 201));
+    await expect(adoptTimestamp(adopting())).rejects.toMatchObject({ code: 'target-behind' });
+    await writeFile(file, good);
+  }
 });
 
 it('gives way to a newer one that says as much', async () => {

@@ -98,6 +98,13 @@ describe('a copy that has published', () => {
     await made.protect();
     await refused(() => publish(made), forked);
     await refused(() => publish(made, { replaceNewer: true }), forked);
+    // Where the newest root is ours, an earlier one that is not is put right.
+    const [elsewhere, root] = [join(directory, `roots${number}`), join(METADATA_PATH, '2.root.json')];
+    const other = { target: await openTarget(elsewhere) };
+    await publish(made, other);
+    await cp(join(copy.out, root), join(elsewhere, root));
+    expect((await publish(made, other)).sent.files).toBe(1);
+    expect(await readFile(join(elsewhere, root))).toEqual(await readFile(join(made.out, root)));
   });
 
   it('under the root before, more than was made here, is not replaced by what a newer root has confirmed', async () => {
@@ -125,7 +132,7 @@ describe('a copy that has published', () => {
 });
 
 describe('a copy that publishes at the same moment', () => {
-  const MOMENTS = ['.protected', '/2.documents-', '/2.snapshot.', '/timestamp.'];
+  const MOMENTS = ['list /', '.protected', '/2.documents-', '/2.snapshot.', '/timestamp.'];
 
   it('is not replaced, whenever it comes, and does not replace what is nearly there', async () => {
     const places = MOMENTS.map((_, index) => join(directory, `moment${number}-${index}`));

@@ -2,17 +2,18 @@
 import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseHandOver } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
-import { alteredTarget } from '../support/altered-target.ts';
+import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { makeTwoPublications, type TwoPublications } from '../support/two-publications.ts';
 import { PASSPHRASE } from '../support/workspace.ts';
@@ -22,6 +23,7 @@ let directory: string;
 let two: TwoPublications;
 let host: ContentHost;
 let told: Buffer[];
+let status: number;
 let target: Target;
 let place: string;
 let number = 0;
@@ -30,11 +32,14 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'wispr-host-'));
   two = await makeTwoPublications();
   host = await startContentHost();
+  host.handlers.set('/v1/bundle', (_, response) => {
+    response.writeHead(200).end('{}');
+  });
   host.handlers.set('/v1/publication', async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     told.push(Buffer.from(parseHandOver(Buffer.concat(parts)).timestamp));
-    response.writeHead(200).end('{}');
+    response.writeHead(status).end('{}');
   });
 });
 afterAll(async () => {
@@ -43,7 +48,7 @@ afterAll(async () => {
   await host.close();
 });
 beforeEach(async () => {
-  told = [];
+  [told, status] = [[], 200];
   place = join(directory, `target${++number}`);
   target = await openTarget(place);
 });
@@ -98,6 +103,43 @@ describe('the key server', () => {
     await expect(publish(confirmed, { target: showsOlder })).rejects.toMatchObject({ code: 'target-reverted' });
     expect(told[2]).toEqual(await newer);
   });
+});
+
+describe('the key server that', () => {
+  const away = { keyServer: { origin: 'http://127.0.0.1:9', token: 'token-0123456789-abcdefgh' }, keysAreThere: false };
+  const unreachable = { code: 'key-server-unreachable' };
+  const bundle = () => workspaceOf(two.workspace.configurationFile).bundle;
+  beforeEach(() => writeFile(bundle(), 'a bundle'));
+  afterEach(() => rm(bundle()));
+
+  it('refuses the news is not passed over', async () => {
+    status = 400;
+    const handed = publish(two.first, { keysAreThere: true, keyServer: { ...away.keyServer, origin: host.origin } });
+    await expect(handed).rejects.toMatchObject({ code: 'key-server-refused' });
+  });
+
+  it('is away has to be given keys first, unless somebody says that it need not', async () => {
+    const access = away.keyServer;
+    await expect(handOverKeys(access, Buffer.from('a bundle'))).rejects.toMatchObject(unreachable);
+    await expect(publish(two.first, { ...away, target: undefined as never })).rejects.toMatchObject(unreachable);
+  });
+
+  it('is away holds up a set with a new key', async () => {
+    await publish(two.second);
+    expect(await publish(two.second, away)).toMatchObject({ keyServerTold: false });
+    const { out, protect } = two.workspace;
+    await protect({ rekey: ['subscribers'] });
+    await expect(publish(out, away)).rejects.toMatchObject(unreachable);
+  });
+});
+
+it('an output that changes on the way is not shown', async () => {
+  const changing = join(directory, 'changing');
+  await cp(two.second, changing, { recursive: true });
+  const change = () => cp(join(two.first, TIMESTAMP), join(changing, TIMESTAMP));
+  const racing = interrupted(target, change, (path) => path.includes('/2.snapshot.'));
+  await expect(publish(changing, { target: racing })).rejects.toMatchObject({ code: 'output-incomplete' });
+  expect([await target.head(TIMESTAMP), told]).toEqual([undefined, []]);
 });
 
 describe('a file at the target stops nobody, and is put right', () => {

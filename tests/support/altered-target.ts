@@ -12,19 +12,26 @@ export function alteredTarget(inner: Target, changes: Partial<Target>): Target {
   });
 }
 
-/** Somebody does `work` right before the first file is put that `isMoment` names. */
+/** Somebody does `work` right before the first file is put, or the first listing (`list /`) begun, that `isMoment` names. */
 export function interrupted(
   inner: Target,
   work: () => Promise<unknown>,
-  isMoment: (path: string) => boolean = () => true,
+  isMoment: (what: string) => boolean = () => true,
 ): Target {
   let waiting: typeof work | undefined = work;
+  const begin = async (what: string) => {
+    const now = isMoment(what) ? waiting : undefined;
+    if (now) waiting = undefined;
+    await now?.();
+  };
   return alteredTarget(inner, {
     put: async (path, ...rest) => {
-      const now = isMoment(path) ? waiting : undefined;
-      if (now) waiting = undefined;
-      await now?.();
+      await begin(path);
       return inner.put(path, ...rest);
+    },
+    list: async function* (prefix) {
+      await begin(`list ${prefix}`);
+      yield* inner.list(prefix);
     },
   });
 }
