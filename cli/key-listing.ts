@@ -42,17 +42,17 @@ export function warnAboutKeys({
   for (const { role, expires } of expiries) {
     if (role === 'timestamp' || expires > now + EXPIRY_WARNING) continue;
     say(`${role} ${expires < now ? 'expired' : 'expires'} on ${isoDay(expires)}`);
-    say(`hint: ${role === 'root' ? 'wispr keys renew' : 'wispr protect'}`);
+    say(`hint: run ${role === 'root' ? '"wispr keys renew"' : '"wispr protect"'}`);
   }
   for (const file of waiting) {
     say(
       `${file} waits for signatures of others${file.startsWith('root') ? ': until it has them, or is removed, roles cannot be changed' : ''}`,
     );
-    say(`hint: wispr keys finish ${file}, with what came back from them`);
+    say(`hint: run "wispr keys finish ${file}", with what came back from them`);
   }
   if (publishedRoot !== undefined && publishedRoot !== rootVersion) {
     say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
-    say('hint: wispr protect');
+    say('hint: run "wispr protect"');
   }
   if (publication !== undefined && withdrawn.includes(publication)) {
     say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);

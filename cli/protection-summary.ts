@@ -81,7 +81,7 @@ function describeWork(summary: ProtectSummary): string[] {
 
 /** What `--dry-run` prints. */
 export function describeDryRun(summary: DryRunSummary): string {
-  const { site, documents, changes, paths, ignored } = summary;
+  const { site, documents, changes, paths, ignored, indexLost } = summary;
   const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
   const lists = CHANGES.flatMap(([kind, words]) =>
     kind === 'unchanged' ? [] : describePaths(words, changes[kind], paths[kind]),
@@ -89,6 +89,7 @@ export function describeDryRun(summary: DryRunSummary): string {
   return [
     `${site}: ${count(documents, 'document')}${left}; nothing was written`,
     `  ${describeChanges(changes)}`,
+    ...(indexLost ? [`  publisher.index is ${indexLost}: ${writtenAnew(documents)}`] : []),
     ...(summary.keysChanged ? KEYS_CHANGED : []),
     ...(lists.length > 0 ? ['', ...lists] : []),
     '',
@@ -96,6 +97,13 @@ export function describeDryRun(summary: DryRunSummary): string {
     ...describeSections(summary.sections),
     ...describePublic(summary.public),
   ].join('\n');
+}
+
+/** Without an index, nobody can tell without the passphrase whose output it is either. */
+function writtenAnew(documents: number): string {
+  return documents === 1
+    ? 'its document would be written anew'
+    : `all ${documents.toLocaleString('en')} documents would be written anew`;
 }
 
 /** What nobody can tell without the passphrase. */

@@ -12,6 +12,7 @@ import type { PublicationDraft } from '../publisher/keys/publication-draft.ts';
 import { signingId } from '../publisher/keys/roots.ts';
 import { memoryFile } from '../publisher/keys/signer-memory.ts';
 import { count } from '../publisher/text.ts';
+import { columnsAfter, folded } from './folded.ts';
 import { describeChanges, describeOvertaken } from './publication-changes.ts';
 import { print, say } from './voice.ts';
 
@@ -30,8 +31,8 @@ export async function introducePublication(
   const until = isoTime(draft.expires).slice(0, 10);
   say(`the publisher ${draft.rootId}`);
   say(`by root ${root.version}, where ${threshold} of the keys ${keyids.map(signingId).join(', ')} sign targets`);
-  say(`asks to sign publication ${draft.version} of ${sitesOf(draft)}, good until ${until}:`);
-  for (const line of describeChanges(await publicationChanges(draft), most)) say(`  ${line}`);
+  sayFolded(`asks to sign publication ${draft.version} of ${sitesOf(draft)}, good until ${until}:`);
+  for (const line of describeChanges(await publicationChanges(draft), most)) sayFolded(`  ${line}`);
   if (review.signed === undefined) {
     say(`${memoryFile(keyFile)} does not remember any publication that this key signed: is it the first?`);
     say(
@@ -39,6 +40,11 @@ export async function introducePublication(
     );
   } else say(`this key signed publication ${review.signed} last`);
   for (const line of describeOvertaken(review, most)) say(line);
+}
+
+/** What stands in it was written by others. */
+function sayFolded(line: string): void {
+  for (const row of folded(line, columnsAfter('wispr: '.length))) say(row);
 }
 
 /** What a file counts, for programs. */

@@ -4,6 +4,7 @@
  */
 import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
 import { hintFor } from './hints.ts';
+import { type TypedPlaces, withPlaces } from './typed-places.ts';
 
 /** What the exit codes mean: good, failed, typed wrong, and `verify` or `check` found something. */
 export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
@@ -15,9 +16,17 @@ export class UsageError extends CodedError<'usage'> {
   }
 }
 
+/** One command line, one place. */
+let places: TypedPlaces | undefined;
+
+/** Commands in hints are completed with these from now on. */
+export function rememberPlaces(typed: TypedPlaces | undefined): void {
+  places = typed;
+}
+
 /** Says a line to the person at the terminal. */
 export function say(line: string): void {
-  process.stderr.write(`wispr: ${line}\n`);
+  process.stderr.write(`wispr: ${places && line.startsWith('hint: ') ? withPlaces(line, places) : line}\n`);
 }
 
 /** A result on standard output. */

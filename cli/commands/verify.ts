@@ -33,7 +33,7 @@ export function addVerifyCommand(program: Command): void {
     .command('verify')
     .summary('check a protected site, without any secret key')
     .description(DESCRIPTION)
-    .argument('[place]', 'a directory, or the URL of a site (default: "out" of wispr.json here)')
+    .argument('[place]', 'a directory, or the URL of a site, without a path (default: "out" of wispr.json here)')
     .argument('[paths...]', 'with a URL: check these documents only')
     .option('--root <id>', "the publisher's root id, as you know it from elsewhere")
     .option('--sample <n>', 'with a URL: check so many documents, picked at random', positive)
@@ -61,7 +61,7 @@ function check(place: string, paths: string[], { root, site, sample, quiet }: Op
   }
   if (site !== undefined && !isSite(site)) throw new UsageError(`${site} is not a host name`);
   const isUrl = /^https?:\/\//i.test(place);
-  if (isUrl && !URL.canParse(place)) throw new UsageError(`${place} is not a URL`);
+  if (isUrl) checkUrl(place);
   if (!isUrl && paths.length > 0)
     throw new UsageError('paths can be named with a URL only; a directory is checked whole');
   if (!isUrl && sample !== undefined) throw new UsageError('--sample is for URLs; a directory is checked whole');
@@ -69,15 +69,19 @@ function check(place: string, paths: string[], { root, site, sample, quiet }: Op
   const progress = quiet ? undefined : showProgress('verifying', 'documents');
   const expected = { ...(root && { root }), ...(site && { site }), ...(progress && { onProgress: progress.update }) };
   const checking = isUrl
-    ? verifyUrl(new URL(place), { ...expected, paths: pathsFor(place, paths), ...(sample !== undefined && { sample }) })
+    ? verifyUrl(new URL(place), { ...expected, paths, ...(sample !== undefined && { sample }) })
     : verifyTree(place, expected);
   return checking.finally(() => progress?.end());
 }
 
-/** A path in the URL names a document too. */
-function pathsFor(place: string, paths: readonly string[]): string[] {
-  const { pathname } = new URL(place);
-  return pathname === '/' ? [...paths] : [pathname, ...paths];
+/** A path could be a document's, or that of a directory where somebody put the site: readers would look for none there. */
+function checkUrl(place: string): void {
+  if (!URL.canParse(place)) throw new UsageError(`${place} is not a URL`);
+  const { origin, pathname } = new URL(place);
+  if (pathname === '/') return;
+  throw new UsageError(`${place} has a path, and a site is looked for at the top of its host, as readers do`, {
+    hint: `one document is checked by: wispr verify ${origin} ${pathname}`,
+  });
 }
 
 function positive(text: string): number {

@@ -15,10 +15,13 @@ import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts
 const SETTINGS =
   'PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -16000';
 
-/** An opened index, and what has to be said about it. */
+/** Why an index knows nothing of earlier runs. Before the first run it is missing as well. */
+export type LostIndex = 'missing' | 'damaged';
+
+/** An opened index, and whether it is a new one. */
 export interface OpenedIndex {
   readonly index: PublisherIndex;
-  readonly notes: readonly string[];
+  readonly lost: LostIndex | undefined;
 }
 
 /**
@@ -30,15 +33,14 @@ export interface OpenedIndex {
 export function openIndex(file: string, { readOnly = false }: { readonly readOnly?: boolean } = {}): OpenedIndex {
   try {
     const existing = existsSync(file) && statSync(file).size > 0;
-    if (readOnly && !existing) return { index: inMemory(), notes: [] };
-    return { index: openFile(file, readOnly), notes: [] };
+    const lost = existing ? undefined : 'missing';
+    return { index: readOnly && lost ? inMemory() : openFile(file, readOnly), lost };
   } catch (error) {
     if (!saysDamaged(error)) throw asPublishError(error, file);
   }
-  const notes = [`${file} is damaged: every document is written anew`];
-  if (readOnly) return { index: inMemory(), notes };
+  if (readOnly) return { index: inMemory(), lost: 'damaged' };
   removeIndex(file);
-  return { index: openFile(file, false), notes };
+  return { index: openFile(file, false), lost: 'damaged' };
 }
 
 function removeIndex(file: string): void {

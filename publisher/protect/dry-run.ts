@@ -19,7 +19,7 @@ import { changedPaths, countChanges, type DryRunSummary, publicByReason, section
  */
 export async function planSite(options: DryRunOptions, limit?: number): Promise<DryRunSummary> {
   const { workspace, configuration, source, walk, out, now } = await locate(options);
-  const { index } = openIndex(workspace.index, { readOnly: true });
+  const { index, lost } = openIndex(workspace.index, { readOnly: true });
   using _closing = index;
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
@@ -37,6 +37,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
     out,
     documents: plan.documents,
     changes: countChanges(plan),
+    indexLost: output.isEmpty ? undefined : lost,
     keysChanged: index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace)),
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
@@ -47,7 +48,8 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   };
 }
 
-/** The ids by which a host proof may name the publisher of this index. */
-function publishersOf(index: PublisherIndex): string[] {
-  return [index.fact('root'), index.fact('publisher')].filter((id) => id !== undefined);
+/** The ids by which a host proof may name the publisher of this index; `undefined` for one that knows of no run. */
+function publishersOf(index: PublisherIndex): string[] | undefined {
+  const ids = [index.fact('root'), index.fact('publisher')].filter((id) => id !== undefined);
+  return ids.length === 0 ? undefined : ids;
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, type Dirent, existsSync, opendirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { DESCRIPTOR_PATH, HOST_PROOF_PATH, isHostProof } from '../../core/keys/descriptor.ts';
+import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofIn, isHostProof } from '../../core/keys/descriptor.ts';
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
 import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
@@ -41,6 +41,8 @@ export interface InspectedOutput {
   readonly ownTargets: ReadonlySet<string>;
   /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: readonly string[];
+  /** Whether there is nothing but litter. */
+  readonly isEmpty: boolean;
 }
 
 /** What desktops put into directories by themselves; nobody misses it. */
@@ -56,14 +58,14 @@ const STEP = 2000;
 /**
  * Looks at the output. Own files that the index does not know, because it was lost or a run was interrupted, are retired there.
  *
- * @param publishers - the ids by which the host proof may name this publisher
+ * @param publishers - the ids by which the host proof may name this publisher; `undefined` where nobody can tell without the passphrase
  * @param readOnly - nothing is noted in the index
  * @throws PublishError `output-foreign`
  */
 export async function inspectOutput(
   out: string,
   index: PublisherIndex,
-  publishers: readonly string[],
+  publishers: readonly string[] | undefined,
   { readOnly, checkNotStopped }: { readonly readOnly: boolean; readonly checkNotStopped: () => void },
 ): Promise<InspectedOutput> {
   const inspection = new Inspection(out, index, readOnly);
@@ -80,10 +82,11 @@ export async function inspectOutput(
   return inspection;
 }
 
-function checkOwn(out: string, { any, foreign }: Inspection, publishers: readonly string[]): void {
+function checkOwn(out: string, { isEmpty, foreign }: Inspection, publishers: readonly string[] | undefined): void {
   const hint = 'move what is there away, or choose another "out" in wispr.json';
   const proof = readProof(out);
-  if (any && !publishers.some((publisher) => isHostProof(proof, publisher))) {
+  const isOurs = publishers?.some((publisher) => isHostProof(proof, publisher)) ?? hostProofIn(proof) !== undefined;
+  if (!isEmpty && !isOurs) {
     const message = `${out} is not an output of this workspace, and was not touched`;
     throw new PublishError('output-foreign', message, { hint });
   }
@@ -109,8 +112,7 @@ class Inspection implements InspectedOutput {
   readonly ownTargets = new Set<string>();
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
-  /** Whether there is anything but litter. */
-  any = false;
+  isEmpty = true;
   readonly #out: string;
   readonly #index: PublisherIndex;
   readonly #readOnly: boolean;
@@ -130,7 +132,7 @@ class Inspection implements InspectedOutput {
 
   look({ path, name, isFile }: Found): void {
     if (LITTER.has(name)) return;
-    this.any = true;
+    this.isEmpty = false;
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
     else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);

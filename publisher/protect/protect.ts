@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
 import { encodeSettings } from '../../core/publication/settings.ts';
-import { asPublishError, openIndex } from '../index/open.ts';
+import { asPublishError, type LostIndex, openIndex } from '../index/open.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { recipientFileOf } from '../keys/hand-over.ts';
 import { withLock } from '../workspace.ts';
@@ -41,12 +41,12 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
     await using own = options.spare || existsSync(place.workspace.index) ? undefined : new SpareThreads();
     const store = await openWhileLooking(place, options.passphrase);
     const keys = await RunKeys.of(store, place.workspace);
-    const { index, notes } = openIndex(place.workspace.index);
+    const { index, lost } = openIndex(place.workspace.index);
     using _closing = index;
     try {
       const run = await prepare(place, keys, index, options);
       const done = await carryOut(run, options, options.spare ?? own);
-      return summarise(run, done, notes, performance.now() - started);
+      return summarise(run, done, recoveredFrom(run, lost), performance.now() - started);
     } catch (error) {
       throw asPublishError(error, place.workspace.index);
     }
@@ -148,6 +148,11 @@ async function putPlainFiles({ out }: Run, descriptor: Uint8Array): Promise<void
 /** What has not changed keeps its time stamp. */
 async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
   if (!(await readIfThere(file))?.equals(bytes)) await replaceOutputFile(file, bytes);
+}
+
+/** Where nothing was written before, no index is missed. */
+function recoveredFrom({ workspace, output }: Run, lost: LostIndex | undefined): string[] {
+  return lost && !output.isEmpty ? [`${workspace.index} is ${lost}: every document is written anew`] : [];
 }
 
 function missingKey(set: string): never {

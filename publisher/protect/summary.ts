@@ -1,5 +1,6 @@
 /** What a run of `wispr protect` did, or would do. */
 import type { KeyId } from '../../core/keys/key-id.ts';
+import type { LostIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { Change } from '../index/rows.ts';
 import type { Plan } from './plan.ts';
@@ -39,7 +40,7 @@ export interface ProtectSummary {
   readonly recipient: string;
   /** Patterns in the configuration that fit no document. */
   readonly unusedPatterns: readonly string[];
-  /** What an interrupted run had left, or an index that was damaged, and what became of it. */
+  /** An index that was damaged, or is missing though there is an output, and what became of it. */
   readonly recovered: readonly string[];
 }
 
@@ -85,6 +86,8 @@ export interface DryRunSummary {
   readonly out: string;
   readonly documents: number;
   readonly changes: ChangeCounts;
+  /** Why the index knows nothing of the output, where there is one: everything would be written anew. */
+  readonly indexLost: LostIndex | undefined;
   /** Whether the key store is another than the last publication left: what a run would do besides depends on it. */
   readonly keysChanged: boolean;
   /** Paths, in their order. */

@@ -26,7 +26,7 @@ export type FindingCode = KeyErrorCode | ObjectErrorCode | PublicationErrorCode 
 type TreeCode =
   /** Nothing signs this file. */
   | 'file-unsigned'
-  /** The publisher made this file, and the publication does not name it: one that was not finished, or its predecessor, does. */
+  /** A `wispr publish` that did not end leaves such a file: the publication does not name it, and the publisher has signed it, or the object of its place. */
   | 'file-unfinished'
   /** A file that the publication names is not there. */
   | 'file-missing'

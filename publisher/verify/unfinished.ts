@@ -1,16 +1,16 @@
 /**
- * Tells what an unfinished `wispr publish` left from what a stranger put there: pages and copies come before the publication that names them,
- * and go after it. The publisher has signed an object for the very place, and metadata by themselves. It stays a finding: nobody is meant to
- * find such a file for long, and of a page's words nothing is signed.
+ * Tells what an unfinished `wispr publish` may have left from what it never leaves: pages and copies come before the publication that names
+ * them, and go after it. The publisher has signed an object for the very place, and metadata by themselves. It stays a finding: nobody is meant
+ * to find such a file for long, and of a page's words nothing is signed. Of a page by a template of the publisher's own nothing is known but
+ * its link, which everybody can write: it counts as a stranger's.
  */
 import { basename, dirname } from 'node:path/posix';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import { toHex } from '../../core/encoding/hex.ts';
 import { CodedError } from '../../core/errors.ts';
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
-import { type Head, readHead } from '../../core/object/head.ts';
-import { openEnvelope } from '../../core/publication/envelope.ts';
-import { countSigners, verifyEd25519 } from '../../core/publication/keys.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { type Head, headDigest, readHead } from '../../core/object/head.ts';
+import type { TufKey } from '../../core/publication/keys.ts';
 import { contentTargetOf, METADATA_PATH, targetFile } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX, urlPathOf } from '../../core/site/path.ts';
 import { leadsTo, recogniseFallbackPage } from '../fallback-check.ts';
@@ -20,6 +20,7 @@ import { fallbackPart } from './documents.ts';
 import type { DirectoryPlace } from './files.ts';
 import { sha256Of, verifyContent } from './object.ts';
 import { readStart, Unreadable } from './place.ts';
+import { isSignedByAny, presentKeys } from './signed-metadata.ts';
 import type { KnownSite } from './site.ts';
 
 /** Enough to recognise a page that carries its object. */
@@ -28,31 +29,25 @@ const CARRIER_START = 1024;
 export class Unfinished {
   readonly #place: DirectoryPlace;
   readonly #site: KnownSite;
+  readonly #keys: ReadonlyMap<string, TufKey>;
   #beside: { readonly directory: string; readonly names: ReadonlyMap<string, readonly string[]> } | undefined;
 
   constructor(place: DirectoryPlace, site: KnownSite) {
     this.#place = place;
     this.#site = site;
+    this.#keys = presentKeys(site);
   }
 
-  /** Whether the publisher made the file at a path that the publication does not name. */
+  /** Whether the file at a path that the publication does not name is such a one. */
   async has(path: string): Promise<boolean> {
     try {
-      return path.startsWith(METADATA_PATH) ? await this.#isSigned(path) : await this.#isOfObject(path);
+      return path.startsWith(METADATA_PATH)
+        ? await isSignedByAny(this.#place, path, this.#keys)
+        : await this.#isOfObject(path);
     } catch (error) {
       if (error instanceof CodedError || error instanceof Unreadable) return false;
       throw error;
     }
-  }
-
-  /** By any key that signs for this site today. */
-  async #isSigned(path: string): Promise<boolean> {
-    const bytes = await readStart(this.#place, path, PUBLICATION_LIMITS.targetsLength);
-    if (bytes === undefined || bytes.length > PUBLICATION_LIMITS.targetsLength) return false;
-    const { root, targets } = this.#site.publication.state;
-    const keys = new Map([...targets.keys, ...root.keys]);
-    const { signatures, message } = openEnvelope(bytes, basename(path));
-    return countSigners(signatures, message, { keyids: [...keys.keys()], threshold: 1 }, keys, verifyEd25519) > 0;
   }
 
   async #isOfObject(path: string): Promise<boolean> {
@@ -62,7 +57,8 @@ export class Unfinished {
     if (inPage) return isForPeople && (await this.#headOf(path, path)) !== undefined;
     for (const object of (await this.#objectsBeside(dirname(path))).get(basename(path)) ?? []) {
       const head = await this.#headOf(object, path);
-      if (head && (isForPeople || (await this.#isCopyOf(head, path)))) return true;
+      if (head === undefined || !(await isNamedBy(head, object))) continue;
+      if (isForPeople || (await this.#isCopyOf(head, path))) return true;
     }
     return false;
   }
@@ -70,7 +66,7 @@ export class Unfinished {
   async #isFallbackPage(path: string, inPage: boolean): Promise<boolean> {
     const stream = await this.#place.open(path);
     const page = stream && recogniseFallbackPage(await fallbackPart(stream, inPage));
-    return page !== undefined && leadsTo(page, this.#site, urlPathOf(path));
+    return page !== undefined && !page.ownTemplate && leadsTo(page, this.#site, urlPathOf(path));
   }
 
   /** Whether a file has the content that the head names. */
@@ -102,12 +98,20 @@ export class Unfinished {
   async #objectsBeside(directory: string): Promise<ReadonlyMap<string, readonly string[]>> {
     if (this.#beside?.directory === directory) return this.#beside.names;
     const names = new Map<string, string[]>();
+    const prefix = directory === '/' ? '' : directory;
     for (const name of await this.#place.namesIn(directory)) {
       if (!HASH_PREFIX.test(name) || !name.endsWith(OBJECT_SUFFIX)) continue;
       const document = name.replace(HASH_PREFIX, '').slice(0, -OBJECT_SUFFIX.length);
-      names.set(document, [...(names.get(document) ?? []), `${directory === '/' ? '' : directory}/${name}`]);
+      const files = names.get(document) ?? [];
+      files.push(`${prefix}/${name}`); // not copied: there may be as many of one document as somebody likes
+      names.set(document, files);
     }
     this.#beside = { directory, names };
     return names;
   }
+}
+
+/** Whether an object lies under its own name: otherwise one could lie there a thousand times, and have the copy read as often. */
+async function isNamedBy(head: Head, file: string): Promise<boolean> {
+  return basename(file).startsWith(toHex(await headDigest(head)));
 }

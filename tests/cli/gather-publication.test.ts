@@ -65,6 +65,7 @@ describe('two editors', () => {
     expect((await workspace.published()).version).toBe(2);
     await workspace.write('a.html', 'changed');
     await workspace.write('c.html', 'new');
+    await workspace.write(`${'x'.repeat(50)}readable by everybody.html`, 'new');
     await rm(join(workspace.source, 'b.html'));
     const name = await leaveDraft(3);
     expect((await workspace.published()).version).toBe(2);
@@ -78,8 +79,9 @@ describe('two editors', () => {
     expect(no.code).toBe(2);
     for (const shown of [
       `asks to sign publication 3 of ${SITE}, good until`,
-      '1 document added, 0 moved, 1 changed, 1 removed, in',
+      '2 documents added, 0 moved, 1 changed, 1 removed, in',
       /added:\s+wispr: +\/c\.html/,
+      /\/x+readable by\s+wispr: {11}everybody\.html/,
       /changed:\s+wispr: +\/a\.html/,
       /removed:\s+wispr: +\/b\.html/,
       /compared with what these keys signed in:\s+wispr: +publication 2: targets/,

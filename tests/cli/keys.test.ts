@@ -59,7 +59,7 @@ describe('wispr keys', () => {
     const everybody = await wispr('keys', 'list', '--public');
     expect(everybody.stdout).toContain('publication 3');
     expect(everybody.stdout).toMatch(/snapshot +[0-9a-f]{12} +- +1 of 1 +3 +\d{4}-\d\d-\d\d {2}in 1[12] days\n/);
-    expect(everybody.stderr).toMatch(/^wispr: snapshot expires on [\d-]{10}\nwispr: hint: wispr protect\n$/);
+    expect(everybody.stderr).toMatch(/^wispr: snapshot expires on [\d-]{10}\nwispr: hint: run "wispr protect"\n$/);
     expect(JSON.parse((await wispr('keys', 'list', '--public', '--json')).stdout)).toMatchObject({ publication: 3 });
   });
 

@@ -54,9 +54,11 @@ describe('wispr publish', () => {
   });
 
   it('says what to do by hand where nobody told the key server, and goes on when that is done', async () => {
-    const refused = await inSite('publish', '../web', '--yes', ...withPassphrase);
+    const refused = await inSite('publish', '../web', '--yes', '-c', 'wispr.json', ...withPassphrase);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(/\[keys-not-handed-over\]\nwispr: hint: .*--keys-handed-over/);
+    expect(refused.stderr).toMatch(
+      /\[keys-not-handed-over\]\nwispr: hint: .*"wispr publish --keys-handed-over \.\.\/web -c wispr\.json"/,
+    );
     const { code, stdout, stderr } = await inSite('publish', '../web', '-y', '--no-protect', '--keys-handed-over');
     expect([code, stdout]).toEqual([
       0,
@@ -128,7 +130,10 @@ describe('wispr publish', () => {
       'good-token',
     );
     await writeFile(file, configuration);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^wispr: published, but .*does not answer/)]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^wispr: published, but .*does not answer.*\n.* "wispr publish \.\.\/web" again/),
+    ]);
     expect(JSON.parse(stdout)).toMatchObject({ keyServerTold: false, keyServerFailure: expect.any(String) });
   });
 

@@ -463,8 +463,12 @@ describe('wispr verify', () => {
     const good = await runWispr(['verify', host.origin], { cwd: root });
     expect([good.code, good.stdout]).toEqual([0, '']);
     expect(good.stderr).toContain('2 encrypted documents and 1 public document passed');
-    const bad = await runWispr(['verify', `${host.origin}/missing.html`], { cwd: root });
+    const bad = await runWispr(['verify', host.origin, '/missing.html'], { cwd: root });
     expect([bad.code, bad.stdout]).toEqual([3, expect.stringContaining('/missing.html: file-missing: ')]);
+    host.requests.length = 0;
+    const hint = `hint: one document is checked by: wispr verify ${host.origin} /big-bucket`;
+    await expectError(runWispr(['verify', `${host.origin}/big-bucket`]), 2, 'has a path', hint);
+    expect(host.requests).toEqual([]);
     await host.close();
     await expectError(runWispr(['verify', host.origin]), 1, 'ECONNREFUSED');
   });

@@ -264,6 +264,7 @@ describe('a new key for a set', () => {
 
 describe('the index', () => {
   const lose = () => rm(join(workspace.directory, 'publisher.index'));
+  const look = (now: number) => planSite({ configurationFile: workspace.configurationFile, now });
 
   it('attack 84: a document edited after it was lost is encrypted under another salt', async () => {
     const text = 'It was a dark and stormy night. '.repeat(10);
@@ -296,8 +297,13 @@ describe('the index', () => {
     await workspace.protect({ now: NOW });
     await workspace.published({ now: NOW, store });
     const old = await workspace.objectFile('/a.html');
+    expect((await look(NOW)).indexLost).toBeUndefined();
     await lose();
-    expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({ publication: { version: 2 }, pruned: 0 });
+    expect(await look(NOW + 1)).toMatchObject({ indexLost: 'missing', changes: { ...NOTHING, added: 2 } });
+    expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({
+      ...{ publication: { version: 2 }, pruned: 0 },
+      recovered: [expect.stringContaining('publisher.index is missing')],
+    });
     expect(await readFile(old)).toBeDefined();
     expect((await workspace.published({ now: NOW + 1, store })).version).toBe(2);
     expect((await workspace.protect({ now: NOW + 60 * DAY })).pruned).toBeGreaterThan(0);
@@ -317,6 +323,17 @@ describe('the index', () => {
     await expect(workspace.protect({ now: NOW + 2 })).rejects.toMatchObject({ code: 'output-foreign' });
   });
 
+  it('that was lost leaves a dry run to judge by what lies there: nothing but an output of some publisher passes', async () => {
+    await createCheap({ 'a.txt': 'a' });
+    await workspace.protect({ now: NOW });
+    await lose();
+    const proof = join(workspace.out, '.well-known/wispr-site');
+    await writeFile(proof, 'wispr/1 root=nobody\n');
+    await expect(look(NOW)).rejects.toMatchObject({ code: 'output-foreign' });
+    await rm(proof);
+    await expect(look(NOW)).rejects.toMatchObject({ code: 'output-foreign' });
+  });
+
   it('does not know files that a killed run had just begun: they are ours, and no others with such names', async () => {
     await createCheap({ 'a.txt': 'a' });
     await workspace.protect({ now: NOW });
@@ -332,8 +349,9 @@ describe('the index', () => {
 
   it('that is damaged is made anew, and said to be', async () => {
     await createCheap({ 'a.txt': 'a' });
-    await workspace.protect();
+    expect([(await look(NOW)).indexLost, (await workspace.protect()).recovered]).toEqual([undefined, []]); // the first run has none to miss
     await writeFile(join(workspace.directory, 'publisher.index'), randomBytes(8192));
+    expect(await look(NOW)).toMatchObject({ indexLost: 'damaged', changes: { ...NOTHING, added: 1 } });
     const { recovered, publication } = await workspace.protect();
     expect(recovered).toEqual([expect.stringContaining('publisher.index is damaged')]);
     expect(publication.version).toBe(2);

@@ -1,0 +1,69 @@
+/** Who has signed a file of metadata that the publication does not name. */
+import { basename } from 'node:path/posix';
+import { CodedError } from '../../core/errors.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import { countSigners, type TufKey, verifyEd25519 } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata, TargetsMetadata } from '../../core/publication/metadata.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { verifyTargets } from '../../core/publication/verify-roles.ts';
+import { rootsOf, underAny } from '../publication/roots.ts';
+import type { DirectoryPlace } from './files.ts';
+import { readStart } from './place.ts';
+import type { KnownSite } from './site.ts';
+
+type Keys = ReadonlyMap<string, TufKey>;
+
+/** The keys that sign for this site today. */
+export function presentKeys({ publication: { state } }: KnownSite): Keys {
+  return new Map([...state.targets.keys, ...state.root.keys]);
+}
+
+/**
+ * The keys that have signed for this site at some time: those of all roots, and those that the lists `targets` which are still there gave to
+ * sections.
+ *
+ * @throws PublicationError
+ */
+export async function everyKey(place: DirectoryPlace, site: KnownSite): Promise<Keys> {
+  const roots = await rootsOf(site.publication);
+  const keys = new Map(roots.flatMap((root) => [...root.keys]));
+  for (const name of await place.namesIn(METADATA_PATH)) {
+    const version = Number(/^([1-9]\d{0,14})\.targets\.json$/.exec(name)?.[1] ?? 0);
+    const earlier = version > 0 ? await readTargets(place, version, roots) : undefined;
+    for (const [keyid, key] of earlier?.keys ?? []) keys.set(keyid, key);
+  }
+  for (const [keyid, key] of presentKeys(site)) keys.set(keyid, key);
+  return keys;
+}
+
+/**
+ * Whether one of the keys has signed a file of metadata.
+ *
+ * @throws CodedError for one that cannot be read, or is none
+ */
+export async function isSignedByAny(place: DirectoryPlace, path: string, keys: Keys): Promise<boolean> {
+  const bytes = await readStart(place, path, PUBLICATION_LIMITS.snapshotLength);
+  if (bytes === undefined || bytes.length > PUBLICATION_LIMITS.snapshotLength) return false;
+  const { signatures, message } = openEnvelope(bytes, basename(path));
+  return countSigners(signatures, message, { keyids: [...keys.keys()], threshold: 1 }, keys, verifyEd25519) > 0;
+}
+
+/** @returns `undefined` where the keys of no root have signed it */
+async function readTargets(
+  place: DirectoryPlace,
+  version: number,
+  roots: readonly RootMetadata[],
+): Promise<TargetsMetadata | undefined> {
+  try {
+    const bytes = await place.read(`${METADATA_PATH}${version}.targets.json`, PUBLICATION_LIMITS.targetsLength);
+    if (bytes === undefined) return undefined;
+    const file = { version, length: undefined, sha256: undefined };
+    return await underAny(roots, ({ roles: { targets: roleKeys }, keys }) => {
+      return verifyTargets(bytes, 'targets', { roleKeys, keys }, file, { verify: verifyEd25519, strict: true });
+    });
+  } catch (error) {
+    if (error instanceof CodedError) return undefined;
+    throw error;
+  }
+}
