@@ -107,10 +107,11 @@ export const LIMITS = {
   /** One request to a running Reader on its socket, in bytes; and the time for the whole, in which a passphrase is stretched. */
   controlMessage: 16_384,
   controlTimeout: 30_000,
-  /** Requests on that socket at a time; until it is looked after whether the socket is still there; and for the lock that tells whether a Reader has ended. */
+  /** Requests on that socket at a time; until it is looked after whether the socket is still there; for the lock that tells whether a Reader has ended; and for what is read of where it can be found. */
   controlConnections: 16,
   controlCheck: 30_000,
   announcementWait: 500,
+  whereaboutsLength: 16_384,
   /** Passphrases that wait to be tried; wrong ones in a row, and the time between any further. */
   unlocksWaiting: 4,
   wrongUnlocks: 5,

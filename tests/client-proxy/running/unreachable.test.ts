@@ -102,7 +102,11 @@ describe('on the command line', () => {
     const locked = await wispr('identity', 'lock', '--json');
     expect([locked.code, JSON.parse(locked.stdout)]).toEqual([
       1,
-      { readers: [{ error: expect.any(String), code: 'reader-unreachable', process: running.pid }] },
+      {
+        readers: [
+          { error: expect.any(String), code: 'reader-unreachable', process: running.pid, hint: expect.any(String) },
+        ],
+      },
     ]);
     for (const args of [
       ['identity', 'lock'],
