@@ -13,6 +13,7 @@ import { announce } from './running/announcement.ts';
 import { dropDead } from './running/ask-readers.ts';
 import { serveRequests } from './running/serve-requests.ts';
 import { type ReaderStatus, statusOf } from './status/status.ts';
+import { makeDataDirectory } from './store/database.ts';
 import { storeOptions } from './store/locations.ts';
 import type { KeyPlace } from './store/protection.ts';
 
@@ -62,19 +63,20 @@ export interface RunningProxy {
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
   const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
-  const reader = await openReader(options, server);
   const { directory } = storeOptions(options);
-  let closeAll = () => reader.close();
+  makeDataDirectory(directory);
+  const announcement = announce(directory); // to be found from before it has a key, and for as long as it may have one
+  let closeAll = async () => announcement.close();
   try {
+    const reader = await openReader(options, server);
+    closeAll = () => reader.close().finally(announcement.close);
     await dropDead(directory);
-    const announcement = announce(directory);
-    closeAll = () => reader.close().finally(announcement.close); // to be found for as long as it may have a key
     const { store, settings, instance, lock } = reader;
     const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
     instance.remember(store.preferences);
     const status = statusOf(reader, urlOf(server));
     const requests = await serveRequests(announcement.socket, { status, lock });
-    const close = () => requests.close().then(closeAll);
+    const close = () => requests.close().finally(closeAll);
     const notices = [...store.notices, ...(requests.problem === undefined ? [] : [requests.problem])];
     return { ...describe({ ...reader, close }, server, takenPort), notices, status };
   } catch (error) {

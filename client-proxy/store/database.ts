@@ -126,6 +126,19 @@ export function openDatabase(directory: string): OpenDatabase {
   }
 }
 
+/**
+ * Makes the folder of a database, as {@link openDatabase} does, for what has to be there before it.
+ *
+ * @throws ReaderError `store-unusable`
+ */
+export function makeDataDirectory(directory: string): void {
+  try {
+    makeDirectoryNow(directory, 0o700);
+  } catch (error) {
+    throw describe(error, directory);
+  }
+}
+
 /** SQLite gives its other files the permissions of the first. */
 function makeFile(directory: string, file: string): void {
   makeDirectoryNow(directory, 0o700);
