@@ -24,6 +24,7 @@ export class SealedDatabase {
   #opened: Opened | undefined;
   #renewal: Promise<Sealing> | undefined;
   #changes = 0;
+  #locks = 0;
   #whenLocked: () => void = () => undefined;
 
   private constructor(database: DatabaseSync, options: StorageKeyOptions) {
@@ -64,18 +65,23 @@ export class SealedDatabase {
     this.#whenLocked = tell;
   }
 
-  /** Drops the keys, and the way to get a passphrase again. */
-  lock(): void {
-    this.#opened = undefined;
-    this.#passphrase = undefined;
-    this.#changes++;
-    this.#whenLocked();
+  /** How often {@link lock} was called. Whatever began to open before the last time ends in nothing, however long it takes. */
+  get locks(): number {
+    return this.#locks;
   }
 
-  /** @throws ReaderError of storage-key.ts */
-  async unlock(passphrase: string | undefined): Promise<void> {
-    const given = passphrase === undefined ? undefined : async () => passphrase;
-    this.#opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase: given });
+  /** Drops the keys, and the way to get a passphrase again. */
+  lock(): void {
+    this.#locks++;
+    this.#drop();
+  }
+
+  /**
+   * @param asked - {@link locks} when it was asked for
+   * @throws ReaderError of storage-key.ts; `reader-locked` where it was locked since
+   */
+  async unlock(passphrase: string | undefined, asked = this.#locks): Promise<void> {
+    await this.#open(passphrase === undefined ? undefined : async () => passphrase, asked);
     this.#changes++;
   }
 
@@ -138,14 +144,31 @@ export class SealedDatabase {
 
   /** The key is elsewhere now: found by itself in the keyring or the file; for a passphrase, a person is needed. */
   async #reopen(): Promise<Sealing> {
+    const outdated = this.#opened;
     try {
       if (this.#selectCheck.get() === undefined) throw readerLocked(); // all was forgotten
-      this.#opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase: this.#passphrase });
-      return this.#opened.sealing;
+      const { sealing } = await this.#open(this.#passphrase, this.#locks);
+      return sealing;
     } catch (error) {
-      this.lock();
+      if (this.#opened === outdated) this.#drop(); // else a person was quicker
       throw readerLocked(error);
     }
+  }
+
+  /** Of several that are under way, none brings back what was locked away since it was asked for. */
+  async #open(passphrase: Passphrase | undefined, asked: number): Promise<Opened> {
+    if (this.#locks !== asked) throw readerLocked();
+    const opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase });
+    if (this.#locks !== asked) throw readerLocked();
+    this.#opened = opened;
+    return opened;
+  }
+
+  #drop(): void {
+    this.#opened = undefined;
+    this.#passphrase = undefined;
+    this.#changes++;
+    this.#whenLocked();
   }
 }
 

@@ -110,15 +110,21 @@ export class ReaderStore {
     this.#sealed.lock();
   }
 
+  /** How often {@link lock} was called. */
+  get locks(): number {
+    return this.#sealed.locks;
+  }
+
   /**
    * Gets the keys back.
    *
    * @param passphrase - where the database is protected by one
-   * @throws ReaderError of storage-key.ts; `store-unusable` where the database was erased
+   * @param asked - {@link locks} when it was asked for, where that is a while ago
+   * @throws ReaderError of storage-key.ts; `store-unusable` where the database was erased; `reader-locked` where it was locked since it was asked for
    */
-  async unlock(passphrase?: string): Promise<void> {
+  async unlock(passphrase?: string, asked?: number): Promise<void> {
     if (this.#file.isGone()) throw erased();
-    return this.#sealed.unlock(passphrase);
+    return this.#sealed.unlock(passphrase, asked);
   }
 
   /**
