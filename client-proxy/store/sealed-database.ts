@@ -6,7 +6,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
-import { unwritable } from './database.ts';
+import { type OpenDatabase, unwritable } from './database.ts';
+import type { OpenedFile } from './opened-file.ts';
 import type { Sealing } from './sealing.ts';
 import { type Opened, openSealing, type Passphrase, type StorageKeyOptions } from './storage-key.ts';
 
@@ -16,8 +17,11 @@ const ATTEMPTS = 3;
 /** A key is missing that a person can bring. */
 const CAN_WAIT: readonly string[] = ['passphrase-needed', 'keyring-unavailable'];
 
+type Opening = Pick<OpenDatabase, 'database' | 'file'>;
+
 export class SealedDatabase {
   readonly #database: DatabaseSync;
+  readonly #file: OpenedFile;
   readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile' | 'keyring'>;
   readonly #selectCheck: StatementSync;
   #passphrase: Passphrase | undefined;
@@ -27,18 +31,19 @@ export class SealedDatabase {
   #locks = 0;
   #whenLocked: () => void = () => undefined;
 
-  private constructor(database: DatabaseSync, options: StorageKeyOptions) {
+  private constructor({ database, file }: Opening, options: StorageKeyOptions) {
     this.#database = database;
+    this.#file = file;
     this.#keyOptions = { keyFile: options.keyFile, keyring: options.keyring };
     this.#passphrase = options.passphrase;
     this.#selectCheck = database.prepare("SELECT value FROM storage WHERE name = 'check'");
   }
 
   /** @param mayWait - begins locked where a person has to bring the key, instead of failing */
-  static async open(database: DatabaseSync, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
-    const sealed = new SealedDatabase(database, options);
+  static async open(opening: Opening, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
+    const sealed = new SealedDatabase(opening, options);
     try {
-      sealed.#opened = await openSealing(database, options);
+      sealed.#opened = await openSealing(opening.database, options);
     } catch (error) {
       if (!mayWait || !(error instanceof ReaderError) || !CAN_WAIT.includes(error.code)) throw error;
     }
@@ -46,8 +51,8 @@ export class SealedDatabase {
   }
 
   /** Locked from the start, whatever its key. */
-  static locked(database: DatabaseSync, options: StorageKeyOptions): SealedDatabase {
-    return new SealedDatabase(database, options);
+  static locked(opening: Opening, options: StorageKeyOptions): SealedDatabase {
+    return new SealedDatabase(opening, options);
   }
 
   /** `undefined` while it is locked. */
@@ -102,7 +107,7 @@ export class SealedDatabase {
     }
   }
 
-  /** One transaction that another process's sees whole or not at all. @throws ReaderError `store-unusable` */
+  /** One transaction that another process's sees whole or not at all. @throws ReaderError `store-unusable`, also where nobody would find it any more */
   write<Result>(work: () => Result): Result {
     const result = this.writeQuietly(work);
     this.#changes++;
@@ -111,6 +116,7 @@ export class SealedDatabase {
 
   /** As {@link write}, for what is no change to anybody in this process. */
   writeQuietly<Result>(work: () => Result): Result {
+    this.#file.require();
     try {
       return inTransaction(this.#database, work);
     } catch (error) {
