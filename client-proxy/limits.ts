@@ -122,6 +122,8 @@ export const LIMITS = {
   keyringProbeTimeout: 10_000,
   /** Until requests look again whether the file of the database is still there. */
   databaseCheck: 100,
+  /** The same while there are no requests. */
+  idleCheck: 5_000,
   /** What is kept of what was read, unless the reader says otherwise: bytes on the disk, and objects. */
   cacheBytes: 2_147_483_648,
   cacheObjects: 200_000,

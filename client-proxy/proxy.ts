@@ -1,10 +1,12 @@
 /** The personal proxy: one port on loopback, for programs that use a proxy and for browsers that do not. */
 import type { AddressInfo } from 'node:net';
+import type { BoundSites } from './bound-sites.ts';
 import type { CacheStatus } from './cache/object-cache.ts';
 import type { HostReport } from './content/host-health.ts';
 import { SERVER_OPTIONS } from './doors/server.ts';
 import { gatewayUrl } from './gateway-label.ts';
 import type { ReaderLock } from './identity/lock.ts';
+import { LIMITS } from './limits.ts';
 import { HOST, listen } from './listening/listen.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
@@ -69,7 +71,11 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   let closeAll = async () => announcement.close();
   try {
     const reader = await openReader(options, server);
-    closeAll = () => reader.close().finally(announcement.close);
+    const idle = lookAfter(reader.sites);
+    closeAll = () => {
+      clearInterval(idle);
+      return reader.close().finally(announcement.close);
+    };
     await dropDead(directory);
     const { store, settings, instance, lock } = reader;
     const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
@@ -83,6 +89,12 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     await closeAll();
     throw error;
   }
+}
+
+/** While nobody asks for anything: where the database was erased or forgotten, the keys go all the same. */
+function lookAfter(sites: BoundSites): NodeJS.Timeout {
+  const look = async () => sites.refresh();
+  return setInterval(() => void look().catch(ignore), LIMITS.idleCheck).unref(); // a request meets the same error, and says it
 }
 
 function describe(

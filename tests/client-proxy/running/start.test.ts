@@ -1,6 +1,6 @@
 /** A Reader at its start and its end: it is known to others for as long as it may have a key. */
 import { once } from 'node:events';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -10,6 +10,7 @@ import { type ProxyOptions, parseConnectTo, type RunningProxy, startProxy } from
 import { LIMITS } from '../../../client-proxy/limits.ts';
 import { announcedReaders } from '../../../client-proxy/running/announcement.ts';
 import { socketsOf } from '../../../client-proxy/running/socket-place.ts';
+import { DATABASE_FILES } from '../../../client-proxy/store/locations.ts';
 import { send } from '../../support/http-client.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../../support/reader-rig.ts';
 
@@ -24,6 +25,13 @@ async function start(options: ProxyOptions = {}): Promise<RunningProxy> {
   const proxy = await startProxy({ ...storage, port: 0, ...options });
   cleanUp.add(() => proxy.close());
   return proxy;
+}
+
+/** Other limits for the time of a test. */
+function limit(changed: Partial<Record<keyof typeof LIMITS, number>>): void {
+  const before = { ...LIMITS };
+  cleanUp.add(async () => void Object.assign(LIMITS, before));
+  Object.assign(LIMITS, changed);
 }
 
 const isRefused = (port: number) =>
@@ -50,23 +58,26 @@ it('is known until everything is closed, however long that takes', async () => {
   await once(host.listen(0, '127.0.0.1'), 'listening');
   cleanUp.add(async () => host.close());
   const connectTo = [parseConnectTo(`:80:127.0.0.1:${(host.address() as AddressInfo).port}`)];
-  const { stopTimeout } = LIMITS;
-  Object.assign(LIMITS, { stopTimeout: 60_000 });
-  try {
-    const proxy = await start({ connectTo });
-    const answer = send(proxy.port, 'http://slow.example/');
-    const [, response] = await once(host, 'request');
-    const closing = proxy.close();
-    await expect.poll(() => isRefused(proxy.port)).toBe(true); // everything is on its way to its end
-    expect(socketsOf(storage.dataDirectory)).toEqual([]);
-    expect(announced()).toEqual(['running']);
-    response.end('at last');
-    expect((await answer).text).toBe('at last');
-    await closing;
-    expect(announced()).toEqual([]);
-  } finally {
-    Object.assign(LIMITS, { stopTimeout });
-  }
+  limit({ stopTimeout: 60_000 });
+  const proxy = await start({ connectTo });
+  const answer = send(proxy.port, 'http://slow.example/');
+  const [, response] = await once(host, 'request');
+  const closing = proxy.close();
+  await expect.poll(() => isRefused(proxy.port)).toBe(true); // everything is on its way to its end
+  expect(socketsOf(storage.dataDirectory)).toEqual([]);
+  expect(announced()).toEqual(['running']);
+  response.end('at last');
+  expect((await answer).text).toBe('at last');
+  await closing;
+  expect(announced()).toEqual([]);
+});
+
+it('drops its keys where its database is erased, also while nobody asks for anything', async () => {
+  limit({ idleCheck: 20 });
+  const proxy = await start();
+  expect(proxy.lock.isLocked).toBe(false);
+  for (const name of DATABASE_FILES) rmSync(join(storage.dataDirectory, name));
+  await expect.poll(() => proxy.lock.isLocked).toBe(true);
 });
 
 it('removes what killed ones left', async () => {
