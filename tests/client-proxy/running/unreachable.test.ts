@@ -41,7 +41,9 @@ const databaseFile = () => join(rig.storage.dataDirectory, DATABASE_FILES[0]);
 
 /** In place, and from elsewhere: the system takes SQLite's locks from a process that opens the file by itself. */
 function damageDatabase(): void {
-  spawnSync('dd', ['if=/dev/urandom', `of=${databaseFile()}`, 'bs=4096', 'seek=1', 'count=3', 'conv=notrunc']);
+  const file = JSON.stringify(databaseFile());
+  const damage = `const { openSync, writeSync } = require('node:fs'); writeSync(openSync(${file}, 'r+'), Buffer.alloc(12288, 'x'), 0, 12288, 4096)`;
+  expect(spawnSync(process.execPath, ['-e', damage]).status).toBe(0);
 }
 
 function changeDatabase(sql: string): void {
