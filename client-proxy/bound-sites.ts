@@ -65,10 +65,14 @@ export class BoundSites {
   /** Waits only where the store has changed since it was last read; called at every request. */
   refresh(): Promise<void> | undefined {
     if (this.#store.version() === this.#version) return undefined;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
+    this.#reading ??= this.#read();
     return this.#reading;
+  }
+
+  /** Lets go of everything that has a key, and knows the names still: nothing of these sites may be passed through. Needs nothing of the store. */
+  lock(): void {
+    this.#locked = new Set([...this.#locked, ...this.#bySite.keys(), ...this.#byLabel.keys()]);
+    this.#set([], new Map());
   }
 
   all(): BoundSite[] {
@@ -105,26 +109,40 @@ export class BoundSites {
     return this.#byLabel.get(label);
   }
 
+  /** Whoever waits for it gets what the store has when it is done. */
   async #read(): Promise<void> {
+    try {
+      do await this.#readOnce();
+      while (this.#store.version() !== this.#version);
+    } finally {
+      this.#reading = undefined;
+    }
+  }
+
+  async #readOnce(): Promise<void> {
     const version = this.#store.version();
-    const kept = new Map<string, KeptPublication>();
     const bindings = await this.#bindings();
-    const sites = bindings.flatMap((binding) => this.#sitesOf(binding, kept));
-    this.#publications = kept;
-    this.#bySite = new Map(sites.map((site) => [site.site, site]));
-    this.#byLabel = new Map(sites.map((site) => [site.label, site]));
+    const isOpen = bindings !== undefined && !this.#store.isLocked; // which may have changed since a moment ago
+    const kept = new Map<string, KeptPublication>();
+    this.#set(isOpen ? bindings.flatMap((binding) => this.#sitesOf(binding, kept)) : [], kept);
     // Not passed through to where they come from: what is asked for there is nobody else's business.
-    const locked = this.#store.isLocked ? this.#store.sites() : [];
+    const locked = isOpen ? [] : this.#store.sites();
     this.#locked = new Set(locked.flatMap(({ site, label }) => [site, label]));
     this.#version = version;
   }
 
-  /** None while the keys are locked away, also where that shows only now. */
-  async #bindings(): Promise<StoredBinding[]> {
+  #set(sites: readonly BoundSite[], kept: ReadonlyMap<string, KeptPublication>): void {
+    this.#publications = kept;
+    this.#bySite = new Map(sites.map((site) => [site.site, site]));
+    this.#byLabel = new Map(sites.map((site) => [site.label, site]));
+  }
+
+  /** `undefined` while the keys are locked away, also where that shows only now. */
+  async #bindings(): Promise<StoredBinding[] | undefined> {
     try {
-      return this.#store.isLocked ? [] : await this.#store.bindings();
+      return this.#store.isLocked ? undefined : await this.#store.bindings();
     } catch (error) {
-      if (error instanceof ReaderError && error.code === 'reader-locked') return [];
+      if (error instanceof ReaderError && error.code === 'reader-locked') return undefined;
       throw error;
     }
   }

@@ -107,10 +107,11 @@ export const LIMITS = {
   /** One request to a running Reader on its socket, in bytes; and the time for the whole, in which a passphrase is stretched. */
   controlMessage: 16_384,
   controlTimeout: 30_000,
-  /** Requests on that socket at a time; until it is looked after whether the socket is still there; and for the lock that tells whether a Reader has ended. */
+  /** Requests on that socket at a time; until it is looked after whether the socket is still there; for the lock that tells whether a Reader has ended; and for what is read of where it can be found. */
   controlConnections: 16,
   controlCheck: 30_000,
   announcementWait: 500,
+  whereaboutsLength: 16_384,
   /** Passphrases that wait to be tried; wrong ones in a row, and the time between any further. */
   unlocksWaiting: 4,
   wrongUnlocks: 5,
@@ -121,6 +122,8 @@ export const LIMITS = {
   keyringProbeTimeout: 10_000,
   /** Until requests look again whether the file of the database is still there. */
   databaseCheck: 100,
+  /** The same while there are no requests. */
+  idleCheck: 5_000,
   /** What is kept of what was read, unless the reader says otherwise: bytes on the disk, and objects. */
   cacheBytes: 2_147_483_648,
   cacheObjects: 200_000,

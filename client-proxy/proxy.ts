@@ -1,10 +1,12 @@
 /** The personal proxy: one port on loopback, for programs that use a proxy and for browsers that do not. */
 import type { AddressInfo } from 'node:net';
+import type { BoundSites } from './bound-sites.ts';
 import type { CacheStatus } from './cache/object-cache.ts';
 import type { HostReport } from './content/host-health.ts';
 import { SERVER_OPTIONS } from './doors/server.ts';
 import { gatewayUrl } from './gateway-label.ts';
 import type { ReaderLock } from './identity/lock.ts';
+import { LIMITS } from './limits.ts';
 import { HOST, listen } from './listening/listen.ts';
 import { LoopbackServer } from './listening/loopback-server.ts';
 import { ownConnections } from './listening/own-connections.ts';
@@ -13,6 +15,7 @@ import { announce } from './running/announcement.ts';
 import { dropDead } from './running/ask-readers.ts';
 import { serveRequests } from './running/serve-requests.ts';
 import { type ReaderStatus, statusOf } from './status/status.ts';
+import { makeDataDirectory } from './store/database.ts';
 import { storeOptions } from './store/locations.ts';
 import type { KeyPlace } from './store/protection.ts';
 
@@ -62,25 +65,36 @@ export interface RunningProxy {
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
   const server = new LoopbackServer(SERVER_OPTIONS, await ownConnections({ otherUsers, refused }));
-  const reader = await openReader(options, server);
   const { directory } = storeOptions(options);
-  let closeAll = () => reader.close();
+  makeDataDirectory(directory);
+  const announcement = announce(directory); // to be found from before it has a key, and for as long as it may have one
+  let closeAll = async () => announcement.close();
   try {
+    const reader = await openReader(options, server);
+    const idle = lookAfter(reader.sites);
+    closeAll = () => {
+      clearInterval(idle);
+      return reader.close().finally(announcement.close);
+    };
     await dropDead(directory);
-    const announcement = announce(directory);
-    closeAll = () => reader.close().finally(announcement.close); // to be found for as long as it may have a key
     const { store, settings, instance, lock } = reader;
     const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
     instance.remember(store.preferences);
     const status = statusOf(reader, urlOf(server));
     const requests = await serveRequests(announcement.socket, { status, lock });
-    const close = () => requests.close().then(closeAll);
+    const close = () => requests.close().finally(closeAll);
     const notices = [...store.notices, ...(requests.problem === undefined ? [] : [requests.problem])];
     return { ...describe({ ...reader, close }, server, takenPort), notices, status };
   } catch (error) {
     await closeAll();
     throw error;
   }
+}
+
+/** While nobody asks for anything: where the database was erased or forgotten, the keys go all the same. */
+function lookAfter(sites: BoundSites): NodeJS.Timeout {
+  const look = async () => sites.refresh();
+  return setInterval(() => void look().catch(ignore), LIMITS.idleCheck).unref(); // a request meets the same error, and says it
 }
 
 function describe(

@@ -73,11 +73,12 @@ async function runLock(flags: Flags): Promise<void> {
   tell(readers, flags, 'locked: it has let go of its keys; what is being read is read to its end');
   if (flags.json || flags.quiet || !readers.some((reader) => 'locked' in reader)) return;
   say('memory that it has given back may hold copies until it is used again; ending the Reader ends that');
-  if (keysIn !== 'passphrase') {
+  if (keysIn === 'passphrase') say('hint: "wispr identity unlock" asks for the passphrase');
+  else if (keysIn !== undefined) {
     const place = keysIn === 'keyring' ? 'the keyring' : 'a file';
     say(`whoever sits at this account can unlock it, because its key is in ${place}`);
     say('hint: "wispr identity protect passphrase" lets a passphrase be asked for');
-  } else say('hint: "wispr identity unlock" asks for the passphrase');
+  }
 }
 
 async function runUnlock(flags: Flags): Promise<void> {

@@ -15,9 +15,8 @@ export function sayWhoDidNot(
 ): void {
   for (const reader of readers) {
     if (!('error' in reader)) continue;
-    const { error, code } = reader;
+    const { error, code, hint = hintFor(code) } = reader;
     say(code === UNREACHABLE ? `${error}; it may still have its keys [${code}]` : `${refused}: ${error} [${code}]`);
-    const hint = reader.process === undefined ? hintFor(code) : `to end it: kill -KILL ${reader.process}`;
     if (hint !== undefined) say(`hint: ${hint}`);
   }
 }

@@ -18,7 +18,10 @@ export class ReaderLock {
     this.#store = store;
     this.#sites = sites;
     memory.keepWhile(() => !store.isLocked);
-    store.whenLocked(() => memory.wipe());
+    store.whenLocked(() => {
+      memory.wipe();
+      sites.lock();
+    });
   }
 
   get isLocked(): boolean {
@@ -37,13 +40,17 @@ export class ReaderLock {
 
   async lock(): Promise<void> {
     this.#store.lock();
-    await this.#sites.refresh();
   }
 
-  /** @throws ReaderError `passphrase-wrong`, `unlock-too-often`, and others of the store */
+  /**
+   * However long it takes, or has to wait: where the Reader is locked meanwhile, it stays locked.
+   *
+   * @throws ReaderError `passphrase-wrong`, `unlock-too-often`, `reader-locked`, and others of the store
+   */
   unlock(passphrase?: string): Promise<void> {
+    const asked = this.#store.locks;
     return this.#attempts.make(async () => {
-      await this.#store.unlock(passphrase);
+      await this.#store.unlock(passphrase, asked);
       await this.#sites.refresh();
     });
   }

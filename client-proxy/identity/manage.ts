@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { forgetCached, forgetCachedSites } from '../cache/forget-cache.ts';
 import { CACHE_FOLDERS } from '../cache/layout.ts';
 import { ReaderError } from '../errors.ts';
+import { announcedReaders } from '../running/announcement.ts';
 import { tellReaders } from '../running/ask-readers.ts';
 import type { ReaderAnswer } from '../running/contract.ts';
 import { changeProtection, type ProtectionChange } from '../store/change-protection.ts';
-import { openDatabase } from '../store/database.ts';
 import { whyNoKeyring } from '../store/keyring.ts';
+import { keyPlaceOf, keysIn } from '../store/keys-in.ts';
 import {
   cacheDirectoryFor,
   DATABASE_FILES,
@@ -17,7 +18,7 @@ import {
   type StorageOptions,
   storeOptions,
 } from '../store/locations.ts';
-import { type KeyPlace, readProtection } from '../store/protection.ts';
+import type { KeyPlace } from '../store/protection.ts';
 import type { SeenRoaming } from '../store/roaming-store.ts';
 import {
   discardKey,
@@ -87,11 +88,16 @@ export interface LockReport {
   readonly readers: readonly ReaderAnswer[];
 }
 
-/** Lets every Reader that runs on the database drop its keys. */
+/**
+ * Lets every Reader that runs on the database drop its keys, whatever has become of the database meanwhile.
+ *
+ * @throws ReaderError `no-identity` where there is neither; `store-unusable` where nobody can say whether one runs
+ */
 export async function lockReaders(options: StorageOptions): Promise<LockReport> {
   const { directory } = storeOptions(options);
-  requireDatabase(directory);
-  return { keysIn: keysIn(directory), readers: await tellReaders(directory, { do: 'lock' }) };
+  const readers = await tellReaders(directory, { do: 'lock' });
+  if (readers.length === 0) requireDatabase(directory);
+  return { keysIn: keyPlaceOf(directory), readers };
 }
 
 /**
@@ -103,7 +109,7 @@ export async function lockReaders(options: StorageOptions): Promise<LockReport> 
 export async function unlockReaders(options: StorageOptions, passphrase: () => Promise<string>): Promise<LockReport> {
   const { directory } = storeOptions(options);
   requireDatabase(directory);
-  const place = keysIn(directory);
+  const place = keysIn(directory)?.kind;
   if (options.passphrase !== undefined && place !== undefined && place !== 'passphrase') throw unexpectedPassphrase();
   const request = { do: 'unlock', ...(place === 'passphrase' && { passphrase: await passphrase() }) } as const;
   return { keysIn: place, readers: await tellReaders(directory, request) };
@@ -159,31 +165,38 @@ export interface ForgottenAll extends Forgotten {
   readonly keyFileLeft: string | undefined;
 }
 
-/** Forgets everything, also where the key of the database is lost. */
+/**
+ * Forgets everything, also where the key of the database is lost.
+ *
+ * @throws ReaderError of the store, whatever else went on: Readers that run were told to drop their keys then
+ */
 export async function forgetEverything(options: StorageOptions): Promise<ForgottenAll> {
   const { directory, keyFile } = storeOptions(options);
+  const readers = await tellReaders(directory, { do: 'lock' });
   requireDatabase(directory);
-  const { database } = openDatabase(directory);
-  const place = readProtection(database)?.place;
-  database.close();
+  const place = keysIn(directory);
   const forgotten = await withLockedStore(options, async (store) => {
     const publishers = await store.identity().publishers();
     return { publishers, overwritten: store.identity().forgetAll() };
   });
-  const readers = await tellReaders(directory, { do: 'lock' });
   const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
   const cacheForgotten = await forgetCached(cacheDirectory);
-  if (readers.length === 0) removeFiles(directory, cacheDirectory);
+  const filesRemoved = readers.length === 0 && !runsOn(directory); // one may have begun meanwhile
+  if (filesRemoved) removeFiles(directory, cacheDirectory);
   return {
     ...forgotten,
     directory,
     cacheDirectory,
     cacheForgotten,
-    filesRemoved: readers.length === 0,
+    filesRemoved,
     readers,
     keyDiscarded: place === undefined || (await discardKey(place)),
     keyFileLeft: place?.kind === 'key-file' ? keyFile : undefined,
   };
+}
+
+function runsOn(directory: string): boolean {
+  return announcedReaders(directory).some((reader) => reader.state() !== 'ended');
 }
 
 /** Removes the database, and the folders of what was read, where nothing else is in them. */
@@ -201,9 +214,7 @@ function removeFiles(directory: string, cacheDirectory: string): void {
 /** Removes the key of a database that is about to be erased, where it belongs to that alone. */
 export async function discardKeyOf(directory: string): Promise<void> {
   if (!hasDatabase(directory)) return;
-  const { database } = openDatabase(directory);
-  const place = readProtection(database)?.place;
-  database.close();
+  const place = keysIn(directory);
   if (place) await discardKey(place);
 }
 
@@ -216,14 +227,5 @@ async function withLockedStore<Result>(
     return await work(store);
   } finally {
     store.close();
-  }
-}
-
-function keysIn(directory: string): KeyPlace['kind'] | undefined {
-  const { database } = openDatabase(directory);
-  try {
-    return readProtection(database)?.place.kind;
-  } finally {
-    database.close();
   }
 }

@@ -2,22 +2,25 @@
  * Which Readers run on a database: each keeps a small file beside it, and a lock on that. The system takes the lock back however a process
  * ends, and while it lives nobody else does, so whoever can have the lock knows that this Reader is gone. A socket that is not found says
  * nothing of the kind: the folder of a session goes at its end, and not every Reader has one.
+ *
+ * The file that is locked stays empty, so there is nothing in it that could be cut or damaged, and keep the lock from being asked for. Where the
+ * Reader can be found stands in a file beside it, on which nothing depends that has to be right.
  */
-import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
 import { randomBytes } from '#primitives';
 import { toHex } from '../../core/encoding/hex.ts';
-import { LIMITS } from '../limits.ts';
-import { unwritable } from '../store/database.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { ReaderError } from '../errors.ts';
+import { FileLock, type LockState, lockState } from './file-lock.ts';
 import { socketOf } from './socket-place.ts';
+import { readWhereabouts, type Whereabouts, whereaboutsFile, writeWhereabouts } from './whereabouts.ts';
 
 const PREFIX = 'reader.run-';
 const NAME = /^reader\.run-[0-9a-f]{10}$/;
 const NAME_LENGTH = 5;
-const SCHEMA =
-  'PRAGMA journal_mode = MEMORY; CREATE TABLE reader (process INTEGER NOT NULL, socket TEXT NOT NULL) STRICT;';
+/** What the system says of a folder that there is none of. */
+const NOWHERE: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR'];
 
 /** That this process is a Reader on a database, known to all programs until it is closed. */
 export interface Announcement {
@@ -26,96 +29,81 @@ export interface Announcement {
   close(): void;
 }
 
-/** Another process, as it announced itself. */
-export interface AnnouncedReader {
+/** Another process, as it announced itself. What the file does not tell, or not for this machine, is `undefined`. */
+export interface AnnouncedReader extends Partial<Whereabouts> {
   /** By which it is known. */
   readonly file: string;
-  /** `undefined` where the file does not tell. */
-  readonly process: number | undefined;
-  readonly socket: string | undefined;
-  /** Whether its process has not ended. The file of one that has is removed. */
-  isRunning(): boolean;
+  /** The files of one that has ended are removed. */
+  state(): LockState;
 }
 
-/** A lock goes with the object that has it, so none may be collected. */
-const held = new Set<DatabaseSync>();
+/** A lock goes with the object that has it, so none may be collected. By their files. */
+const held = new Map<string, FileLock>();
 
 /** @throws ReaderError `store-unusable` */
 export function announce(directory: string): Announcement {
   for (;;) {
     const name = toHex(randomBytes(NAME_LENGTH));
-    const [path, socket] = [join(directory, PREFIX + name), socketOf(directory, name)];
-    const database = hold(path, socket);
-    if (database === undefined) continue;
-    held.add(database);
-    return { socket, close: () => letGo(path, database) };
-  }
-}
-
-/** `undefined` where somebody took the file for one that was left, before it was locked. */
-function hold(path: string, socket: string): DatabaseSync | undefined {
-  let database: DatabaseSync | undefined;
-  try {
-    closeSync(openSync(path, 'wx', 0o600));
-    database = new DatabaseSync(path, { timeout: LIMITS.announcementWait });
-    database.exec(SCHEMA);
-    database.prepare('INSERT INTO reader VALUES (?, ?)').run(process.pid, socket);
-    database.exec('BEGIN IMMEDIATE'); // others can read, and have no such lock
-    if (existsSync(path)) return database; // it is removed by those only who have the lock
-    database.close();
-    return undefined;
-  } catch (error) {
-    database?.close();
-    rmSync(path, { force: true });
-    throw unwritable(error);
-  }
-}
-
-function letGo(path: string, database: DatabaseSync): void {
-  if (!held.delete(database)) return;
-  try {
-    rmSync(path, { force: true });
-  } finally {
-    database.close();
-  }
-}
-
-/** All that were announced for a database, in its folder; those included that ended without a word. */
-export function announcedReaders(directory: string): AnnouncedReader[] {
-  if (!existsSync(directory)) return [];
-  const names = readdirSync(directory).filter((name) => NAME.test(name));
-  return names.map((name) => {
-    const path = join(directory, name);
-    return { file: path, ...read(path), isRunning: () => isHeld(path) };
-  });
-}
-
-function read(path: string): Pick<AnnouncedReader, 'process' | 'socket'> {
-  try {
-    const database = new DatabaseSync(path, { readOnly: true, timeout: LIMITS.announcementWait });
+    const [file, socket] = [join(directory, PREFIX + name), socketOf(directory, name)];
+    const lock = FileLock.take(file);
+    if (lock === undefined) continue; // somebody took the file for one that was left, before it was locked
+    held.set(file, lock);
     try {
-      const row = database.prepare('SELECT process, socket FROM reader').get();
-      return { process: row && Number(row.process), socket: row && String(row.socket) };
-    } finally {
-      database.close();
+      writeWhereabouts(file, socket);
+      return { socket, close: () => letGo(file) };
+    } catch (error) {
+      letGo(file);
+      throw error;
     }
-  } catch {
-    return { process: undefined, socket: undefined }; // not written yet, or gone; the lock decides
   }
 }
 
-/** Where the lock cannot be asked for, the Reader counts as running. */
-function isHeld(path: string): boolean {
-  let database: DatabaseSync | undefined;
+function letGo(file: string): void {
+  const lock = held.get(file);
+  if (lock === undefined) return;
+  held.delete(file);
   try {
-    const existing = new URL(`${pathToFileURL(path)}?mode=rw`); // one that went meanwhile is not made anew
-    database = new DatabaseSync(existing, { timeout: LIMITS.announcementWait });
-    database.exec('BEGIN IMMEDIATE');
-    rmSync(path, { force: true });
-    return false;
-  } catch {
-    return existsSync(path);
+    removeFiles(file);
   } finally {
-    database?.close();
+    lock.close();
   }
+}
+
+/** By whoever has the lock only. The file that is locked goes last: without it, nobody would find the other. */
+function removeFiles(file: string): void {
+  for (const path of [whereaboutsFile(file), file]) rmSync(path, { force: true });
+}
+
+/**
+ * All that were announced for a database, in its folder; those included that ended without a word.
+ *
+ * @throws ReaderError `store-unusable` where nobody can say which those are
+ */
+export function announcedReaders(directory: string): AnnouncedReader[] {
+  const files = namesIn(directory)
+    .filter((name) => NAME.test(name))
+    .map((name) => join(directory, name))
+    .filter(isFile);
+  return files.map((file) => ({ file, ...readWhereabouts(file), state: () => stateOf(file) }));
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (cause) {
+    if (NOWHERE.includes(systemCode(cause))) return [];
+    throw new ReaderError('store-unusable', `${directory} cannot be looked at: ${systemReason(cause)}`, {
+      cause,
+      hint: 'whether a Reader runs is not known: check the permissions of the folder',
+    });
+  }
+}
+
+/** What no Reader made must not be opened: a pipe would let whoever opens it wait for ever. */
+function isFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+function stateOf(file: string): LockState {
+  return held.has(file) ? 'running' : lockState(file, () => removeFiles(file));
 }

@@ -43,10 +43,10 @@ export async function askStatusInPassing(directory: string): Promise<ReaderStatu
 /** Removes what killed Readers left. */
 export async function dropDead(directory: string): Promise<void> {
   await Promise.all(
-    readersOf(directory).map(async ({ socket, isRunning }) => {
+    readersOf(directory).map(async ({ socket, state }) => {
       const reached = await reach(socket).catch(() => undefined);
       if (reached) reached.destroy();
-      else isRunning();
+      else state();
     }),
   );
 }
@@ -63,10 +63,7 @@ function readersOf(directory: string): AnnouncedReader[] {
   const announced = announcedReaders(directory);
   const known = new Set(announced.map(({ socket }) => socket));
   const others = socketsOf(directory).filter((path) => !known.has(path));
-  return [
-    ...announced,
-    ...others.map((socket) => ({ file: socket, process: undefined, socket, isRunning: () => false })),
-  ];
+  return [...announced, ...others.map((socket) => ({ file: socket, socket, state: () => 'ended' as const }))];
 }
 
 /** `undefined` where the Reader has ended. */
@@ -78,7 +75,7 @@ async function ask(reader: AnnouncedReader, request: ReaderRequest, limits: Limi
       socket.write(`${JSON.stringify(request)}\n`);
       return JSON.parse(await readLine(socket, limits)) as ReaderAnswer;
     }
-    return reader.isRunning() ? silence(reader, 'its socket is not there') : undefined;
+    return silenceOf(reader);
   } catch (error) {
     return silence(reader, reasonOf(error));
   } finally {
@@ -86,18 +83,33 @@ async function ask(reader: AnnouncedReader, request: ReaderRequest, limits: Limi
   }
 }
 
-function silence({ file, process }: AnnouncedReader, why: string): ReaderAnswer {
+/** Of one whose socket is not there: `undefined` where it has ended. */
+function silenceOf(reader: AnnouncedReader): ReaderAnswer | undefined {
+  switch (reader.state()) {
+    case 'ended':
+      return undefined;
+    case 'running':
+      return silence(reader, 'its socket is not there');
+    case 'unknown':
+      // Its number may be that of another process by now.
+      return silence({ file: reader.file }, 'its socket is not there, and its lock cannot be asked for');
+  }
+}
+
+function silence({ file, process }: Pick<AnnouncedReader, 'file' | 'process'>, why: string): ReaderAnswer {
   const who = process === undefined ? `the Reader that made ${file}` : `the Reader with process ${process}`;
+  const hint =
+    process === undefined
+      ? `end the Readers that use this database, in containers and on other machines, too; if none runs, remove ${file}`
+      : `end it, and try again: kill -KILL ${process}`;
   const error = `${who} runs on this database and gave no answer: ${why}`;
-  return { error, code: UNREACHABLE, ...(process !== undefined && { process }) };
+  return { error, code: UNREACHABLE, hint, ...(process !== undefined && { process }) };
 }
 
 /** Of an answer that is no status. */
 function unreachable(answer: ReaderAnswer): ReaderError {
-  const { error, process } = 'error' in answer ? answer : { error: 'a Reader runs and does not say how it is' };
-  return new ReaderError(UNREACHABLE, error, {
-    ...(process !== undefined && { hint: `end it, and try again: kill -KILL ${process}` }),
-  });
+  const { error, hint } = 'error' in answer ? answer : { error: 'a Reader runs and does not say how it is' };
+  return new ReaderError(UNREACHABLE, error, { ...(hint !== undefined && { hint }) });
 }
 
 /**

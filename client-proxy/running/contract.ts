@@ -10,8 +10,8 @@ export type ReaderRequest =
 /** One line of the answer; or, with `reader-unreachable`, what became of the question. */
 export type ReaderAnswer =
   | { readonly locked: boolean; readonly status?: ReaderStatus }
-  /** `code`: of docs/errors.md. `process`: of a Reader that runs and gave no answer. */
-  | { readonly error: string; readonly code: string; readonly process?: number };
+  /** `code`: of docs/errors.md. `process`: of a Reader that runs here and gave no answer. `hint`: what to do about it. */
+  | { readonly error: string; readonly code: string; readonly process?: number; readonly hint?: string };
 
 /** A Reader that runs gave no answer: whatever it has, it still has. */
 export const UNREACHABLE = 'reader-unreachable';

@@ -5,10 +5,8 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { BoundSites } from '../bound-sites.ts';
 import { HostHealth } from '../content/host-health.ts';
 import { Upstream } from '../content/upstream.ts';
-import { ReaderError } from '../errors.ts';
 import { expectedPort } from '../service/expected-port.ts';
 import { hasDatabase, storeOptions } from '../store/locations.ts';
-import type { KeyPlace } from '../store/protection.ts';
 import type { Passphrase } from '../store/storage-key.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type SiteStatus, siteStatuses } from './status.ts';
@@ -37,24 +35,6 @@ export async function readSiteStatuses({ port, ...options }: StoredStatusOptions
   } finally {
     await upstream.close();
     store.close();
-  }
-}
-
-export type KeyPlaceKind = KeyPlace['kind'];
-
-/** Where the key of a database is; `undefined` where there is no database, or none that says it. */
-export function keyPlaceOf(dataDirectory: string): KeyPlaceKind | undefined {
-  if (!hasDatabase(dataDirectory)) return undefined;
-  try {
-    const store = ReaderStore.openLocked(storeOptions({ dataDirectory }));
-    try {
-      return store.keyPlace;
-    } finally {
-      store.close();
-    }
-  } catch (error) {
-    if (error instanceof ReaderError) return undefined; // what is wrong with it is said of its sites
-    throw error;
   }
 }
 

@@ -12,7 +12,6 @@ import { OpenedFile } from './opened-file.ts';
 const SCHEMA_VERSION = 4;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
-const [FILE_NAME] = DATABASE_FILES;
 const BUSY_TIMEOUT = 5000;
 
 /**
@@ -108,21 +107,32 @@ export interface OpenDatabase {
  * @throws ReaderError `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`
  */
 export function openDatabase(directory: string): OpenDatabase {
-  const file = join(directory, FILE_NAME);
+  const files = DATABASE_FILES.map((name) => join(directory, name));
+  const [file = '', ...beside] = files;
   let database: DatabaseSync | undefined;
   try {
     makeFile(directory, file);
-    const notices = closeToOthers(
-      directory,
-      DATABASE_FILES.map((name) => join(directory, name)),
-    );
+    const notices = closeToOthers(directory, files);
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
     checkSound(database, file);
     prepare(database, file);
-    return { database, file: new OpenedFile(file), notices };
+    return { database, file: new OpenedFile(file, beside), notices };
   } catch (error) {
     database?.close();
     throw describe(error, file);
+  }
+}
+
+/**
+ * Makes the folder of a database, as {@link openDatabase} does, for what has to be there before it.
+ *
+ * @throws ReaderError `store-unusable`
+ */
+export function makeDataDirectory(directory: string): void {
+  try {
+    makeDirectoryNow(directory, 0o700);
+  } catch (error) {
+    throw describe(error, directory);
   }
 }
 

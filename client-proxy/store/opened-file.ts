@@ -1,22 +1,29 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
-/** The file of a database that is open: SQLite goes on with it where it was removed, or another took its place. */
+/**
+ * The files of a database that is open: SQLite goes on with them where they were removed, or others took their place. Those beside the first
+ * matter as much: whoever opens the database without its log of today reads and writes another one.
+ */
 export class OpenedFile {
-  readonly #path: string;
+  readonly #paths: readonly string[];
   readonly #place: string | undefined;
   #isGone = false;
   #lookAgainAt = 0;
 
-  /** @param path - of what was opened just now */
-  constructor(path: string) {
-    this.#path = path;
-    this.#place = placeOf(path);
+  /**
+   * @param path - of what was opened just now
+   * @param beside - what SQLite may keep there; not every file system lets it
+   */
+  constructor(path: string, beside: readonly string[]) {
+    this.#paths = [path, ...beside.filter(existsSync)];
+    this.#place = placeOf(this.#paths);
   }
 
   /** Whether whoever opens the database now does not get this one. */
   isGone(): boolean {
-    const place = placeOf(this.#path);
+    const place = placeOf(this.#paths);
     this.#isGone = place === undefined || place !== this.#place;
     this.#lookAgainAt = performance.now() + LIMITS.databaseCheck;
     return this.#isGone;
@@ -26,9 +33,22 @@ export class OpenedFile {
   wasGone(): boolean {
     return performance.now() < this.#lookAgainAt ? this.#isGone : this.isGone();
   }
+
+  /** To be called before something is promised to last. @throws ReaderError `store-unusable` where it {@link isGone} */
+  require(): void {
+    if (!this.isGone()) return;
+    throw new ReaderError('store-unusable', 'the database that this program opened was removed or replaced', {
+      hint: 'stop it, and start it again',
+    });
+  }
 }
 
-function placeOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found && `${found.dev}:${found.ino}`;
+/** `undefined` where one is missing, or cannot be looked at. */
+function placeOf(paths: readonly string[]): string | undefined {
+  try {
+    const found = paths.map((path) => statSync(path, { bigint: true }));
+    return found.map(({ dev, ino }) => `${dev}:${ino}`).join(' ');
+  } catch {
+    return undefined;
+  }
 }

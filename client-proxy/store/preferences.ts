@@ -2,12 +2,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { unwritable } from './database.ts';
+import type { OpenedFile } from './opened-file.ts';
 
 export class Preferences {
   readonly #database: DatabaseSync;
+  readonly #file: OpenedFile;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, file: OpenedFile) {
     this.#database = database;
+    this.#file = file;
   }
 
   /** All settings that were ever chosen, as texts; what they mean, settings.ts knows. */
@@ -40,6 +43,7 @@ export class Preferences {
   }
 
   #write(work: () => unknown): void {
+    this.#file.require();
     try {
       inTransaction(this.#database, () => void work());
     } catch (error) {

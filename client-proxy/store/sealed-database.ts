@@ -6,7 +6,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
-import { unwritable } from './database.ts';
+import { type OpenDatabase, unwritable } from './database.ts';
+import type { OpenedFile } from './opened-file.ts';
 import type { Sealing } from './sealing.ts';
 import { type Opened, openSealing, type Passphrase, type StorageKeyOptions } from './storage-key.ts';
 
@@ -16,28 +17,33 @@ const ATTEMPTS = 3;
 /** A key is missing that a person can bring. */
 const CAN_WAIT: readonly string[] = ['passphrase-needed', 'keyring-unavailable'];
 
+type Opening = Pick<OpenDatabase, 'database' | 'file'>;
+
 export class SealedDatabase {
   readonly #database: DatabaseSync;
+  readonly #file: OpenedFile;
   readonly #keyOptions: Pick<StorageKeyOptions, 'keyFile' | 'keyring'>;
   readonly #selectCheck: StatementSync;
   #passphrase: Passphrase | undefined;
   #opened: Opened | undefined;
   #renewal: Promise<Sealing> | undefined;
   #changes = 0;
+  #locks = 0;
   #whenLocked: () => void = () => undefined;
 
-  private constructor(database: DatabaseSync, options: StorageKeyOptions) {
+  private constructor({ database, file }: Opening, options: StorageKeyOptions) {
     this.#database = database;
+    this.#file = file;
     this.#keyOptions = { keyFile: options.keyFile, keyring: options.keyring };
     this.#passphrase = options.passphrase;
     this.#selectCheck = database.prepare("SELECT value FROM storage WHERE name = 'check'");
   }
 
   /** @param mayWait - begins locked where a person has to bring the key, instead of failing */
-  static async open(database: DatabaseSync, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
-    const sealed = new SealedDatabase(database, options);
+  static async open(opening: Opening, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
+    const sealed = new SealedDatabase(opening, options);
     try {
-      sealed.#opened = await openSealing(database, options);
+      sealed.#opened = await openSealing(opening.database, options);
     } catch (error) {
       if (!mayWait || !(error instanceof ReaderError) || !CAN_WAIT.includes(error.code)) throw error;
     }
@@ -45,8 +51,8 @@ export class SealedDatabase {
   }
 
   /** Locked from the start, whatever its key. */
-  static locked(database: DatabaseSync, options: StorageKeyOptions): SealedDatabase {
-    return new SealedDatabase(database, options);
+  static locked(opening: Opening, options: StorageKeyOptions): SealedDatabase {
+    return new SealedDatabase(opening, options);
   }
 
   /** `undefined` while it is locked. */
@@ -64,18 +70,23 @@ export class SealedDatabase {
     this.#whenLocked = tell;
   }
 
-  /** Drops the keys, and the way to get a passphrase again. */
-  lock(): void {
-    this.#opened = undefined;
-    this.#passphrase = undefined;
-    this.#changes++;
-    this.#whenLocked();
+  /** How often {@link lock} was called. Whatever began to open before the last time ends in nothing, however long it takes. */
+  get locks(): number {
+    return this.#locks;
   }
 
-  /** @throws ReaderError of storage-key.ts */
-  async unlock(passphrase: string | undefined): Promise<void> {
-    const given = passphrase === undefined ? undefined : async () => passphrase;
-    this.#opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase: given });
+  /** Drops the keys, and the way to get a passphrase again. */
+  lock(): void {
+    this.#locks++;
+    this.#drop();
+  }
+
+  /**
+   * @param asked - {@link locks} when it was asked for
+   * @throws ReaderError of storage-key.ts; `reader-locked` where it was locked since
+   */
+  async unlock(passphrase: string | undefined, asked = this.#locks): Promise<void> {
+    await this.#open(passphrase === undefined ? undefined : async () => passphrase, asked);
     this.#changes++;
   }
 
@@ -96,7 +107,7 @@ export class SealedDatabase {
     }
   }
 
-  /** One transaction that another process's sees whole or not at all. @throws ReaderError `store-unusable` */
+  /** One transaction that another process's sees whole or not at all. @throws ReaderError `store-unusable`, also where nobody would find it any more */
   write<Result>(work: () => Result): Result {
     const result = this.writeQuietly(work);
     this.#changes++;
@@ -105,6 +116,7 @@ export class SealedDatabase {
 
   /** As {@link write}, for what is no change to anybody in this process. */
   writeQuietly<Result>(work: () => Result): Result {
+    this.#file.require();
     try {
       return inTransaction(this.#database, work);
     } catch (error) {
@@ -138,14 +150,31 @@ export class SealedDatabase {
 
   /** The key is elsewhere now: found by itself in the keyring or the file; for a passphrase, a person is needed. */
   async #reopen(): Promise<Sealing> {
+    const outdated = this.#opened;
     try {
       if (this.#selectCheck.get() === undefined) throw readerLocked(); // all was forgotten
-      this.#opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase: this.#passphrase });
-      return this.#opened.sealing;
+      const { sealing } = await this.#open(this.#passphrase, this.#locks);
+      return sealing;
     } catch (error) {
-      this.lock();
+      if (this.#opened === outdated) this.#drop(); // else a person was quicker
       throw readerLocked(error);
     }
+  }
+
+  /** Of several that are under way, none brings back what was locked away since it was asked for. */
+  async #open(passphrase: Passphrase | undefined, asked: number): Promise<Opened> {
+    if (this.#locks !== asked) throw readerLocked();
+    const opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase });
+    if (this.#locks !== asked) throw readerLocked();
+    this.#opened = opened;
+    return opened;
+  }
+
+  #drop(): void {
+    this.#opened = undefined;
+    this.#passphrase = undefined;
+    this.#changes++;
+    this.#whenLocked();
   }
 }
 

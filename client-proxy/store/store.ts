@@ -4,7 +4,6 @@ import { randomBytes } from '#primitives';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
-import { ReaderError } from '../errors.ts';
 import {
   insertBinding,
   type NewBinding,
@@ -59,7 +58,7 @@ export class ReaderStore {
     this.#database = database;
     this.#sealed = sealed;
     this.notices = notices;
-    this.preferences = new Preferences(database);
+    this.preferences = new Preferences(database, file);
     this.#file = file;
     this.#dataVersion = new DataVersion(database);
     this.#setKey = database.prepare('SELECT not_before, not_after, key FROM set_keys WHERE binding = ? AND id = ?');
@@ -69,7 +68,7 @@ export class ReaderStore {
   static async open({ directory, mayWait = false, ...options }: StoreOptions): Promise<ReaderStore> {
     const opened = openDatabase(directory);
     try {
-      return new ReaderStore(opened, await SealedDatabase.open(opened.database, options, mayWait));
+      return new ReaderStore(opened, await SealedDatabase.open(opened, options, mayWait));
     } catch (error) {
       opened.database.close();
       throw error;
@@ -79,7 +78,7 @@ export class ReaderStore {
   /** Opens it for what needs no key. @throws ReaderError of database.ts */
   static openLocked({ directory, ...options }: StoreOptions): ReaderStore {
     const opened = openDatabase(directory);
-    return new ReaderStore(opened, SealedDatabase.locked(opened.database, options));
+    return new ReaderStore(opened, SealedDatabase.locked(opened, options));
   }
 
   close(): void {
@@ -110,15 +109,21 @@ export class ReaderStore {
     this.#sealed.lock();
   }
 
+  /** How often {@link lock} was called. */
+  get locks(): number {
+    return this.#sealed.locks;
+  }
+
   /**
    * Gets the keys back.
    *
    * @param passphrase - where the database is protected by one
-   * @throws ReaderError of storage-key.ts; `store-unusable` where the database was erased
+   * @param asked - {@link locks} when it was asked for, where that is a while ago
+   * @throws ReaderError of storage-key.ts; `store-unusable` where the database was erased; `reader-locked` where it was locked since it was asked for
    */
-  async unlock(passphrase?: string): Promise<void> {
-    if (this.#file.isGone()) throw erased();
-    return this.#sealed.unlock(passphrase);
+  async unlock(passphrase?: string, asked?: number): Promise<void> {
+    this.#file.require();
+    return this.#sealed.unlock(passphrase, asked);
   }
 
   /**
@@ -215,10 +220,4 @@ export class ReaderStore {
       }, true);
     });
   }
-}
-
-function erased(): ReaderError {
-  return new ReaderError('store-unusable', 'the database that this program opened was removed or replaced', {
-    hint: 'stop it, and start it again',
-  });
 }

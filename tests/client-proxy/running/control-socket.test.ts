@@ -1,12 +1,13 @@
 /** The socket of a Reader: its place, its bounds, and what becomes of those who stay connected. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../client-proxy/limits.ts';
-import type { ControlSocket } from '../../../client-proxy/running/control-socket.ts';
+import { ControlSocket } from '../../../client-proxy/running/control-socket.ts';
 import { readLine } from '../../../client-proxy/running/lines.ts';
 import { serveRequests } from '../../../client-proxy/running/serve-requests.ts';
 import { isOwnSocket, makeSocketFolder, socketOf, socketsOf } from '../../../client-proxy/running/socket-place.ts';
@@ -145,6 +146,27 @@ describe('a line', () => {
   });
 });
 
+describe('a socket', () => {
+  it('that was to be made when the Reader stopped is not there', async () => {
+    const control = new ControlSocket(path, (socket) => socket.end());
+    const opening = control.open();
+    await control.close();
+    await opening;
+    await expect.poll(() => readdirSync(dirname(path))).toEqual([]);
+    expect(control.problem).toBeDefined();
+  });
+
+  it('outlives every error that the system tells of, the second as well', async () => {
+    const servers: Server[] = [];
+    const note = (message: unknown) => servers.push((message as { server: Server }).server);
+    subscribe('tracing:net.server.listen:asyncStart', note);
+    await serve();
+    unsubscribe('tracing:net.server.listen:asyncStart', note);
+    for (let count = 0; count < 2; count++) servers[0]?.emit('error', new Error('too many open files'));
+    expect([servers.length, await answered(await peer())]).toEqual([1, { locked: true }]);
+  });
+});
+
 describe('a connection', () => {
   it('has the length of a request', async () => {
     await serve();
@@ -170,7 +192,11 @@ describe('a connection', () => {
       expect(await answered(await peer())).toEqual({ locked: true });
   });
 
-  it('is one of a few', async () => {
+  // Less than what ends every connection, which would let these two come true as well.
+  const { controlTimeout: timeout } = LIMITS;
+  const atOnce = { timeout: timeout / 2 };
+
+  it('is one of a few', atOnce, async () => {
     await serve();
     const first = await Promise.all(Array.from({ length: LIMITS.controlConnections }, peer));
     const further = await peer();
@@ -180,12 +206,26 @@ describe('a connection', () => {
     await expect.poll(async () => answered(await peer()).catch(() => undefined)).toEqual({ locked: true });
   });
 
-  it('is not waited for when the Reader stops', async () => {
+  it('is not waited for when the Reader stops', atOnce, async () => {
     const control = await serve();
     const socket = await peer();
     const closed = once(socket.resume(), 'end');
     await control.close();
     await closed;
     expect(existsSync(path)).toBe(false);
+  });
+
+  it('whose other side takes nothing of its answer ends all the same', async () => {
+    const before = { ...LIMITS };
+    try {
+      Object.assign(LIMITS, { controlTimeout: 200, controlConnections: 1 });
+      const long = 'x'.repeat(1 << 22); // more than the system keeps for both
+      const control = await serveRequests(path, { ...reader, status: () => Promise.resolve(long as never) });
+      open.add(control);
+      (await peer()).write('{"do":"status"}\n');
+      await expect.poll(async () => answered(await peer()).catch(() => undefined)).toEqual({ locked: true });
+    } finally {
+      Object.assign(LIMITS, before);
+    }
   });
 });

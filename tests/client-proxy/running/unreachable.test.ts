@@ -1,7 +1,9 @@
 /** A Reader that runs and cannot be asked: nothing may take it for none. */
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   askStatus,
@@ -34,6 +36,25 @@ const read = () => send(rig.proxy.port, rig.url('/a.html'));
 const unreachable = { code: 'reader-unreachable', process: process.pid };
 const never = async () => expect.unreachable();
 const files = () => readerFiles({ dataDirectory: rig.storage.dataDirectory });
+
+const databaseFile = () => join(rig.storage.dataDirectory, DATABASE_FILES[0]);
+
+/** In place, and from elsewhere: the system takes SQLite's locks from a process that opens the file by itself. */
+function damageDatabase(): void {
+  const file = JSON.stringify(databaseFile());
+  const damage = `const { openSync, writeSync } = require('node:fs'); writeSync(openSync(${file}, 'r+'), Buffer.alloc(12288, 'x'), 0, 12288, 4096)`;
+  expect(spawnSync(process.execPath, ['-e', damage]).status).toBe(0);
+}
+
+function changeDatabase(sql: string): void {
+  const database = new DatabaseSync(databaseFile());
+  database.exec(sql);
+  database.close();
+}
+
+function eraseDatabase(): void {
+  for (const name of DATABASE_FILES) rmSync(join(rig.storage.dataDirectory, name));
+}
 
 /** What each command does that asks for Readers. */
 async function expectUnreachable(): Promise<void> {
@@ -72,12 +93,37 @@ describe('a Reader', () => {
 
   it('whose database was erased has no keys any more, and gets none', async () => {
     expect((await read()).text).toBe('for subscribers');
-    for (const name of DATABASE_FILES) rmSync(join(rig.storage.dataDirectory, name));
+    eraseDatabase();
     await expect.poll(async () => refusalCode(await read())).toBe('reader-locked');
     expect(rig.proxy.lock.isLocked).toBe(true);
     await expect(rig.proxy.lock.unlock()).rejects.toMatchObject({ code: 'store-unusable' });
     expect(refusalCode(await read())).toBe('reader-locked');
   });
+
+  it.each([
+    ['damaged', 'store-damaged', damageDatabase],
+    ['changed by a newer version', 'store-newer', () => changeDatabase('PRAGMA user_version = 99')],
+    ['half forgotten', 'store-damaged', () => changeDatabase("DELETE FROM storage WHERE name = 'check'")],
+    ['erased', 'no-identity', eraseDatabase],
+  ])('whose database was %s drops its keys when it is told to', async (_, code, harm) => {
+    harm();
+    expect(rig.proxy.lock.isLocked).toBe(false);
+    expect(await lockReaders(rig.storage)).toEqual({ keysIn: undefined, readers: [{ locked: true }] });
+    expect(rig.proxy.lock.isLocked).toBe(true);
+    await expect(forgetEverything(rig.storage)).rejects.toMatchObject({ code });
+  });
+
+  it.each([
+    ['damaged', 'store-damaged', damageDatabase],
+    ['erased', 'no-identity', eraseDatabase],
+  ])(
+    'whose database was %s drops its keys where everything is forgotten, also where that fails',
+    async (_, code, harm) => {
+      harm();
+      await expect(forgetEverything(rig.storage)).rejects.toMatchObject({ code });
+      expect(rig.proxy.lock.isLocked).toBe(true);
+    },
+  );
 
   it('leaves no trace of having run', async () => {
     await rig.proxy.close();
@@ -102,7 +148,11 @@ describe('on the command line', () => {
     const locked = await wispr('identity', 'lock', '--json');
     expect([locked.code, JSON.parse(locked.stdout)]).toEqual([
       1,
-      { readers: [{ error: expect.any(String), code: 'reader-unreachable', process: running.pid }] },
+      {
+        readers: [
+          { error: expect.any(String), code: 'reader-unreachable', process: running.pid, hint: expect.any(String) },
+        ],
+      },
     ]);
     for (const args of [
       ['identity', 'lock'],
