@@ -59,6 +59,7 @@ export type ReaderErrorCode =
   | 'loop'
   | 'host-unreachable'
   | 'host-answer'
+  | 'reader-busy'
   // forms of the Reader's own pages
   | 'form-foreign'
   | 'form-malformed'

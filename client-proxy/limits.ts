@@ -24,6 +24,14 @@ export const LIMITS = {
   /** Opened documents kept for one site: what they take together, and for how long. */
   rememberedBytes: 16_777_216,
   rememberedFor: 300_000,
+  /**
+   * Documents under way that are decoded or changed for their clients; further ones wait in order. Brotli may take 16 MiB for each. As many as
+   * browsers have connections to one proxy.
+   */
+  changedDeliveries: 32,
+  /** How long nothing must have been taken of one to end it where others wait: a client that reads steadily can seem to stand still for seconds, while sockets are full. And how long those wait. */
+  changedStalled: 10_000,
+  changedWait: 60_000,
   /** Refused key ids remembered, and for how long. */
   refusedKeys: 10_000,
   refusedKeysFor: 20_000,

@@ -12,6 +12,7 @@ import type { ConnectTo } from './content/connect-to.ts';
 import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
 import { openControlPages } from './control/open-control.ts';
+import { ChangedDeliveries } from './documents/changed-deliveries.ts';
 import { BoundTunnels } from './doors/bound-tunnels.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
 import { gatewayUrl } from './gateway-label.ts';
@@ -115,7 +116,7 @@ export async function openReader(
       sites,
       lock,
       upstream,
-      access: { upstream, health, cache, opener },
+      access: { upstream, health, cache, opener, deliveries: new ChangedDeliveries() },
       settings,
       now,
       tunnels,

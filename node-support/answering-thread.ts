@@ -17,7 +17,7 @@ export class AnsweringThread<Job, Answer> {
   readonly #waiting: PromiseWithResolvers<Answer>[] = [];
   readonly #ended: Promise<void>;
   #onDeath: (reason: unknown) => void = () => undefined;
-  #isDead = false;
+  #death: Error | undefined;
   #isEnding = false;
 
   /** Starts the thread, which loads its program. */
@@ -37,7 +37,7 @@ export class AnsweringThread<Job, Answer> {
 
   /** Whether nothing will be answered any more. */
   get isDead(): boolean {
-    return this.#isDead;
+    return this.#death !== undefined;
   }
 
   /** Jobs under way. */
@@ -57,9 +57,10 @@ export class AnsweringThread<Job, Answer> {
 
   /**
    * @param memory - changes hands
-   * @throws Error with the reason as its cause, where the thread ends before its answer
+   * @throws Error with the reason as its cause, where the thread ends before its answer, or has ended before
    */
-  ask(job: Job, memory: readonly Transferable[] = []): Promise<Answer> {
+  async ask(job: Job, memory: readonly Transferable[] = []): Promise<Answer> {
+    if (this.#death) throw this.#death;
     const waiting = Promise.withResolvers<Answer>();
     this.#worker.postMessage(job, memory);
     if (this.#waiting.push(waiting) === 1) this.#worker.ref(); // a program may have nothing else to wait for
@@ -83,11 +84,11 @@ export class AnsweringThread<Job, Answer> {
   }
 
   #die(reason: unknown): void {
-    if (this.#isDead) return;
-    this.#isDead = true;
+    if (this.#death) return;
+    const error = new Error('the thread ended before its answer', { cause: reason });
+    this.#death = error;
     this.#worker.postMessage(undefined); // where an answer could not be understood, it still runs
     if (!this.#isEnding || this.load > 0) this.#onDeath(reason);
-    const error = new Error('the thread ended before its answer', { cause: reason });
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 }

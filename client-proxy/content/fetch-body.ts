@@ -8,6 +8,7 @@ import type { RequestHeaders } from '../../core/reading/request-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { BodyQueue } from './body-queue.ts';
+import { connectionReason } from './connection-reason.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface Answer {
@@ -149,7 +150,7 @@ function describe(error: unknown, host: string): Error {
   const broken = BROKEN_ANSWER.test(code) || /^bad (?:response|upgrade)$/.test(message);
   return broken
     ? new ReadingError('content-host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, { cause: error })
-    : new ReadingError('content-host-unreachable', `${host} could not be reached: ${reasonOf(error)}`, {
+    : new ReadingError('content-host-unreachable', `${host} could not be reached: ${connectionReason(error)}`, {
         cause: error,
       });
 }

@@ -6,6 +6,16 @@ import { pipeline } from 'node:stream/promises';
 import type { ContentCoding } from '../../core/object/metadata.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
 import type { HeaderFields } from '../answer-fields.ts';
+import { type ChangedDeliveries, cutOff } from './changed-deliveries.ts';
+
+/** What happens to content on its way: one of the two at least. */
+export interface Changes {
+  readonly undo: ContentCoding | undefined;
+  /** Changes the content, when no coding is on it any more. */
+  readonly change: Transform | undefined;
+  /** All of them that are under way. */
+  readonly deliveries: ChangedDeliveries;
+}
 
 export interface Delivery {
   readonly status: number;
@@ -13,11 +23,14 @@ export interface Delivery {
   readonly content: AsyncIterator<Uint8Array>;
   /** Bytes of content. */
   readonly length: number;
-  readonly undo?: ContentCoding | undefined;
-  /** Changes the content, when no coding is on it any more. */
-  readonly change?: Transform | undefined;
+  readonly changes?: Changes | undefined;
   /** Told of every piece of which nobody holds the memory any more. */
   readonly spend?: (piece: Uint8Array) => void;
+}
+
+interface ChangedDelivery extends Omit<Delivery, 'length'> {
+  readonly first: IteratorResult<Uint8Array>;
+  readonly changes: Changes;
 }
 
 /**
@@ -34,10 +47,13 @@ export async function deliver(response: ServerResponse, delivery: Delivery): Pro
 
 async function deliverAll(
   response: ServerResponse,
-  { status, headers, content, length, undo, change, spend }: Delivery,
+  { status, headers, content, length, changes, spend }: Delivery,
 ): Promise<void> {
   const first = await content.next();
-  if (undo || change) return deliverChanged(response, { status, headers, undo, change }, first, content);
+  if (changes) {
+    const delivery = { status, headers, content, first, changes };
+    return changes.deliveries.run(response, () => deliverChanged(response, delivery));
+  }
   // Mostly the first piece is all there is; then head and content leave together.
   if (first.done || first.value.length === length) {
     if (!first.done) await content.next(); // the end has passed its checks too
@@ -55,36 +71,49 @@ async function deliverAll(
   response.end();
 }
 
-/**
- * Where content or coding fails, the connection is reset before `pipeline` ends the response: without length and chunks, as for HTTP/1.0,
- * an ordinary close would be the proper end of what came so far. Chunks say it themselves, and lose nothing that was sent.
- */
+/** Where content or coding fails in the midst of it, chunks tell the client so, and lose nothing that was sent; without them, the connection is reset. */
 async function deliverChanged(
   response: ServerResponse,
-  { status, headers, undo, change }: Omit<Delivery, 'content' | 'length'>,
-  first: IteratorResult<Uint8Array>,
-  content: AsyncIterator<Uint8Array>,
+  { status, headers, content, first, changes }: ChangedDelivery,
 ): Promise<void> {
   response.writeHead(status, headers);
-  const reset = () => {
-    if (!response.chunkedEncoding) response.socket?.resetAndDestroy();
-  };
+  try {
+    await sendChanged(response, changed(startingWith(first, content), changes), changes.deliveries);
+  } catch (error) {
+    if (!response.chunkedEncoding) cutOff(response);
+    throw error;
+  }
+}
+
+async function sendChanged(
+  response: ServerResponse,
+  pieces: AsyncIterable<Uint8Array>,
+  deliveries: ChangedDeliveries,
+): Promise<void> {
+  for await (const piece of pieces) {
+    const leaving = write(response, piece);
+    if ((leaving && !(await deliveries.stalled(response, leaving))) || response.destroyed) return;
+  }
+  response.end();
+}
+
+/** Whoever breaks it off ends all of it; what breaks it off before is thrown out of the last step. */
+function changed(content: AsyncIterable<Uint8Array>, { undo, change }: Changes): AsyncIterable<Uint8Array> {
   const steps = [undo && createDecoder(undo), change].filter((step) => step !== undefined);
-  for (const step of steps) step.once('error', reset);
-  await pipeline([Readable.from(startingWith(first, content, reset), { objectMode: false }), ...steps, response]);
+  return steps.reduce<Readable>(
+    (from, to) => {
+      pipeline(from, to).catch(() => undefined);
+      return to;
+    },
+    Readable.from(content, { objectMode: false }),
+  );
 }
 
 async function* startingWith(
   first: IteratorResult<Uint8Array>,
   rest: AsyncIterator<Uint8Array>,
-  failed: () => void,
 ): AsyncGenerator<Uint8Array> {
-  try {
-    for (let piece = first; !piece.done; piece = await rest.next()) yield piece.value;
-  } catch (error) {
-    failed();
-    throw error;
-  }
+  for (let piece = first; !piece.done; piece = await rest.next()) yield piece.value;
 }
 
 /** `undefined` where there is room for more at once; otherwise resolves when the piece has left: whether the client is still there. */

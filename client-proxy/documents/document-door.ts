@@ -23,7 +23,8 @@ import {
   rewrittenRepresentation,
 } from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
-import type { ContentAccess } from './content-access.ts';
+import type { ChangedDeliveries } from './changed-deliveries.ts';
+import type { DeliveryAccess } from './content-access.ts';
 import { ContentSource } from './content-source.ts';
 import { deliver } from './delivery.ts';
 import { type Door, documentHeaders } from './document-headers.ts';
@@ -53,6 +54,7 @@ export interface DocumentRequest {
 interface Exchange extends DocumentRequest, Supply {
   /** The `Range` header, where it may be honoured. */
   readonly range: string | undefined;
+  readonly deliveries: ChangedDeliveries;
 }
 
 /** Why a request to a content host ends: said at every request, so made once. */
@@ -63,12 +65,13 @@ const NOTHING_MORE = new Error('nothing more is wanted');
  * @returns where the document came from
  * @throws whatever kept the document from being shown; if `response.headersSent`, the caller must end it visibly incomplete
  */
-export async function serveDocument(access: ContentAccess, wanted: DocumentRequest): Promise<'cache' | 'host'> {
+export async function serveDocument(access: DeliveryAccess, wanted: DocumentRequest): Promise<'cache' | 'host'> {
   const { bound, entry, request, response, description } = wanted;
   const source = new ContentSource({ ...access, origins: description.content, inPage: entry.inPage });
   const header = request.method === 'GET' && wanted.status === 200 ? request.headers.range : undefined;
   const range = isSingleRange(header) ? header : undefined;
-  const exchange = { ...wanted, site: bound.site, cache: access.cache, opener: access.opener, source, range };
+  const { cache, opener, deliveries } = access;
+  const exchange = { ...wanted, site: bound.site, cache, opener, deliveries, source, range };
   const stop = () => source.end(CLIENT_LEFT);
   response.once('close', stop);
   try {
@@ -111,13 +114,14 @@ function endEarly(chosen: Decorated, { request, response, status }: Exchange): b
 async function sendWhole(
   { content, metadata, payload }: Opened,
   { headers, undo, rewriting }: Decorated,
-  { response, status }: Exchange,
+  { response, status, deliveries }: Exchange,
 ): Promise<void> {
   const change = rewriting && createRewriter(rewriting, metadata.headers?.['content-security-policy']);
+  const changes = undo || change ? { undo, change, deliveries } : undefined;
   payload.beginKeeping();
   try {
     const { contentLength: length } = metadata;
-    await deliver(response, { status, headers, content, length, undo, change, spend: (piece) => payload.spend(piece) });
+    await deliver(response, { status, headers, content, length, changes, spend: (piece) => payload.spend(piece) });
   } finally {
     payload.stopKeeping();
   }

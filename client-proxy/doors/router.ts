@@ -11,7 +11,7 @@ import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import type { Upstream } from '../content/upstream.ts';
 import type { Control } from '../control/open-control.ts';
-import type { ContentAccess } from '../documents/content-access.ts';
+import type { DeliveryAccess } from '../documents/content-access.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { GatewayLinks } from '../gateway/links.ts';
@@ -33,7 +33,7 @@ export interface RouterOptions extends Control {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   readonly settings: SettingsKeeper;
-  readonly access: ContentAccess;
+  readonly access: DeliveryAccess;
   readonly ownPort: () => number | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;

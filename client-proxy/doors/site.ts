@@ -13,7 +13,7 @@ import { localRedirect } from '../../core/reading/local-redirect.ts';
 import { VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { Activity } from '../control/activity.ts';
-import type { ContentAccess } from '../documents/content-access.ts';
+import type { DeliveryAccess } from '../documents/content-access.ts';
 import { serveDocument } from '../documents/document-door.ts';
 import { type Door, documentHeaders } from '../documents/document-headers.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
@@ -39,7 +39,7 @@ export interface SiteRequest {
 }
 
 /** @throws whatever kept the answer from being given; if `response.headersSent`, the caller must end it visibly incomplete */
-export async function serveSite(access: ContentAccess, wanted: SiteRequest): Promise<void> {
+export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { bound, freshness, request, response } = wanted;
   if (freshness.stale && wanted.notices && isNavigation(request) && bound.notice.isDue())
     return sendNotice(response, { ...wanted, site: bound.site, now: wanted.now() });
@@ -51,7 +51,7 @@ export async function serveSite(access: ContentAccess, wanted: SiteRequest): Pro
   }
 }
 
-async function serveResolved(access: ContentAccess, wanted: SiteRequest): Promise<void> {
+async function serveResolved(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { publication } = wanted.bound.publication;
   const resolution = await publication.resolve(wanted.target, wanted.now());
   switch (resolution.kind) {
@@ -68,7 +68,7 @@ async function serveResolved(access: ContentAccess, wanted: SiteRequest): Promis
 
 type Found = Pick<Extract<Resolution, { kind: 'document' }>, 'path' | 'entry'>;
 
-async function serve(access: ContentAccess, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
+async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, status: 200 | 404): Promise<void> {
   const { path, entry } = found;
   const source = await serveDocument(access, {
     ...wanted,
@@ -84,7 +84,7 @@ async function serve(access: ContentAccess, wanted: SiteRequest, found: Found, s
 }
 
 /** The publisher's own page for it, if there is one that everybody may read. */
-async function serveMissing(access: ContentAccess, wanted: SiteRequest): Promise<void> {
+async function serveMissing(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { publication } = wanted.bound.publication;
   const path = publication.settings.notFound;
   const entry = path === undefined ? undefined : await publication.document(path, wanted.now());

@@ -2,10 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type CodedError, reasonOf } from '../../core/errors.ts';
+import type { CodedError } from '../../core/errors.ts';
 import { VIA } from '../answer-fields.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import { unbracket } from '../content/connect-to.ts';
+import { connectionReason } from '../content/connection-reason.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { refuse } from '../pages/refusal.ts';
@@ -61,6 +62,8 @@ async function connectTo(authority: string, { sites, upstream, tunnels }: Tunnel
     return await upstream.connect({ ...wanted, host: unbracket(wanted.host), allowHalfOpen: true });
   } catch (cause) {
     if (cause instanceof ReaderError) throw cause;
-    throw new ReaderError('host-unreachable', `${authority} could not be reached: ${reasonOf(cause)}`, { cause });
+    throw new ReaderError('host-unreachable', `${authority} could not be reached: ${connectionReason(cause)}`, {
+      cause,
+    });
   }
 }

@@ -4,6 +4,7 @@ import { type Dispatcher, request } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
+import { connectionReason } from '../content/connection-reason.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -79,7 +80,7 @@ function describe(error: unknown, origin: string): ReaderError {
       hint: 'check the address, and the clock of this machine; if it is right, tell the publisher',
     });
   }
-  const why = name === 'TimeoutError' ? 'no answer in time' : reasonOf(error);
+  const why = name === 'TimeoutError' ? 'no answer in time' : connectionReason(error);
   return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, {
     ...options,
     hint: 'check the address and your connection, and try again',

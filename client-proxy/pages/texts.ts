@@ -275,6 +275,14 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     adviceAt: (page) => `Open ${page} in another tab, and unlock it there.`,
     sameOnReadingSite: true,
   },
+  'reader-busy': {
+    status: 503,
+    title: 'The Reader is busy',
+    lead: 'Too many documents are on their way at this moment, to programs that do not take them.',
+    advice: [
+      'Reload this page in a minute. If it stays so, end the programs that read through the Reader, one after the other.',
+    ],
+  },
   'store-damaged': OWN_FAULT,
   'store-unusable': OWN_FAULT,
   internal: OWN_FAULT,

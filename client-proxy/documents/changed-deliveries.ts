@@ -1,0 +1,99 @@
+/**
+ * Documents that are decoded or changed on their way, so many at a time. Each takes memory until it has left, mebibytes where a Brotli decoder
+ * keeps what it gave out last; a client that takes nothing would hold them for as long as its connection lives. So it makes room where others
+ * wait; a client that takes what it gets does not, however slow its content host is.
+ */
+import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+
+export class ChangedDeliveries {
+  readonly #underWay = new Set<ServerResponse>();
+  /** Of those, the ones whose client takes nothing, and since when: longest first. */
+  readonly #stalled = new Map<ServerResponse, number>();
+  /** Those that wait for room, in order, and what lets them begin. */
+  readonly #line = new Map<ServerResponse, () => void>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * Delivers as soon as there is room; not at all where the client has left before.
+   *
+   * @throws ReaderError `reader-busy` where no room was made in time, and after a delivery that had to make room; whatever `deliver` throws
+   */
+  async run(response: ServerResponse, deliver: () => Promise<void>): Promise<void> {
+    try {
+      if (this.#underWay.size < LIMITS.changedDeliveries) this.#underWay.add(response);
+      else await this.#waitInLine(response);
+      if (response.destroyed) return;
+      await deliver();
+      if (!this.#underWay.has(response))
+        throw new ReaderError('reader-busy', 'nothing was taken of it, and others waited');
+    } finally {
+      this.#leave(response);
+    }
+  }
+
+  /** Waits for what the client is to take. @param leaving - resolves when it has */
+  async stalled<Result>(response: ServerResponse, leaving: Promise<Result>): Promise<Result> {
+    this.#stalled.set(response, performance.now());
+    this.#makeRoom();
+    try {
+      return await leaving;
+    } finally {
+      this.#stalled.delete(response);
+    }
+  }
+
+  async #waitInLine(response: ServerResponse): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const tooLong = () =>
+      reject(new ReaderError('reader-busy', `${LIMITS.changedDeliveries} others are under way, and none made room`));
+    const timer = setTimeout(tooLong, LIMITS.changedWait);
+    response.once('close', resolve);
+    this.#line.set(response, resolve);
+    this.#makeRoom();
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      response.off('close', resolve);
+    }
+  }
+
+  /** For each that waits in line, ends one of which nothing was taken for long enough. */
+  #makeRoom(): void {
+    clearTimeout(this.#timer);
+    while (this.#line.size > 0) {
+      const [longest] = this.#stalled;
+      if (longest === undefined) return;
+      const [response, since] = longest;
+      const left = since + LIMITS.changedStalled - performance.now();
+      if (left > 0) {
+        this.#timer = setTimeout(() => this.#makeRoom(), left).unref();
+        return;
+      }
+      cutOff(response);
+      this.#leave(response);
+    }
+  }
+
+  /** Whoever is first in line has the room that is left. */
+  #leave(response: ServerResponse): void {
+    this.#line.delete(response);
+    this.#stalled.delete(response);
+    if (!this.#underWay.delete(response)) return;
+    const [next] = this.#line;
+    if (next === undefined) return;
+    const [first, begin] = next;
+    this.#line.delete(first);
+    this.#underWay.add(first);
+    begin();
+  }
+}
+
+/** Ends an answer so that it cannot be taken for whole: an ordinary close is the proper end of one without length and chunks. */
+export function cutOff({ socket }: ServerResponse): void {
+  if (socket instanceof Socket) socket.resetAndDestroy();
+  else (socket as Socket | null)?.destroy();
+}

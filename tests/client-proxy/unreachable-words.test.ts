@@ -1,0 +1,44 @@
+/** What is said of a machine that cannot be reached can be read by the page that asked: it tells no addresses of the reader's network. */
+
+import { Agent, errors } from 'undici';
+import { expect, it } from 'vitest';
+import { connectionReason } from '../../client-proxy/content/connection-reason.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { exchange } from '../../client-proxy/keys/exchange.ts';
+import { refusalCode, send, sendRaw } from '../support/http-client.ts';
+import { startRawHost } from '../support/raw-host.ts';
+import { startReaderRig } from '../support/reader-rig.ts';
+
+it('attack 63: a page cannot read addresses out of what is said of hosts that are not there', async () => {
+  const nobody = await startRawHost((_head, socket) => socket.destroy());
+  await nobody.close();
+  const rig = await startReaderRig();
+  try {
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'text' });
+    await rig.restart({ connectTo: [parseConnectTo(`::127.0.0.1:${nobody.port}`)] });
+    const answer = await send(rig.proxy.port, rig.url('/a.html'));
+    expect([answer.status, refusalCode(answer)]).toEqual([502, 'content-host-unreachable']);
+    const tunnel = await sendRaw(
+      rig.proxy.port,
+      'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n',
+    );
+    expect(tunnel.toLowerCase()).toContain('wispr-refusal: host-unreachable');
+    for (const text of [answer.text, tunnel]) expect(text).not.toMatch(new RegExp(`ECONN|:${nobody.port}\\b`));
+    const agent = new Agent();
+    const asking = exchange(agent, `http://localhost:${nobody.port}`, '/', { maximumLength: 1 });
+    await expect(asking).rejects.toMatchObject({
+      code: 'key-server-unreachable',
+      message: expect.not.stringMatching(/ECONN|127\.0/),
+    });
+    await agent.close();
+  } finally {
+    await rig.close();
+  }
+});
+
+it('nor out of what is said of those that do not answer', () => {
+  const late = new errors.ConnectTimeoutError(
+    'Connect Timeout Error (attempted address: 10.1.2.3:80, timeout: 10000ms)',
+  );
+  expect(connectionReason(late)).not.toContain('10.1.2.3');
+});
