@@ -1,21 +1,23 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { PublishError } from '../publisher/errors.ts';
 import { CONFIGURATION_FILE } from '../publisher/workspace.ts';
 import { UsageError } from './voice.ts';
 
 /**
  * The configuration that SITE and `-c` name.
  *
- * @throws UsageError if there is none, or both name one
+ * @throws PublishError `configuration-missing`; UsageError if both name one
  */
 export function locateConfiguration(site: string | undefined, config: string | undefined): string {
   if (site !== undefined && config !== undefined) throw new UsageError('name either SITE or -c FILE, not both');
   const named = config ?? site ?? '.';
-  if (!existsSync(named))
-    throw new UsageError(`there is no ${named}`, { hint: 'name the directory where wispr.json is' });
+  if (!existsSync(named)) throw missing(named, 'name the directory where wispr.json is');
   const file = statSync(named).isDirectory() ? join(named, CONFIGURATION_FILE) : named;
   if (existsSync(file)) return file;
-  throw new UsageError(`there is no ${file}`, {
-    hint: 'run "wispr init URL" to make one, or name the directory where it is',
-  });
+  throw missing(file, 'run "wispr init URL" to make one, or name the directory where it is');
+}
+
+function missing(path: string, hint: string): PublishError {
+  return new PublishError('configuration-missing', `there is no ${path}`, { typed: true, hint });
 }

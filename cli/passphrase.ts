@@ -1,5 +1,6 @@
 /** Asks for passphrases: on the terminal without showing them, or from a file. Never from arguments or the environment. */
 import { open } from 'node:fs/promises';
+import { isLongEnough } from '../node-support/argon2id.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { askSecret, canAsk } from './terminal.ts';
 import { say, UsageError } from './voice.ts';
@@ -36,7 +37,9 @@ export async function offerPassphrase(prompt: string): Promise<string> {
   return first === '' ? '' : confirmed(first, PASSPHRASE_FILE);
 }
 
+/** One that is too short is refused by what it is for; nobody need type it twice before. */
 async function confirmed(first: string, option: string): Promise<string> {
+  if (!isLongEnough(first)) return first;
   if ((await ask('the same again', option)) === first) return first;
   throw new UsageError('the two passphrases differ', { hint: 'nothing was made; try again' });
 }

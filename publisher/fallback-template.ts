@@ -75,7 +75,10 @@ export function renderFallbackPage(page: FallbackPage): string {
 export async function readFallbackTemplate(file: string | undefined): Promise<FallbackTemplate> {
   if (file === undefined) return builtInTemplate;
   const bytes = await readFile(file).catch((error: unknown) => {
-    throw new PublishError('template-refused', describeUnreadable(file, error), { cause: error });
+    throw new PublishError('template-refused', describeUnreadable(file, error), {
+      cause: error,
+      hint: 'check "fallback.template" in wispr.json: the path is relative to that file',
+    });
   });
   const text = bytes.length <= MAXIMUM_TEMPLATE ? fromUtf8(bytes) : undefined;
   if (text === undefined) throw refused(file, `it is not a text in UTF-8 of at most ${MAXIMUM_TEMPLATE} bytes`);

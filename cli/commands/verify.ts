@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
@@ -45,12 +46,18 @@ export function addVerifyCommand(program: Command): void {
 
 async function verify(named: string | undefined, paths: string[], options: Options): Promise<void> {
   const { quiet, json } = options;
-  const place = named ?? (await readConfiguration(CONFIGURATION_FILE)).out;
+  const place = named ?? (await ownOutput());
   const report = await check(place, paths, options);
   if (json) print(JSON.stringify(report));
   else for (const finding of report.findings) print(describeFinding(finding));
   if (!json && !quiet) for (const line of describeReport(place, report)) say(line);
   if (report.findings.length > 0) process.exitCode = EXIT.found;
+}
+
+async function ownOutput(): Promise<string> {
+  const { out } = await readConfiguration(CONFIGURATION_FILE);
+  if (existsSync(out)) return out;
+  throw new UsageError(`there is no ${out}`, { hint: 'run "wispr protect" first: it makes it' });
 }
 
 function check(place: string, paths: string[], { root, site, sample, quiet }: Options): Promise<VerifyReport> {

@@ -1,5 +1,9 @@
+import { join, relative } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { metadataDirectory } from '../../publisher/timestamp/run.ts';
 import type { Confirmed } from '../confirm-publication.ts';
+import { locateConfiguration } from '../locate-configuration.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 import { addTimestampFlags, signTimestamp, type TimestampFlags, timestampAsJson } from './timestamp.ts';
@@ -31,7 +35,7 @@ async function withdraw(version: number, flags: Flags): Promise<void> {
     if (!flags.yes) await confirm(version);
   });
   if (flags.json) print(JSON.stringify(timestampAsJson(confirmed.signed)));
-  else if (!flags.quiet) tell(version, confirmed);
+  else if (!flags.quiet) tell(version, confirmed, await timestampFile(flags));
 }
 
 async function confirm(version: number): Promise<void> {
@@ -44,7 +48,13 @@ async function confirm(version: number): Promise<void> {
   throw new UsageError('not withdrawn, and nothing was changed');
 }
 
-function tell(version: number, { signed: { publication }, target, keyServerTold }: Confirmed): void {
+/** What was signed, as it is to be taken elsewhere. */
+async function timestampFile({ metadata, config }: Flags): Promise<string> {
+  const directory = metadata ?? (await metadataDirectory(locateConfiguration(undefined, config)));
+  return relative('.', join(directory, TIMESTAMP_FILE));
+}
+
+function tell(version: number, { signed: { publication }, target, keyServerTold }: Confirmed, file: string): void {
   print(`Publication ${version} is withdrawn.`);
   if (version < publication) {
     say(`readers that still have it refuse it from their next check on; publication ${publication} is not touched`);
@@ -59,6 +69,6 @@ function tell(version: number, { signed: { publication }, target, keyServerTold 
   const missing = [target === undefined && 'web host', !keyServerTold && 'key server'].filter(Boolean).join(' and ');
   if (missing)
     say(
-      `hint: still to be told: your ${missing}; take the new timestamp.json there, or let wispr.json say where that is`,
+      `hint: still to be told: your ${missing}, unless what was signed is served from where it is; take ${file} there, or let wispr.json say where that is`,
     );
 }

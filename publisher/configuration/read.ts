@@ -28,7 +28,9 @@ export function parseConfiguration(text: string, file: string): Configuration {
 }
 
 function invalid(message: string): PublishError {
-  return new PublishError('configuration-invalid', message);
+  return new PublishError('configuration-invalid', message, {
+    hint: 'docs/publishing.md has every setting, as has the wispr.json that "wispr init" writes',
+  });
 }
 
 function missing(file: string, error: unknown): PublishError {

@@ -1,6 +1,8 @@
 /** What becomes of site settings and descriptor, member by member, for the signers of a publication. */
+import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
+import { keyIdOf } from '../../core/keys/key-id.ts';
 import { DESCRIPTOR_TARGET, SETTINGS_TARGET } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
 import type { PublicationDraft } from './publication-draft.ts';
@@ -29,8 +31,20 @@ export function settingsChanges(draft: PublicationDraft): FileChanges | undefine
 }
 
 /** `undefined` if the descriptor stays as it was. */
-export function descriptorChanges(draft: PublicationDraft): FileChanges | undefined {
-  return changesOf(draft, DESCRIPTOR_TARGET, draft.descriptor, membersOfDescriptor);
+export async function descriptorChanges(draft: PublicationDraft): Promise<FileChanges | undefined> {
+  const changes = changesOf(draft, DESCRIPTOR_TARGET, draft.descriptor, membersOfDescriptor);
+  return changes && { ...changes, members: await Promise.all(changes.members.map(withKeyId)) };
+}
+
+/** Of the publisher key people see the id everywhere else, and compare it by voice. */
+async function withKeyId(change: MemberChange): Promise<MemberChange> {
+  if (change.member !== 'publisherKey') return change;
+  return { ...change, before: await idIn(change.before), now: await idIn(change.now) };
+}
+
+async function idIn(value: string | undefined): Promise<string | undefined> {
+  const key = value && fromBase64url(JSON.parse(value), 32);
+  return key ? JSON.stringify(await keyIdOf('publisher', key)) : value;
 }
 
 function changesOf(

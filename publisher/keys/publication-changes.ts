@@ -65,7 +65,7 @@ export async function publicationChanges(draft: PublicationDraft): Promise<Publi
     uncompared: roles.map(({ name }) => name).filter((name) => !earlier.has(baseOf(name, bits, before))),
     bins: { after: 2 ** bits, before: before && 2 ** before },
     sections: await sectionsOf(earlier.get('targets'), inForce(draft, 'targets')),
-    descriptor: descriptorChanges(draft),
+    descriptor: await descriptorChanges(draft),
     settings: settingsChanges(draft),
   };
 }

@@ -43,15 +43,14 @@ export async function createSigner(file: string, passphrase: string, cost?: Argo
  * @throws PublishError `signer-invalid`
  */
 export async function readSigner(file: string): Promise<Uint8Array> {
+  const hint = 'it is the file that ends in .pub, made by "wispr keys new-signer"';
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new PublishError('signer-invalid', describeUnreadable(file, error), { cause: error, typed: true });
+    throw new PublishError('signer-invalid', describeUnreadable(file, error), { cause: error, typed: true, hint });
   });
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
   const key = lines.length === 1 ? fromBase64url(lines[0]?.trim(), KEY_LENGTH) : undefined;
   if (key !== undefined) return key;
-  throw new PublishError('signer-invalid', `${file} does not hold the public key of a signer`, {
-    hint: 'it is the file that ends in .pub, made by "wispr keys new-signer"',
-  });
+  throw new PublishError('signer-invalid', `${file} does not hold the public key of a signer`, { hint });
 }
 
 /**
@@ -70,7 +69,11 @@ export async function readSigningKeys(file: string): Promise<Uint8Array> {
 /** Writes a file that must not exist yet. @throws PublishError `output-failed` */
 export async function create(file: string, bytes: Uint8Array, mode: number): Promise<void> {
   await createFile(file, bytes, mode).catch((error: unknown) => {
-    const reason = systemCode(error) === 'EEXIST' ? 'it exists, and nothing is overwritten' : systemReason(error);
-    throw new PublishError('output-failed', `cannot write ${file}: ${reason}`, { cause: error });
+    const exists = systemCode(error) === 'EEXIST';
+    const reason = exists ? 'it exists, and nothing is overwritten' : systemReason(error);
+    throw new PublishError('output-failed', `cannot write ${file}: ${reason}`, {
+      cause: error,
+      ...(exists && { hint: 'name another file, or move that one away' }),
+    });
   });
 }

@@ -43,7 +43,9 @@ export async function resolveTarget(text: string, place: TargetPlace): Promise<T
   if (isInside(keys, directory))
     throw refuse(`the keys of this site lie inside ${directory}, and would be served with it`);
   if (isInside(source, directory) || isInside(directory, source))
-    throw refuse(`the target ${directory} and the source ${source} lie inside one another`);
+    throw refuse(
+      `the target ${directory} ${source === directory ? 'is the source itself' : `and the source ${source} lie inside one another`}`,
+    );
   if (isInside(out, directory) || isInside(directory, out))
     throw refuse(`the target ${directory} and the output ${out} lie inside one another`);
   return target;

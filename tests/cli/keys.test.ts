@@ -153,6 +153,17 @@ describe('wispr keys', () => {
       'a threshold is a number',
     );
     await expectError(
+      wispr('keys', 'add', 'targets', 'ada.key.pub', '--threshold', '9', ...withPassphrase),
+      2,
+      'hint: ',
+    );
+    await expectError(
+      wispr('keys', 'add', 'root', 'nobody.pub', ...withPassphrase),
+      2,
+      'hint: it is the file that ends',
+    );
+    await expectError(wispr('keys', 'new-signer', 'ada.key', ...withPassphrase), 1, '[output-failed]', 'hint: ');
+    await expectError(
       wispr('keys', 'add', 'root', 'wispr.json', ...withPassphrase),
       1,
       '[signer-invalid]',
@@ -219,7 +230,7 @@ describe('wispr withdraw', () => {
     expect([yes.code, yes.shown]).toEqual([
       0,
       expect.stringMatching(
-        /Publication 7 is withdrawn\.[\s\S]*publication 8 ends this[\s\S]*still to be told: your web host and key server/,
+        /Publication 7 is withdrawn\.[\s\S]*publication 8 ends this[\s\S]*still to be told: your web host and key server.*; take protected\/\.well-known\/wispr\/timestamp\.json there/,
       ),
     ]);
     await expectError(

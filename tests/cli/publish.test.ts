@@ -37,6 +37,7 @@ describe('wispr publish', () => {
   it('--dry-run says what --rekey would do, and neither goes with --no-protect', async () => {
     const { code, stdout } = await inSite('publish', '../web', '--dry-run', '--rekey', 'subscribers');
     expect([code, stdout]).toEqual([0, expect.stringContaining('nothing was written')]);
+    expect(await inSite('verify')).toMatchObject({ code: 2, stderr: expect.stringMatching(/hint: .*wispr protect/) });
     for (const option of [['--dry-run'], ['--rekey', 'subscribers']])
       expect((await inSite('publish', '../web', '--no-protect', ...option)).code).toBe(2);
   });

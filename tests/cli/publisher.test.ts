@@ -116,11 +116,13 @@ describe('wispr init', () => {
       code: 2,
       shown: expect.stringContaining('differ'),
     });
-    expect(await asking('short\r', 'short\r')).toMatchObject({
+    const short = await asking('short\r');
+    expect(short.shown).not.toContain('the same again');
+    expect(short).toMatchObject({
       code: 2,
       shown: expect.stringContaining('fewer than 8'),
     });
-    expect(await asking('\r', '\r')).toMatchObject({ code: 2, shown: expect.stringContaining('fewer than 8') });
+    expect(await asking('\r')).toMatchObject({ code: 2, shown: expect.stringContaining('fewer than 8') });
     expect(await asking('half\u0003')).toMatchObject({ code: 2 });
     expect(await readdir(empty)).toEqual([]);
   });
@@ -353,7 +355,7 @@ describe('wispr protect', () => {
   });
 
   it('exits with 2 for wrong arguments', async () => {
-    await expectError(runWispr(['protect', root, ...withPassphrase]), 2, 'there is no', 'wispr.json', 'hint: ');
+    await expectError(runWispr(['protect', root, ...withPassphrase]), 2, '[configuration-missing]', 'hint: ');
     await expectError(runWispr(['protect', join(root, 'nowhere')]), 2, 'there is no');
     await expectError(runWispr(['protect', site, '-c', join(site, 'wispr.json')]), 2, 'either SITE or -c FILE');
     await expectError(inSite('protect', '--nonsense'), 2, "unknown option '--nonsense'");

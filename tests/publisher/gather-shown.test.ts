@@ -15,6 +15,7 @@ import { encodeSettings } from '../../core/publication/settings.ts';
 import type { SectionKeys } from '../../core/publication/writer.ts';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { makeDescriptor } from '../../publisher/keys/hand-over.ts';
+import { descriptorChanges } from '../../publisher/keys/own-file-changes.ts';
 import { publicationChanges } from '../../publisher/keys/publication-changes.ts';
 import type { DraftParts, PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { sectionPathsOf, targetPatterns } from '../../publisher/site/sections.ts';
@@ -182,6 +183,10 @@ describe('settings and descriptor', () => {
     expect(settings).toMatchObject({ compared: true, members: [{ member: 'redirect "/old"', before: undefined }] });
     expect(descriptor).toMatchObject({ compared: true });
     expect(descriptor?.members).toContainEqual(expect.objectContaining({ member: 'name', now: '"Another name"' }));
+    // The publisher key is shown by its id, as everywhere else.
+    const all = await descriptorChanges({ ...(await signers.leave()), earlier: new Map(), filesBefore: new Map() });
+    const { id } = (await workspace.keyStore()).publisher;
+    expect(all?.members).toContainEqual({ member: 'publisherKey', before: undefined, now: JSON.stringify(id) });
   });
 
   it('attack 36: are of no other publisher', async () => {
