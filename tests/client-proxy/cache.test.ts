@@ -12,6 +12,7 @@ import { RecentObjects } from '../../client-proxy/cache/recent-objects.ts';
 import { StoredObject } from '../../client-proxy/cache/stored-object.ts';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { afterwards } from '../support/afterwards.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
@@ -97,6 +98,16 @@ describe('a document that was read once', () => {
     expect(held.length).toBeGreaterThan(most / 2);
     expect(held.length).toBeLessThanOrEqual(most);
     expect(recent.get('0')).toBeUndefined();
+  });
+
+  it('is held in memory by itself, and for a while only', async () => {
+    const recent = new RecentObjects();
+    const pool = new Uint8Array(1000).fill(1);
+    recent.set('file', pool.subarray(10, 20));
+    pool.fill(2);
+    expect(recent.get('file')).toEqual(new Uint8Array(10).fill(1));
+    expect(recent.get('file')?.buffer.byteLength).toBe(10);
+    await afterwards(LIMITS.cacheInMemoryFor, () => expect(recent.get('file')).toBeUndefined());
   });
 
   it('is there after a new start, without any network, until the grace period ends', async () => {

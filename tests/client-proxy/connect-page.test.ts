@@ -83,6 +83,7 @@ describe('the document that somebody was on the way to', () => {
     ['news.example', '/\\evil.example/'],
     ['news.example', '/a/%2E%2E/b'],
     ['news.example', `/${'a'.repeat(5000)}`],
+    ['news.example', `/a.html?q=${'a'.repeat(5000)}`],
     ['no site', '/a.html'],
     ['second.example', '/a.html'], // not what was connected
   ])('is forgotten where the form says %j and %j', async (site, path) => {

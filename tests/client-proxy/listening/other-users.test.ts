@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startProxy } from '../../../client-proxy/index.ts';
 import { ConnectionOwners } from '../../../client-proxy/listening/connection-owner.ts';
+import { ownConnections } from '../../../client-proxy/listening/own-connections.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
 import { runAsNobody, startAsNobody } from '../../support/other-user.ts';
 import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
@@ -126,6 +127,21 @@ describe('whose connection it is', () => {
     await Promise.all(given);
     expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe(SECRET); // it came after them, and was looked up after them
     expect(rig.refusals).toEqual([]);
+  });
+
+  it('is refused to nobody where the other end is gone, though this end has not noticed', async () => {
+    const refused: string[] = [];
+    const admit = await ownConnections({ otherUsers: false, refused: ({ code }) => refused.push(code) });
+    const unread = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1'); // so it cannot notice
+    await once(unread, 'listening');
+    const coming = once(unread, 'connection');
+    const client = connect((unread.address() as AddressInfo).port, '127.0.0.1');
+    const [accepted] = (await coming) as [Socket];
+    client.destroy();
+    await once(client, 'close');
+    expect([await admit(accepted), accepted.destroyed, refused]).toEqual([false, false, []]);
+    accepted.destroy();
+    unread.close();
   });
 
   it('is known of many at once', async () => {
