@@ -8,7 +8,6 @@
  *
  * <site> is the beginning of a SHA-256: no name says what was read. What is inside is what any cache on the way has seen as well.
  */
-
 import { createHash } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
