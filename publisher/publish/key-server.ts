@@ -29,6 +29,8 @@ const HINTS: Readonly<Record<string, string>> = {
   '401': 'make a new token on the key server with "wispr admin token", and put it into the file',
   'publisher-key-changed':
     'ask its operator to run "wispr admin import FILE --new-publisher-key ID" with your keys.bundle and the id of your new publisher key ("wispr keys list"); then publish again',
+  'metadata-rollback':
+    'it knows something newer, which another machine has signed: run the same command again, and look at "wispr keys list" and at what is published if that does not help',
   '404': 'is that the API of a key server of this version?',
   '429': 'wait a minute, and publish again',
 };
