@@ -217,7 +217,7 @@ function behind({ name }: Target, version: number): PublishError {
     'target-behind',
     `publication ${version} is not at ${name} yet, so it cannot be confirmed there`,
     {
-      hint: 'run "wispr publish" first, then this command again',
+      hint: `run "wispr publish ${name}" first, then this command again`,
     },
   );
 }
