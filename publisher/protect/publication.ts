@@ -9,9 +9,7 @@ import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { highestVersions } from '../../core/publication/withdrawals.ts';
 import {
   binMetadata,
   ROLE_VALIDITY,
@@ -21,6 +19,7 @@ import {
   timestampVersion,
 } from '../../core/publication/writer.ts';
 import type { RoleRow } from '../index/rows.ts';
+import { namedWithdrawn } from '../timestamp/withdrawn.ts';
 import { readTimestamp } from './earlier-publication.ts';
 import { putTargets, targetFacts } from './own-targets.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
@@ -153,8 +152,7 @@ async function signTimestamp(
   const before = await readTimestamp(context.out);
   const expires = context.now + context.freshFor;
   const about = { version: timestampVersion(context.now, before?.version), expires };
-  const known = [...(before?.withdrawn ?? []), ...context.withdrawn].filter((one) => one <= snapshot.version);
-  const withdrawn = highestVersions(known, PUBLICATION_LIMITS.withdrawn);
+  const withdrawn = namedWithdrawn([...(before?.withdrawn ?? []), ...context.withdrawn], snapshot.version);
   const content = timestampMetadata(about, snapshot, withdrawn);
   await replaceOutputFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
   return { expires, withdrawn };

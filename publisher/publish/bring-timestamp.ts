@@ -14,7 +14,7 @@ import { replaceOutputFile } from '../protect/replace-output-file.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
-import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/join-withdrawn.ts';
+import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { expiriesOf } from './expiries.ts';
 import { fetchTimestamp, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';

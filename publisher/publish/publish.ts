@@ -7,7 +7,7 @@ import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { rememberPublished } from '../last-published.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
-import { joinWithdrawn } from '../timestamp/join-withdrawn.ts';
+import { joinWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
 import { expiriesOf } from './expiries.ts';

@@ -9,7 +9,7 @@ import type { StoredFile, Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { headersOf } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
-import { repeatsWithdrawn } from '../timestamp/join-withdrawn.ts';
+import { repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import {
   type CheckedTimestamp,
   checkNotNewer,

@@ -7,14 +7,13 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
-import { highestVersions } from '../../core/publication/withdrawals.ts';
 import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { shortId } from '../keys/roots.ts';
-import { joinWithdrawn } from './join-withdrawn.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type Published, type RoleState, readPublished } from './published.ts';
+import { joinWithdrawn, namedWithdrawn } from './withdrawn.ts';
 
 /** Seconds before the end of a role's validity from which on people are warned. */
 export const EXPIRY_WARNING = 30 * 86_400;
@@ -86,7 +85,7 @@ export async function withdrawVersion(version: number, options: TimestampOptions
       typed: true,
     });
   }
-  const withdrawn = highest([...withdrawnIn(published, options), version]);
+  const withdrawn = namedWithdrawn([...withdrawnIn(published, options), version], current);
   if (withdrawn.includes(version)) return sign(published, withdrawn, options);
   throw new PublishError(
     'withdrawals-full',
@@ -137,12 +136,7 @@ function lasting({ expiries }: Published): RoleState[] {
 /** What was ever withdrawn stays so, also where somebody put an older file into the directory. Not what is still to come, whoever said so. */
 function withdrawnIn({ timestamp, snapshot }: Published, { last, withdrawn = [] }: TimestampOptions): number[] {
   const known = [...timestamp.withdrawn, ...(last?.withdrawn ?? []), ...withdrawn];
-  return highest(known.filter((version) => version <= snapshot.version));
-}
-
-/** As many as readers take. */
-function highest(versions: readonly number[]): number[] {
-  return highestVersions(versions, PUBLICATION_LIMITS.withdrawn);
+  return namedWithdrawn(known, snapshot.version);
 }
 
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {

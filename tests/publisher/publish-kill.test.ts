@@ -81,7 +81,7 @@ async function download(target: Target, place: string): Promise<void> {
 }
 
 describe('attack 66: kill -9', () => {
-  it('at forty random moments of publishing to a directory', { timeout: 900_000 }, async () => {
+  it('at a hundred random moments of publishing to a directory', { timeout: 900_000 }, async () => {
     const before = join(directory, 'before');
     await publish(two.first, await openTarget(before));
     const place = join(directory, 'place');
@@ -96,7 +96,7 @@ describe('attack 66: kill -9', () => {
       return place;
     };
     const versions: (number | undefined)[] = [];
-    for await (const run of kills(40, duration, prepare)) {
+    for await (const run of kills(100, duration, prepare)) {
       const { version, wrong } = await wrongIn(place);
       expect(wrong).toEqual([]);
       versions.push(version);
