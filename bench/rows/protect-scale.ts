@@ -72,11 +72,17 @@ async function lookAtAll({ directory, source }: Workspace): Promise<number> {
   return timeCommand('sh', ['-c', script, 'sh', source, join(directory, 'protected')]);
 }
 
-/** Peak memory of a Node.js process, in MiB: it says so itself when it ends. */
+/** Says the peak memory of a process in KiB when it ends; threads run it too, and are silent. */
+const REPORT = `
+  const { isMainThread } = process.getBuiltinModule('node:worker_threads');
+  const { writeSync } = process.getBuiltinModule('node:fs');
+  if (isMainThread) process.on('exit', () => writeSync(1, String(process.resourceUsage().maxRSS)));
+`;
+
+/** Peak memory of a Node.js process, in MiB. */
 async function memoryOf({ directory }: Workspace, args: readonly string[]): Promise<number> {
   for (const ending of ['', '-journal']) await rm(join(directory, `publisher.index${ending}`), { force: true });
-  const report =
-    "data:text/javascript,process.on('exit',()=>process.getBuiltinModule('node:fs').writeSync(1,String(process.resourceUsage().maxRSS)))";
+  const report = `data:text/javascript,${encodeURIComponent(REPORT)}`;
   return Number(await runCommand(NODE, ['--import', report, ...args], directory)) / 1024;
 }
 
