@@ -1,8 +1,8 @@
 /** `wispr protect`, once it is known which site: everything that has much to load. */
 import { dirname, resolve } from 'node:path';
 import { readConfiguration } from '../publisher/configuration/read.ts';
+import type { ProtectOptions } from '../publisher/protect/prepare.ts';
 import { protectSite } from '../publisher/protect/protect.ts';
-import type { SpareThreads } from '../publisher/protect/writers/spare-threads.ts';
 import { resolveRoot } from '../publisher/site/walk.ts';
 import { sayWhatWouldBeDone } from './dry-run.ts';
 import { readPassphrase } from './passphrase.ts';
@@ -30,11 +30,11 @@ export interface ProtectCommandOptions extends SignerFlags {
   json?: boolean;
 }
 
-/** @param spare - threads for the first run */
+/** @param early - what was begun for the first run while this was being loaded */
 export async function protect(
   configurationFile: string,
   options: ProtectCommandOptions,
-  spare: SpareThreads | undefined,
+  early: Pick<ProtectOptions, 'derive' | 'spare'>,
 ): Promise<void> {
   const { passphraseFile, out, rekey = [] } = options;
   const { source } = await readConfiguration(configurationFile); // before anybody types a passphrase
@@ -44,7 +44,7 @@ export async function protect(
   const passphrase = await readPassphrase(passphraseFile);
   const signers = await readSigners(options);
   await untilSignal(async (signal) => {
-    await protectOnce({ ...what, passphrase, signers, signal, spare }, options);
+    await protectOnce({ ...what, passphrase, signers, signal, ...early }, options);
     if (!options.watch) return;
     if (!options.quiet) say(`watching ${directory}; Ctrl-C ends it`);
     await watchSite([directory, configurationFile], signal, () => {

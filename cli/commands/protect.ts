@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { beginKey, type DeriveKey } from '../../publisher/keys/early-key.ts';
 import { SpareThreads } from '../../publisher/protect/writers/spare-threads.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
+import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { collect } from '../arguments.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
+import { readPassphrase } from '../passphrase.ts';
 import type { ProtectCommandOptions } from '../protecting.ts';
 import { saveMemory } from '../save-memory.ts';
 import { UsageError } from '../voice.ts';
@@ -39,15 +41,26 @@ export function addProtectCommand(program: Command): void {
 }
 
 /**
- * The rest of the program is loaded once the threads are on their way: that takes them as long as it takes this one, and there is more than one
- * core. Where a site was protected before there is probably little to write, and nothing is started that may not be needed.
+ * The rest of the program is loaded once the threads and the key are on their way: that takes them as long as it takes this one, and there is more
+ * than one core. Where a site was protected before there is probably little to write, and nothing is started that may not be needed.
  */
 async function protect(site: string | undefined, options: ProtectCommandOptions): Promise<void> {
   saveMemory();
   if (options.watch && options.dryRun) throw new UsageError('--watch and --dry-run do not go together');
   const configurationFile = locateConfiguration(site, options.config);
-  const isFirst = !options.dryRun && !existsSync(workspaceOf(configurationFile).index);
+  const workspace = workspaceOf(configurationFile);
+  const isFirst = !options.dryRun && !existsSync(workspace.index);
   await using spare = isFirst ? new SpareThreads() : undefined;
+  const derive = await beginEarly(workspace, options);
   const { protect: carryOut } = await import('../protecting.ts');
-  await carryOut(configurationFile, options, spare);
+  await carryOut(configurationFile, options, { spare, derive });
+}
+
+/** A passphrase that is typed comes later: nobody is asked for one before the configuration is known to be good. */
+async function beginEarly(
+  workspace: Workspace,
+  { dryRun, passphraseFile }: ProtectCommandOptions,
+): Promise<DeriveKey | undefined> {
+  if (dryRun || passphraseFile === undefined) return undefined;
+  return beginKey(workspace, await readPassphrase(passphraseFile));
 }

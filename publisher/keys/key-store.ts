@@ -11,6 +11,7 @@ import { type PublisherIdentity, publisherIdentity } from '../../core/object/wri
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import type { DeriveKey } from './early-key.ts';
 import { damagedFile, openSealedFile, type SealedKind } from './sealed-file.ts';
 
 const WORKSPACE_LENGTH = 16;
@@ -84,10 +85,11 @@ export interface OpenKeyStore {
 /**
  * Opens a key store.
  *
+ * @param derive - knows the key perhaps already
  * @throws PublishError `key-store-damaged`, `key-store-outdated`, `key-store-parameters`, `passphrase-wrong`
  */
-export async function openKeyStore(bytes: Uint8Array, passphrase: string): Promise<OpenKeyStore> {
-  const file = await openSealedFile(KEY_STORE_KIND, bytes, passphrase);
+export async function openKeyStore(bytes: Uint8Array, passphrase: string, derive?: DeriveKey): Promise<OpenKeyStore> {
+  const file = await openSealedFile(KEY_STORE_KIND, bytes, passphrase, derive);
   const contents = parseContents(file.content);
   const [first = new Uint8Array(0)] = contents.roots;
   const signer = (role: OnlineRole) => roleSigner(ed25519KeyPair(contents.seeds[role]));

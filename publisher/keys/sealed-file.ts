@@ -30,6 +30,7 @@ import {
   newParameters,
 } from '../../node-support/argon2id.ts';
 import { PublishError } from '../errors.ts';
+import type { DeriveKey } from './early-key.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
 
 /** One kind of file. */
@@ -73,11 +74,17 @@ export async function createSealedFile(
 /**
  * Opens a file of secrets.
  *
+ * @param derive - knows the key perhaps already
  * @throws PublishError `key-store-damaged`, `key-store-outdated`, `key-store-parameters`, `passphrase-wrong`
  */
-export async function openSealedFile(kind: SealedKind, bytes: Uint8Array, passphrase: string): Promise<OpenSealedFile> {
+export async function openSealedFile(
+  kind: SealedKind,
+  bytes: Uint8Array,
+  passphrase: string,
+  derive: DeriveKey = keyFromPassphrase,
+): Promise<OpenSealedFile> {
   const { parameters, sealed } = await parseSealedFile(kind, bytes);
-  const key = await keyFromPassphrase(passphrase, parameters);
+  const key = await derive(passphrase, parameters);
   const message = await openMessage(key, contextOf(kind), sealed);
   if (message === undefined) throw new PublishError('passphrase-wrong', `the passphrase does not open ${kind.name}`);
   return { content: parseCanonicalJson(message), seal: (content) => seal(kind, content, key, parameters) };

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
+import type { DeriveKey } from '../keys/early-key.ts';
 import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
 import type { SourceWalk } from '../site/walk.ts';
 import { readKeyStore, type Workspace, workspaceOf } from '../workspace.ts';
@@ -47,8 +48,11 @@ export async function locate({ configurationFile, out: named, now = nowInSeconds
 const LOOK_AHEAD = 10_000;
 
 /** Opens the key store. To derive its key from the passphrase takes a fifth of a second on another thread: meanwhile the site is looked at. */
-export async function openWhileLooking({ workspace, walk }: Place, passphrase: string): Promise<OpenKeyStore> {
-  const opening = openKeyStore(await readKeyStore(workspace), passphrase);
+export async function openWhileLooking(
+  { workspace, walk }: Place,
+  { passphrase, derive }: { readonly passphrase: string; readonly derive?: DeriveKey | undefined },
+): Promise<OpenKeyStore> {
+  const opening = openKeyStore(await readKeyStore(workspace), passphrase, derive);
   const looking = setImmediate().then(() => walk.lookAhead(LOOK_AHEAD)); // once the derivation is under way
   looking.catch(() => undefined); // a wrong passphrase comes first
   const store = await opening;

@@ -4,6 +4,7 @@ import type { SiteSettings } from '../../core/publication/settings.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { DeriveKey } from '../keys/early-key.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { readLastPublished } from '../last-published.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
@@ -27,6 +28,8 @@ export interface DryRunOptions extends PlaceOptions {
 
 export interface ProtectOptions extends DryRunOptions {
   readonly passphrase: string;
+  /** Knows the key perhaps already. */
+  readonly derive?: DeriveKey | undefined;
   /** Threads that were started already; whoever started them ends those that are left. */
   readonly spare?: SpareThreads | undefined;
   /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */

@@ -39,7 +39,7 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   return withLock(place.workspace, async () => {
     // Without an index everything is written, as far as anybody can tell yet.
     await using own = options.spare || existsSync(place.workspace.index) ? undefined : new SpareThreads();
-    const store = await openWhileLooking(place, options.passphrase);
+    const store = await openWhileLooking(place, options);
     const keys = await RunKeys.of(store, place.workspace);
     const { index, lost } = openIndex(place.workspace.index);
     using _closing = index;
