@@ -10,7 +10,8 @@ export interface TargetOptions {
   readonly base?: string;
 }
 
-const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+/** Amazon's rules for names; other servers keep to them. */
+const BUCKET = /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /**
  * Opens a target. Nothing is asked of it yet.
@@ -32,7 +33,14 @@ function parseBucket(text: string): { bucket: string; prefix: string } {
   const prefix = rest.join('/').replace(/\/$/, '');
   // Not repeated: somebody may have written credentials into it.
   if (!BUCKET.test(bucket) || (prefix !== '' && !isTargetPath(`/${prefix}`)))
-    throw invalid('what begins with s3:// has to be like s3://bucket or s3://bucket/prefix');
+    throw new StorageError(
+      'target-invalid',
+      'what begins with s3:// has to be like s3://bucket or s3://bucket/prefix',
+      {
+        hint: 'the name of a bucket has 3 to 63 small letters, digits, hyphens and single dots; which server it is on is said by AWS_ENDPOINT_URL_S3',
+        typed: true,
+      },
+    );
   return { bucket, prefix };
 }
 

@@ -283,6 +283,12 @@ function hintOf(error: unknown): { hint?: string } {
       hint: 'say where the bucket is: AWS_REGION=eu-central-1 in the environment, or "region" in ~/.aws/config',
     };
   if (nameOf(error) === 'NoSuchBucket') return { hint: 'make the bucket first; wispr makes none' };
+  if (systemCode(error) === 'ERR_INVALID_URL')
+    return { hint: 'write AWS_ENDPOINT_URL_S3 as a whole URL, such as http://127.0.0.1:9000' };
+  if (codeOf(error) === 'target-unreachable')
+    return {
+      hint: "the server is the one of AWS_ENDPOINT_URL_S3, or Amazon's where that is not set: see that it is meant",
+    };
   return {};
 }
 

@@ -89,6 +89,7 @@ describe('a directory as a target', () => {
     'host:dir',
     's3://',
     's3://UPPER/x',
+    's3://two..dots',
     's3://b:secret@bucket',
     's3://bucket/../x',
     '',

@@ -57,13 +57,22 @@ describe('a bucket as a target', () => {
     expect(await codeOf((await open()).put(`/${'n'.repeat(1025)}`, utf8('x'), OPTIONS))).toBe('target-path');
   });
 
-  it('says so when the bucket is not there, or nobody answers', async () => {
+  it('says so when the bucket is not there', async () => {
     const absent = await openTarget('s3://no-such-bucket');
     expect(await codeOf(absent.put('/a', utf8('x'), OPTIONS))).toBe('target-unreachable');
     expect(await codeOf(all(absent))).toBe('target-unreachable');
-    vi.stubEnv('AWS_ENDPOINT_URL_S3', 'http://127.0.0.1:9');
+  });
+
+  it.each([
+    ['http://127.0.0.1:9', 'the server is the one of AWS_ENDPOINT_URL_S3'],
+    ['127.0.0.1:9000', 'write AWS_ENDPOINT_URL_S3 as a whole URL'],
+  ])('says what to set where nobody answers at %s', async (endpoint, hint) => {
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
     const silent = await openTarget('s3://bucket');
-    expect(await codeOf(silent.put('/a', utf8('x'), OPTIONS))).toBe('target-unreachable');
+    await expect(silent.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({
+      code: 'target-unreachable',
+      hint: expect.stringContaining(hint),
+    });
     vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
   });
 });
