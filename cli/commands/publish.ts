@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
+import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
@@ -97,11 +98,12 @@ async function publish(named: string | undefined, options: Options): Promise<voi
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
   const signers = await readSigners(options);
   try {
-    const summary = await untilSignal(async (signal) => {
-      if (passphrase !== undefined) await protect(prepared, { passphrase, signers, signal }, options);
-      return bring(prepared, passphrase, signal, options);
+    const [summary, protection] = await untilSignal(async (signal) => {
+      const before =
+        passphrase === undefined ? undefined : await protect(prepared, { passphrase, signers, signal }, options);
+      return [await bring(prepared, passphrase, signal, options), before] as const;
     });
-    report(summary, options);
+    report(summary, protection, options);
   } finally {
     prepared.target?.close();
   }
@@ -133,7 +135,7 @@ async function protect(
   { configuration, configurationFile, target, token }: PublicationPlaces,
   keys: Pick<Parameters<typeof protectSite>[0], 'passphrase' | 'signers' | 'signal'>,
   { quiet, json, rekey = [], keysHandedOver = false }: Options,
-): Promise<void> {
+): Promise<ProtectSummary> {
   const progress = showProtecting(quiet);
   const summary = await protectSite({
     ...{ configurationFile, rekey, ...keys },
@@ -151,6 +153,7 @@ async function protect(
   if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
   for (const line of warnAboutSections(summary.sections)) say(line);
   if (!keysHandedOver) for (const line of warnAboutBundle(summary)) say(line);
+  return summary;
 }
 
 async function bring(
@@ -169,8 +172,9 @@ async function bring(
   }).finally(() => progress?.end());
 }
 
-function report(summary: PublishSummary, { quiet, json }: Options): void {
-  if (json) print(JSON.stringify(summary));
+/** @param protection - what came before; `undefined` with `--no-protect` */
+function report(summary: PublishSummary, protection: ProtectSummary | undefined, { quiet, json }: Options): void {
+  if (json) print(JSON.stringify({ ...summary, protection }));
   else if (!quiet) print(describePublishing(summary));
   for (const line of warningsAfterPublishing(summary)) say(line);
   if (!quiet) for (const hint of hintsAfterPublishing(summary)) say(hint);

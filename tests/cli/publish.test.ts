@@ -87,9 +87,15 @@ describe('wispr publish', () => {
       ...withPassphrase,
     );
     expect([code, stderr]).toEqual([0, '']);
-    expect(JSON.parse(stdout)).toMatchObject({ target: 's3://news/today', unchanged: 0, keyServerTold: false });
+    expect(JSON.parse(stdout)).toMatchObject({
+      target: 's3://news/today',
+      unchanged: 0,
+      keyServerTold: false,
+      protection: { documents: 2, changes: { added: 0 } }, // protected before
+    });
     const again = await inSite('publish', '--no-protect', '--json', '-q');
-    expect(JSON.parse(again.stdout).sent).toEqual({ files: 0, bytes: 0 });
+    expect(JSON.parse(again.stdout)).toMatchObject({ sent: { files: 0, bytes: 0 } });
+    expect(JSON.parse(again.stdout)).not.toHaveProperty('protection');
     const at = (name: string) =>
       server.client.send(new HeadObjectCommand({ Bucket: 'news', Key: `today/.well-known/wispr/${name}` }));
     expect(await at('timestamp.json')).toMatchObject({
