@@ -63,6 +63,7 @@ export async function importBundle(
   const descriptorBytes = fromBase64url(bundle.descriptor) ?? new Uint8Array(0);
   const descriptor = await verifyDescriptor(descriptorBytes, state.now());
   await checkParts(bundle, descriptor);
+  checkNamed(bundle.publisher, options);
   checkOrigins(descriptor, origins);
   const digest = toBase64url(await sha256(bytes));
   const sealed = await sealBundleKeys(state, bundle);
@@ -108,6 +109,18 @@ function compare(
   throw new KeyServerError('bundle-conflict', `another bundle with serial ${bundle.serial} is already here`, {
     hint: 'was the workspace copied? let the publisher make a new bundle; nothing was changed',
   });
+}
+
+/** Also of the first bundle, and of one by the key that is known: whoever names a key has been told that it is the publisher's. */
+function checkNamed(key: KeyId, { newPublisherKey }: ImportOptions): void {
+  if (newPublisherKey === undefined || key === newPublisherKey) return;
+  throw new KeyServerError(
+    'publisher-key-changed',
+    `the bundle is signed by the publisher key ${key}, and not by the one that was named`,
+    {
+      hint: 'ask the publisher, by another way than this bundle came, for its newest bundle and its key; nothing was changed',
+    },
+  );
 }
 
 /** Root and workspace are no secrets: anybody could put them into a bundle of their own. The key alone shows whose it is. */

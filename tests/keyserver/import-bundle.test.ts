@@ -119,6 +119,14 @@ describe('a later bundle', () => {
     await expectRefused(await seal({ serial: 7 }), 'publisher-key-changed'); // the old key is no good any more
   });
 
+  it('attack 90: signed by the key that is known is refused, where the operator names another', async () => {
+    const { identity } = await createPublisher();
+    const bytes = await seal({ serial: 6 });
+    const wrong = importBundle(state, bytes, ORIGINS, { newPublisherKey: identity.id });
+    await expect(wrong).rejects.toMatchObject({ code: 'publisher-key-changed' });
+    expect(await importBundle(state, bytes, ORIGINS)).toMatchObject({ outcome: 'updated' }); // nothing was changed
+  });
+
   it('attack 90: the operator can let neither root nor workspace nor serial go', async () => {
     const stranger = await createPublisher();
     const named = { newPublisherKey: stranger.identity.id };
