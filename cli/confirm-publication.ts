@@ -1,14 +1,18 @@
 /** What `wispr timestamp` and `wispr withdraw` do: sign a timestamp, and take it to where readers find it. */
+import { join } from 'node:path';
+import { METADATA_PATH } from '../core/publication/names.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { PublishError } from '../publisher/errors.ts';
+import { type PublishedSnapshot, readLastPublished } from '../publisher/last-published.ts';
 import {
   type AdoptPlaces,
   adoptTimestamp,
   bringTimestamp,
-  isTargetFailure,
+  isBringFailure,
   reworded,
 } from '../publisher/publish/bring-timestamp.ts';
 import { isUnreachable } from '../publisher/publish/key-server.ts';
+import { LivePublication } from '../publisher/publish/live-publication.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
 import { locatePlaces, type PublicationPlaces } from './publication-places.ts';
@@ -45,10 +49,37 @@ export async function confirmFromWorkspace(
   }
 }
 
+/** Where the output has gone on, and is not published yet, what is confirmed or withdrawn is what readers have. */
 async function signAndBring(run: Omit<TimestampRun, 'from'>, places: PublicationPlaces): Promise<SignedTimestamp> {
-  const { configurationFile, configuration, workspace, out, target, token } = places;
+  const last = (await readLastPublished(places.workspace))?.publication;
+  await using live = last && (await livePublication(places, last));
+  if (live === undefined) return signIn(places.out, run, places);
+  if (run.withdraw !== undefined && run.withdraw > live.version) throw notPublished(run.withdraw, places);
+  return await signIn(live.out, { ...run, directory: join(live.out, METADATA_PATH) }, places); // awaited: it is removed next
+}
+
+async function livePublication(
+  { out, target }: PublicationPlaces,
+  last: PublishedSnapshot,
+): Promise<LivePublication | undefined> {
+  return target && LivePublication.of({ out, target, last, now: nowInSeconds() });
+}
+
+function notPublished(version: number, { target }: PublicationPlaces): PublishError {
+  return new PublishError('version-unknown', `publication ${version} is not at ${target?.name} yet: nobody has it`, {
+    typed: true,
+    hint: 'put right what is wrong, and run "wispr publish"',
+  });
+}
+
+async function signIn(
+  out: string,
+  run: Omit<TimestampRun, 'from'>,
+  places: PublicationPlaces,
+): Promise<SignedTimestamp> {
+  const { configurationFile, configuration, workspace, target, token } = places;
   const keyServer = token === undefined ? undefined : { origin: configuration.keyServer, token };
-  const to: AdoptPlaces = { workspace, out, target, keyServer, now: nowInSeconds() };
+  const to = { workspace, out, target, keyServer, now: nowInSeconds(), urgent: run.withdraw !== undefined };
   for (let attempt = 1; ; attempt++) {
     const silent = await adopt(to);
     const signed = await runTimestamp({ ...run, from: { configurationFile } });
@@ -56,7 +87,7 @@ async function signAndBring(run: Omit<TimestampRun, 'from'>, places: Publication
       await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
     } catch (error) {
       if (isOutrun(error) && attempt < ATTEMPTS) continue;
-      throw isTargetFailure(error)
+      throw isBringFailure(error)
         ? reworded(error, `it is signed, but not where the site is served: ${error.message}`)
         : error;
     }

@@ -1,10 +1,13 @@
 /** What is said after a change of roles. */
 import { relative } from 'node:path';
 import type { TopLevelRole } from '../core/publication/metadata.ts';
+import { highestVersions } from '../core/publication/withdrawals.ts';
 import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { RootOutcome } from '../publisher/keys/change-roots.ts';
 import { describeMissing } from '../publisher/keys/gather-signatures.ts';
 import { describeChanges } from '../publisher/keys/root-changes.ts';
+import { readLastPublished } from '../publisher/last-published.ts';
+import { workspaceOf } from '../publisher/workspace.ts';
 import { print, say } from './voice.ts';
 
 export function tellOutcome(outcome: RootOutcome): void {
@@ -33,11 +36,15 @@ function sayWhoSigns(file: string, missing: string): void {
   );
 }
 
+/** Versions that are named. */
+const SHOWN = 10;
+
 /** What has to be done besides, by role. */
 export async function sayAfterRotation(role: TopLevelRole, configurationFile: string): Promise<void> {
   if (role === 'root')
     say('hint: destroy the copies of the old root.keys that you keep elsewhere, once the new one is there');
   if (role !== 'timestamp') return;
+  await sayWhatEnds(configurationFile);
   const { timestampBy } = await readConfiguration(configurationFile);
   if (timestampBy === 'publisher')
     say(
@@ -47,6 +54,18 @@ export async function sayAfterRotation(role: TopLevelRole, configurationFile: st
     say(
       'hint: the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "wispr protect"',
     );
+}
+
+/** It may have been a thief, or a colleague. */
+async function sayWhatEnds(configurationFile: string): Promise<void> {
+  const { elsewhere = [], withdrawn = [] } = (await readLastPublished(workspaceOf(configurationFile))) ?? {};
+  const ending = highestVersions(
+    elsewhere.flatMap(({ versions }) => versions).filter((version) => !withdrawn.includes(version)),
+    SHOWN,
+  );
+  if (ending.length === 0) return;
+  say(`withdrawn with the key of before, not from here, and not any more with the new one: ${ending.join(', ')}`);
+  say('hint: if that was meant, say it again after the next "wispr publish": wispr withdraw VERSION');
 }
 
 export function outcomeAsJson({ outcome, rootId, version, after, file, missing }: RootOutcome): unknown {

@@ -3,26 +3,51 @@
  * copy, and what was withdrawn stays so all the same.
  */
 import { fromUtf8, utf8 } from '../core/encoding/bytes.ts';
-import { isJsonObject, type Json } from '../core/encoding/canonical-json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/encoding/canonical-json.ts';
+import { isHexDigest } from '../core/encoding/digest.ts';
 import { PUBLICATION_LIMITS } from '../core/publication/limits.ts';
-import { highestVersions } from '../core/publication/withdrawals.ts';
+import type { RootMetadata } from '../core/publication/metadata.ts';
+import {
+  areWithdrawals,
+  countingWithdrawals,
+  highestVersions,
+  joinWithdrawals,
+  type Withdrawal,
+} from '../core/publication/withdrawals.ts';
 import { PublishError } from './errors.ts';
 import { readIfThere, replaceFile } from './keys/file-update.ts';
 import type { Workspace } from './workspace.ts';
 
+/** A publication, by its snapshot. */
+export interface PublishedSnapshot {
+  readonly version: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
 export interface LastPublished {
   /** The target's name; `null` where the output itself is served, or where nothing was published yet. */
   readonly target: string | null;
-  /** All versions that were ever withdrawn, as far as anybody here learnt of it: the highest. */
+  /** The versions that were withdrawn here: the highest. */
   readonly withdrawn: readonly number[];
+  /** What was learned of besides, and whose keys have signed it: whoever stole a key can withdraw anything, until it is changed. */
+  readonly elsewhere: readonly Withdrawal[];
+  /** What was brought to the target. */
+  readonly publication: PublishedSnapshot | undefined;
 }
 
-const NOTHING: LastPublished = { target: null, withdrawn: [] };
+/** What is new. */
+export type PublishedNews = Partial<LastPublished>;
 
-/** @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget */
-export async function readLastPublished({ lastPublished: file }: Workspace): Promise<LastPublished> {
+const NOTHING: LastPublished = { target: null, withdrawn: [], elsewhere: [], publication: undefined };
+
+/**
+ * @returns `undefined` where nothing was remembered yet
+ * @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget
+ */
+export async function readLastPublished({ lastPublished: file }: Workspace): Promise<LastPublished | undefined> {
   const bytes = await readIfThere(file);
-  if (bytes === undefined) return NOTHING;
+  if (bytes === undefined) return undefined;
   const last = parse(bytes);
   if (last) return last;
   throw new PublishError('key-store-damaged', `${file} is damaged`, {
@@ -30,32 +55,57 @@ export async function readLastPublished({ lastPublished: file }: Workspace): Pro
   });
 }
 
+/** All that is to stay withdrawn, as long as those who said so may sign. */
+export function withdrawnUnder(root: RootMetadata, { withdrawn, elsewhere }: LastPublished = NOTHING): number[] {
+  return [...withdrawn, ...countingWithdrawals(elsewhere, root).flatMap(({ versions }) => versions)];
+}
+
 /**
  * Adds what is new. Nobody else may be at work in the workspace.
  *
  * @throws PublishError `key-store-damaged`, `output-failed`
  */
-export async function rememberPublished(workspace: Workspace, news: Partial<LastPublished>): Promise<void> {
-  const before = await readLastPublished(workspace);
-  const withdrawn = highestVersions([...before.withdrawn, ...(news.withdrawn ?? [])], PUBLICATION_LIMITS.withdrawnKept);
-  const target = news.target === undefined ? before.target : news.target;
-  const isSame = target === before.target && withdrawn.length === before.withdrawn.length;
-  const text = `${JSON.stringify({ target, withdrawn })}\n`;
-  if (!isSame || withdrawn.some((version) => !before.withdrawn.includes(version)))
-    await replaceFile(workspace.lastPublished, utf8(text));
+export async function rememberPublished(workspace: Workspace, news: PublishedNews): Promise<void> {
+  const known = await readLastPublished(workspace);
+  const before = known ?? NOTHING;
+  const after: LastPublished = {
+    target: news.target === undefined ? before.target : news.target,
+    withdrawn: highestVersions([...before.withdrawn, ...(news.withdrawn ?? [])], PUBLICATION_LIMITS.withdrawnKept),
+    elsewhere: joinWithdrawals([...before.elsewhere, ...(news.elsewhere ?? [])]),
+    publication: news.publication ?? before.publication,
+  };
+  const text = encode(after);
+  if (text !== (known && encode(known))) await replaceFile(workspace.lastPublished, utf8(text));
 }
 
+function encode({ target, withdrawn, elsewhere, publication }: LastPublished): string {
+  const groups = elsewhere.map(({ keys, versions }) => ({ keys, versions }));
+  return `${JSON.stringify({ target, withdrawn, elsewhere: groups, publication })}\n`;
+}
+
+/** Earlier versions of wispr wrote neither `elsewhere` nor `publication`. */
 function parse(bytes: Uint8Array): LastPublished | undefined {
   try {
     const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
     if (!isJsonObject(value)) return undefined;
-    const { target, withdrawn } = value;
+    const { target, withdrawn, elsewhere = [], publication } = value;
     const isGood =
       (target === null || typeof target === 'string') &&
       Array.isArray(withdrawn) &&
-      withdrawn.every((version) => Number.isSafeInteger(version));
-    return isGood ? (value as unknown as LastPublished) : undefined;
+      withdrawn.every((version) => Number.isSafeInteger(version)) &&
+      areWithdrawals(elsewhere) &&
+      (publication === undefined || isPublished(publication));
+    return isGood ? ({ target, withdrawn, elsewhere, publication } as unknown as LastPublished) : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isPublished(value: Json): value is JsonObject {
+  return (
+    isJsonObject(value) &&
+    Number.isSafeInteger(value.version) &&
+    typeof value.sha256 === 'string' &&
+    isHexDigest(value.sha256)
+  );
 }

@@ -61,6 +61,10 @@ export async function signTimestamp(
   prepare: () => Promise<void> = async () => undefined,
 ): Promise<Confirmed> {
   const from = keySource(flags);
+  if (flags.metadata !== undefined && flags.tokenFile !== undefined)
+    throw new UsageError('with --metadata nobody is told but who is served from there: leave --token-file out', {
+      hint: 'without --metadata, the timestamp goes to the target and the key server of wispr.json',
+    });
   await prepare();
   const passphrase = await readPassphrase(flags.passphraseFile);
   const run = { passphrase, directory: flags.metadata, withdraw };

@@ -66,9 +66,12 @@ function tell(version: number, { signed: { publication }, target, keyServerTold 
   }
   if (target !== undefined) say(`it is at ${target} now`);
   if (keyServerTold) say('the key server has it, and confirms that publication no more');
-  const missing = [target === undefined && 'web host', !keyServerTold && 'key server'].filter(Boolean).join(' and ');
-  if (missing)
+  if (target === undefined)
     say(
-      `hint: still to be told: your ${missing}, unless what was signed is served from where it is; take ${file} there, or let wispr.json say where that is`,
+      `hint: take ${file} to your web host, unless it is served from where it is; "publish" in wispr.json has it done`,
+    );
+  if (!keyServerTold)
+    say(
+      'hint: if your key server confirms this site, it goes on until it is told: run the same command again with its token, by "keyServerTokenFile" in wispr.json or --token-file',
     );
 }

@@ -35,12 +35,17 @@ export function isWithdrawn(known: readonly Withdrawal[], version: number): bool
  * signed a timestamp: whoever had those could withdraw anything.
  */
 export function withdrawalsAfter(known: readonly Withdrawal[], { root, timestamp, highest }: Verified): Withdrawal[] {
-  if (timestamp === undefined) return joined(known);
-  const { keyids, threshold } = root.roles.timestamp;
-  const counting = known.filter(({ keys }) => keys.filter((key) => keyids.includes(key)).length >= threshold);
+  if (timestamp === undefined) return joinWithdrawals(known);
+  const counting = countingWithdrawals(known, root);
   // Not what is still to come: a timestamp can claim any publication.
   const there = timestamp.withdrawn.filter((version) => version <= highest);
-  return joined([...counting, { keys: timestamp.signers, versions: there }]);
+  return joinWithdrawals([...counting, { keys: timestamp.signers, versions: there }]);
+}
+
+/** Those that enough of the timestamp keys of a root have signed. */
+export function countingWithdrawals(known: readonly Withdrawal[], { roles }: RootMetadata): Withdrawal[] {
+  const { keyids, threshold } = roles.timestamp;
+  return known.filter(({ keys }) => keys.filter((key) => keyids.includes(key)).length >= threshold);
 }
 
 /** Whether there is nothing to learn from the newest timestamp, and nothing to forget. */
@@ -60,10 +65,15 @@ function textOf(known: readonly Withdrawal[]): string {
 export function parseWithdrawals(bytes: Uint8Array): Withdrawal[] {
   try {
     const value: unknown = JSON.parse(fromUtf8(bytes) ?? '');
-    return Array.isArray(value) && value.every(isWithdrawal) ? joined(value) : [];
+    return areWithdrawals(value) ? joinWithdrawals(value) : [];
   } catch {
     return [];
   }
+}
+
+/** Whether a value that was kept has the form of withdrawals. */
+export function areWithdrawals(value: unknown): value is Withdrawal[] {
+  return Array.isArray(value) && value.every(isWithdrawal);
 }
 
 function isWithdrawal(value: unknown): value is Withdrawal {
@@ -77,7 +87,7 @@ function isWithdrawal(value: unknown): value is Withdrawal {
 }
 
 /** One for each group of keys; those that were there first, where there are too many. */
-function joined(all: readonly Withdrawal[]): Withdrawal[] {
+export function joinWithdrawals(all: readonly Withdrawal[]): Withdrawal[] {
   const groups = new Map<string, Withdrawal>();
   for (const { keys, versions } of all) {
     const name = keys.join(' ');

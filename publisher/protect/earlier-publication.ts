@@ -2,10 +2,18 @@
 import { join } from 'node:path';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
-import { parseSnapshot, parseTimestamp, type TimestampMetadata } from '../../core/publication/metadata.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import {
+  parseSnapshot,
+  parseTimestamp,
+  type RootMetadata,
+  type TimestampMetadata,
+} from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import type { RoleRow } from '../index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
 
 /** The timestamp that is there, not verified: it is our own. */
 export async function readTimestamp(out: string): Promise<TimestampMetadata | undefined> {
@@ -14,6 +22,17 @@ export async function readTimestamp(out: string): Promise<TimestampMetadata | un
     return bytes && parseTimestamp(openEnvelope(bytes, 'timestamp').signed());
   } catch {
     return undefined; // damaged, and replaced now
+  }
+}
+
+/** What the timestamp there withdraws, unless its keys are none of this root: whoever stole one of those could withdraw anything. */
+export async function withdrawnBefore(out: string, root: RootMetadata): Promise<readonly number[]> {
+  const bytes = await readIfThere(join(out, METADATA_PATH, TIMESTAMP_FILE));
+  try {
+    return (bytes && verifyTimestamp(bytes, root, undefined, READER_OPTIONS)?.withdrawn) ?? [];
+  } catch (error) {
+    if (error instanceof PublicationError) return [];
+    throw error;
   }
 }
 

@@ -6,9 +6,11 @@ import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { DeriveKey } from '../keys/early-key.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
-import { readLastPublished } from '../last-published.ts';
+import { verifyChain } from '../keys/roots.ts';
+import { readLastPublished, withdrawnUnder } from '../last-published.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
+import { withdrawnBefore } from './earlier-publication.ts';
 import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
 import type { Place, PlaceOptions } from './locate.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
@@ -59,7 +61,7 @@ export interface Run extends Place {
   readonly settings: SiteSettings;
   readonly rekey: ReadonlySet<string>;
   readonly recipient: Uint8Array | undefined;
-  /** Versions that are remembered as withdrawn. */
+  /** Versions that stay withdrawn. */
   readonly withdrawn: readonly number[];
 }
 
@@ -93,7 +95,11 @@ export async function prepare(
   const plan = await makePlan({ ...context, appearance, setIdOf });
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
-  const { withdrawn } = await readLastPublished(workspace);
+  const root = verifyChain(roles.roots);
+  const withdrawn = [
+    ...withdrawnUnder(root, await readLastPublished(workspace)),
+    ...(await withdrawnBefore(out, root)),
+  ];
   return { ...place, keys, roles, sections, index, output, appearance, plan, settings, rekey, recipient, withdrawn };
 }
 

@@ -152,7 +152,7 @@ async function signTimestamp(
   const before = await readTimestamp(context.out);
   const expires = context.now + context.freshFor;
   const about = { version: timestampVersion(context.now, before?.version), expires };
-  const withdrawn = namedWithdrawn([...(before?.withdrawn ?? []), ...context.withdrawn], snapshot.version);
+  const withdrawn = namedWithdrawn(context.withdrawn, snapshot.version);
   const content = timestampMetadata(about, snapshot, withdrawn);
   await replaceOutputFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
   return { expires, withdrawn };

@@ -37,7 +37,7 @@ export interface PublicationContext {
   readonly freshFor: number;
   /** The version of the last publication whose metadata may have been written. */
   readonly lastVersion: number;
-  /** All versions that are remembered as withdrawn. */
+  /** All versions that stay withdrawn. */
   readonly withdrawn: readonly number[];
   /** Puts the version of the next publication onto the disk, before anything with it is signed. */
   readonly raiseVersion: (version: number) => Promise<void>;

@@ -42,25 +42,31 @@ export interface TimestampPlaces {
 
 export interface AdoptPlaces extends TimestampPlaces {
   readonly workspace: Workspace;
+  /** Something is to be withdrawn. */
+  readonly urgent?: boolean;
 }
 
 /**
  * Takes over the newest timestamp that was signed for the publication in `out`, so that the next one is newer, and keeps what was withdrawn. A
- * target or a key server that cannot be asked keeps nobody from signing: withdrawing may be urgent.
+ * target or a key server that cannot be asked keeps nobody from signing: withdrawing may be urgent. So what the target claims does not either,
+ * where something is to be withdrawn: whoever stole the timestamp key can claim anything.
  *
  * @returns what the key server could not be asked for
- * @throws PublishError `target-newer`, `target-forked`, `workspace-busy`; `target-behind` where the key server does not have this publication either;
+ * @throws PublishError `target-newer` and `target-forked`, unless `urgent`; `workspace-busy`; `target-behind` where the key server does not have this publication either;
  * PublicationError
  */
 export async function adoptTimestamp(places: AdoptPlaces): Promise<PublishError | undefined> {
   const { out, target, keyServer, now, workspace } = places;
   const publication = await openPublication(placeInDirectory(out), { now });
   const asked = await attempt(async () => keyServer && fetchTimestamp(keyServer), isUnreachable);
-  const looked = await attempt(async () => target && lookAt({ out, target, publication }), isTargetFailure);
+  const looked = await attempt(
+    async () => target && lookAt({ out, target, publication }),
+    places.urgent ? isBringFailure : isTargetFailure,
+  );
   if (isBehind(looked.failure) && !names(asked.value, publication)) throw looked.failure;
   for (const bytes of [looked.value, asked.value]) {
     const found = bytes && checkedTimestamp(bytes, publication);
-    if (found && saysMore(found, publication)) await withLock(workspace, () => takeOver(found, places));
+    if (found && saysMore(found, publication)) await withLock(workspace, () => takeOver(found.bytes, places));
   }
   return asked.failure;
 }
@@ -71,10 +77,13 @@ async function lookAt(place: OwnAndThere): Promise<Uint8Array | undefined> {
   return readBounded(place.target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
 }
 
-/** Another publication may have been made in `out` while others were asked. */
-async function takeOver(found: CheckedTimestamp, { out, now, workspace }: AdoptPlaces): Promise<void> {
+/** Another publication may have been made in `out` while others were asked, or another root: then a key of before signs nothing any more. */
+async function takeOver(bytes: Uint8Array, { out, now, workspace }: AdoptPlaces): Promise<void> {
   const publication = await openPublication(placeInDirectory(out), { now });
-  await rememberPublished(workspace, { withdrawn: joinWithdrawn(publication.state.timestamp, found.timestamp) });
+  const found = checkedTimestamp(bytes, publication);
+  if (found === undefined) return;
+  const versions = joinWithdrawn(publication.state.timestamp, found.timestamp);
+  await rememberPublished(workspace, { elsewhere: [{ keys: found.timestamp.signers, versions }] });
   if (isNewerOfSame(found, publication)) await replaceOutputFile(join(out, TIMESTAMP_PATH), found.bytes);
 }
 
@@ -84,7 +93,7 @@ function saysMore(found: CheckedTimestamp, publication: OpenedPublication): bool
 
 /**
  * Puts the timestamp in `out` where readers find it: at the target, and at the key server, which pushes it on. The key server is told whatever
- * state the target is in, and so are readers, who ask it first.
+ * state the target is in, whatever is claimed there, and so are readers, who ask it first.
  *
  * @throws PublishError `timestamp-outrun` where somebody else has confirmed it meanwhile, and knows nothing of what is withdrawn by this;
  * `target-newer`, `target-forked`, `key-server-refused`; PublicationError; what {@link isTargetFailure} names, when the key server has been told, unless neither has this publication
@@ -95,12 +104,28 @@ export async function bringTimestamp({ out, target, keyServer, now }: TimestampP
   const place = target && { out, target, publication };
   const there = await attempt(async () => place && checkIsThere(place), isTargetFailure);
   if (there.failure && !(keyServer && (await confirms(keyServer, publication)))) throw there.failure;
-  const { failure } = there.failure ? there : await attempt(async () => place && show(place), isTargetFailure);
-  if (keyServer) {
-    const expiries = await expiriesOf(publication);
+  const { failure } = there.failure ? there : await attempt(async () => place && show(place), isBringFailure);
+  const told = keyServer ? await tellAnyway(keyServer, { out, publication, timestamp }, failure) : false;
+  if (failure) throw told ? reworded(failure, `${failure.message}; the key server was told`) : failure;
+}
+
+/**
+ * @param failure - what is wrong at the target: said before what the key server refuses because of it
+ * @returns whether the key server has it
+ */
+async function tellAnyway(
+  keyServer: KeyServerAccess,
+  { out, publication, timestamp }: { out: string; publication: OpenedPublication; timestamp: Uint8Array },
+  failure: StorageError | PublishError | undefined,
+): Promise<boolean> {
+  const expiries = await expiriesOf(publication);
+  try {
     await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });
+    return true;
+  } catch (error) {
+    if (isClaim(failure)) return false;
+    throw error;
   }
-  if (failure) throw keyServer ? reworded(failure, `${failure.message}; the key server was told`) : failure;
 }
 
 async function show(place: OwnAndThere): Promise<void> {
@@ -115,9 +140,19 @@ async function confirms(keyServer: KeyServerAccess, publication: OpenedPublicati
 }
 
 /** What a target, whose state nobody answers for, is to blame for; that somebody else has published is none of it. */
-export function isTargetFailure(error: unknown): error is StorageError | PublishError {
+function isTargetFailure(error: unknown): error is StorageError | PublishError {
   if (error instanceof StorageError) return true;
   return error instanceof PublishError && ['target-foreign', 'target-behind', 'target-reverted'].includes(error.code);
+}
+
+/** And what is claimed there: by somebody who has published or confirmed as well, or who stole a timestamp key. */
+export function isBringFailure(error: unknown): error is StorageError | PublishError {
+  return isTargetFailure(error) || isClaim(error);
+}
+
+function isClaim(error: unknown): boolean {
+  const claims = ['target-newer', 'target-forked', 'timestamp-outrun'];
+  return error instanceof PublishError && claims.includes(error.code);
 }
 
 /** The same failure in other words. */

@@ -6,7 +6,7 @@ import { hexDigest } from '../../core/encoding/digest.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import type { MetaFile, RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import type { MetaFile, RootMetadata, SignedTimestamp, TimestampMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import {
   verifyFirstRoot,
@@ -38,7 +38,7 @@ export interface OwnAndThere {
 /** A timestamp that our own root's keys have signed: its bytes, and what they say. */
 export interface CheckedTimestamp {
   readonly bytes: Uint8Array;
-  readonly timestamp: TimestampMetadata;
+  readonly timestamp: SignedTimestamp;
 }
 
 /**
@@ -173,7 +173,7 @@ async function isThere(expected: MetaFile, { target, publication }: OwnAndThere)
   return (await underAny(await rootsOf(publication), verify)) !== undefined;
 }
 
-function timestampUnder(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+function timestampUnder(bytes: Uint8Array, root: RootMetadata): SignedTimestamp | undefined {
   return ifGood(() => verifyTimestamp(bytes, root, undefined, READER_OPTIONS));
 }
 

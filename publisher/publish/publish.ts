@@ -81,12 +81,9 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
     const brought = options.target
       ? await bring({ ...options, now }, options.target, publication)
       : await handOverOnly(options, publication);
+    await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
     const told = await tell(options, publication, brought, expires);
-    await rememberPublished(options.workspace, {
-      target: options.target?.name ?? null,
-      withdrawn: joinWithdrawn(publication.state.timestamp, brought.timestamp),
-    });
     const pruned = options.target ? await tidy(options.target, publication, brought, now) : NOTHING_PRUNED;
     return {
       ...describe(publication, brought),
@@ -96,6 +93,19 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
       expires,
       milliseconds: Math.round(performance.now() - started),
     };
+  });
+}
+
+async function remember(
+  { workspace, target }: PublishOptions,
+  { state }: OpenedPublication,
+  { timestamp }: Brought,
+): Promise<void> {
+  const { version, sha256 = '' } = state.timestamp.snapshot;
+  await rememberPublished(workspace, {
+    target: target?.name ?? null,
+    elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(state.timestamp, timestamp) }],
+    publication: { version, sha256 },
   });
 }
 

@@ -115,7 +115,9 @@ function outrun({ name }: Target): PublishError {
   return new PublishError(
     'timestamp-outrun',
     `the timestamp at ${name}, which somebody else has signed, is newer than this one or withdraws what this one does not know of`,
-    { hint: 'run the same command again, without --no-protect: it signs a newer one' },
+    {
+      hint: 'run the same command again, without --no-protect: it signs a newer one; if that goes on, and neither your key server nor a colleague does it, somebody else has your timestamp key: "wispr keys rotate timestamp"',
+    },
   );
 }
 

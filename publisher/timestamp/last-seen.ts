@@ -7,8 +7,10 @@ import { isJsonObject, type Json } from '../../core/encoding/canonical-json.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere, replaceFile } from '../keys/file-update.ts';
 
-/** Versions of the last publication and timestamp, and all that was ever withdrawn. */
+/** Versions of the last publication and timestamp, and all that was ever withdrawn with the key. */
 export interface LastSeen {
+  /** The key's id; earlier versions of wispr did not write it. */
+  readonly key: string | undefined;
   readonly publication: number;
   readonly timestamp: number;
   readonly withdrawn: readonly number[];
@@ -29,8 +31,8 @@ export async function readLastSeen(file: string): Promise<LastSeen | undefined> 
   });
 }
 
-export function writeLastSeen(file: string, { publication, timestamp, withdrawn }: LastSeen): Promise<void> {
-  return replaceFile(file, utf8(`${JSON.stringify({ publication, timestamp, withdrawn })}\n`));
+export function writeLastSeen(file: string, { key, publication, timestamp, withdrawn }: LastSeen): Promise<void> {
+  return replaceFile(file, utf8(`${JSON.stringify({ key, publication, timestamp, withdrawn })}\n`));
 }
 
 function parse(bytes: Uint8Array): LastSeen | undefined {
@@ -38,7 +40,8 @@ function parse(bytes: Uint8Array): LastSeen | undefined {
   try {
     const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
     if (!isJsonObject(value) || !isNumber(value.publication) || !isNumber(value.timestamp)) return undefined;
-    const { withdrawn } = value;
+    const { key, withdrawn } = value;
+    if (key !== undefined && typeof key !== 'string') return undefined;
     return Array.isArray(withdrawn) && withdrawn.every(isNumber) ? (value as unknown as LastSeen) : undefined;
   } catch {
     return undefined;

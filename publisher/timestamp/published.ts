@@ -10,6 +10,7 @@ import type {
   Delegation,
   MetaFile,
   RootMetadata,
+  SignedTimestamp,
   SnapshotMetadata,
   TargetsMetadata,
   TimestampMetadata,
@@ -32,7 +33,7 @@ export interface RoleState extends RoleExpiry {
 export interface Published {
   readonly rootId: KeyId;
   readonly root: RootMetadata;
-  readonly timestamp: TimestampMetadata;
+  readonly timestamp: SignedTimestamp;
   readonly snapshot: SnapshotMetadata;
   /** The sections, in their order. */
   readonly sections: readonly Delegation[];

@@ -50,10 +50,11 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
   return withLock(workspace, async () => {
     const { signers, rootId } = await openKeyStore(await readKeyStore(workspace), run.passphrase);
     const freshFor = freshness.hours * 3600;
-    const { withdrawn } = await readLastPublished(workspace);
-    const options = { directory, signer: signers.timestamp, rootId, freshFor, withdrawn };
+    const remembered = await readLastPublished(workspace);
+    const options = { directory, signer: signers.timestamp, rootId, freshFor, remembered };
     const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() });
-    await rememberPublished(workspace, { withdrawn: signed.withdrawn });
+    const withdrawn = run.withdraw === undefined ? [] : [run.withdraw];
+    await rememberPublished(workspace, { withdrawn, elsewhere: [signed.before] });
     return signed;
   });
 }
@@ -68,7 +69,7 @@ async function runWithKeyFile(
   const now = run.now ?? nowInSeconds();
   const signed = await perform(run, { directory, signer, rootId: keys.rootId, last, now });
   const { publication, version: timestamp, withdrawn } = signed;
-  await writeLastSeen(lastSeenFile(keyFile), { publication, timestamp, withdrawn });
+  await writeLastSeen(lastSeenFile(keyFile), { key: signer.keyid, publication, timestamp, withdrawn });
   return signed;
 }
 

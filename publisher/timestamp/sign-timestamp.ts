@@ -7,10 +7,12 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
+import type { Withdrawal } from '../../core/publication/withdrawals.ts';
 import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { shortId } from '../keys/roots.ts';
+import { type LastPublished, withdrawnUnder } from '../last-published.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type Published, type RoleState, readPublished } from './published.ts';
 import { joinWithdrawn, namedWithdrawn } from './withdrawn.ts';
@@ -28,8 +30,8 @@ export interface TimestampOptions {
   readonly rootId: KeyId | undefined;
   /** What was signed last, where that is remembered apart from the directory. */
   readonly last?: LastSeen | undefined;
-  /** All that a workspace remembers as withdrawn. */
-  readonly withdrawn?: readonly number[];
+  /** What a workspace remembers. */
+  readonly remembered?: LastPublished | undefined;
   /** Seconds for which the timestamp is good; as long as the last one, if left out. */
   readonly freshFor?: number | undefined;
   /** Seconds since 1970. */
@@ -45,6 +47,8 @@ export interface SignedTimestamp {
   /** The version of the publication that it names. */
   readonly publication: number;
   readonly withdrawn: readonly number[];
+  /** What the timestamp before withdrew, and whose it was. */
+  readonly before: Withdrawal;
   /** Roles that expire within {@link EXPIRY_WARNING}. */
   readonly expiring: readonly RoleState[];
 }
@@ -120,7 +124,8 @@ async function sign(
   const bytes = signMetadata(timestampMetadata({ version, expires }, snapshot as FileFacts, withdrawn), [signer]);
   await replaceFile(join(directory, TIMESTAMP_FILE), bytes, 0o644);
   const expiring = lasting(published).filter((role) => role.expires < now + EXPIRY_WARNING);
-  return { bytes, version, expires, publication: snapshot.version, withdrawn, expiring };
+  const before = { keys: published.timestamp.signers, versions: published.timestamp.withdrawn };
+  return { bytes, version, expires, publication: snapshot.version, withdrawn, before, expiring };
 }
 
 /** For how long the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
@@ -133,9 +138,16 @@ function lasting({ expiries }: Published): RoleState[] {
   return expiries.filter(({ role }) => role !== 'timestamp');
 }
 
-/** What was ever withdrawn stays so, also where somebody put an older file into the directory. Not what is still to come, whoever said so. */
-function withdrawnIn({ timestamp, snapshot }: Published, { last, withdrawn = [] }: TimestampOptions): number[] {
-  const known = [...timestamp.withdrawn, ...(last?.withdrawn ?? []), ...withdrawn];
+/**
+ * What was ever withdrawn stays so, also where somebody put an older file into the directory; but for what keys have withdrawn that are none any
+ * more. Not what is still to come, whoever said so.
+ */
+function withdrawnIn(
+  { root, timestamp, snapshot }: Published,
+  { last, remembered, signer }: TimestampOptions,
+): number[] {
+  const signedHere = last && [undefined, signer.keyid].includes(last.key) ? last.withdrawn : [];
+  const known = [...timestamp.withdrawn, ...signedHere, ...withdrawnUnder(root, remembered)];
   return namedWithdrawn(known, snapshot.version);
 }
 

@@ -230,7 +230,7 @@ describe('wispr withdraw', () => {
     expect([yes.code, yes.shown]).toEqual([
       0,
       expect.stringMatching(
-        /Publication 7 is withdrawn\.[\s\S]*publication 8 ends this[\s\S]*still to be told: your web host and key server.*; take protected\/\.well-known\/wispr\/timestamp\.json there/,
+        /Publication 7 is withdrawn\.[\s\S]*publication 8 ends this[\s\S]*take protected\/\.well-known\/wispr\/timestamp\.json to your web host[\s\S]*your key server.* with its token/,
       ),
     ]);
     await expectError(

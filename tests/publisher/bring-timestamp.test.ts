@@ -188,6 +188,6 @@ it.each(['publish', 'wispr timestamp'])(
       await expect(sign(made.out)).rejects.toMatchObject({ code: 'publication-withdrawn' });
     }
     expect(await there()).toEqual({ publication: 1, withdrawn: [1] });
-    expect(await readLastPublished(workspace)).toMatchObject({ withdrawn: [1] });
+    expect(await readLastPublished(workspace)).toMatchObject({ withdrawn: [], elsewhere: [{ versions: [1] }] });
   },
 );

@@ -5,10 +5,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
+import { readLastPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
+import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
+import { verifyTree } from '../../publisher/verify/tree.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
-import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+import { startContentHost } from '../support/content-host.ts';
+import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let made: TestWorkspace;
 let workspace: Workspace;
@@ -28,8 +33,10 @@ afterEach(async () => {
 });
 
 /** As a command that was told where to. */
-const publish = async () =>
-  publishSite({ workspace, out: made.out, target: await openTarget(place), keysAreThere: true });
+const publish = async () => {
+  const renewTimestamp = renewerOf(workspace, made.out, PASSPHRASE, nowInSeconds());
+  return publishSite({ workspace, out: made.out, target: await openTarget(place), keysAreThere: true, renewTimestamp });
+};
 const confirm = (withdraw?: number) =>
   confirmFromWorkspace({ passphrase: PASSPHRASE, withdraw }, { config: made.configurationFile });
 const shown = async (at: string) => {
@@ -37,20 +44,53 @@ const shown = async (at: string) => {
   return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
 };
 
-it('timestamps go to where it was published last, and never name what is not there yet', async () => {
+it('timestamps go to where it was published last, and name what is there, whatever was only protected since', async () => {
   await publish();
   expect((await confirm()).target).toBe(place);
   await made.write('a.html', '<p>2');
   await made.protect();
-  for (const withdrawn of [undefined, 1])
-    await expect(confirm(withdrawn)).rejects.toMatchObject({ code: 'target-behind' });
-  expect(await shown(place)).toEqual({ publication: 1, withdrawn: [] });
-  await publish();
+  const waiting = await snapshot(made.out);
+  expect((await confirm()).signed).toMatchObject({ publication: 1, withdrawn: [] });
+  await expect(confirm(2)).rejects.toMatchObject({ code: 'version-unknown' }); // nobody has it
   await confirm(1);
+  expect(await shown(place)).toEqual({ publication: 1, withdrawn: [1] });
+  await expect(confirm()).rejects.toMatchObject({ code: 'publication-withdrawn' });
+  expect(await snapshot(made.out)).toEqual(waiting);
+  await made.protect();
+  await publish();
   expect(await shown(place)).toEqual({ publication: 2, withdrawn: [1] });
+  expect((await verifyTree(place)).findings).toEqual([]);
   // And nowhere any more, once the output itself is what is served.
   await publishSite({ workspace, out: made.out, keysAreThere: true });
   expect((await confirm()).target).toBeUndefined();
+});
+
+it('attack 28: a host that shows an older publication than was published last has nothing confirmed', async () => {
+  await publish();
+  const old = join(directory, 'old');
+  await cp(place, old, { recursive: true });
+  await made.write('a.html', '<p>2');
+  await made.protect();
+  await publish();
+  await made.write('a.html', '<p>3');
+  await made.protect();
+  await rm(place, { recursive: true });
+  await cp(old, place, { recursive: true });
+  const before = await snapshot(place);
+  for (const version of [undefined, 1]) await expect(confirm(version)).rejects.toMatchObject({ code: 'target-behind' });
+  expect(await snapshot(place)).toEqual(before);
+});
+
+it('a publication is remembered though the key server refuses to learn of it', async () => {
+  const host = await startContentHost();
+  host.handlers.set('/v1/publication', (request, response) => {
+    request.resume().on('end', () => response.writeHead(403).end('{"error":"token-refused"}'));
+  });
+  const [target, keyServer] = [await openTarget(place), { origin: host.origin, token: 'a token' }];
+  const publishing = publishSite({ workspace, out: made.out, target, keyServer, keysAreThere: true });
+  await expect(publishing).rejects.toMatchObject({ code: 'key-server-refused' });
+  await host.close();
+  expect(await readLastPublished(workspace)).toMatchObject({ target: place, publication: { version: 1 } });
 });
 
 it('what was withdrawn stays so where the output is put back from before', async () => {
