@@ -24,7 +24,7 @@ export class ChangedDeliveries {
   async run(response: ServerResponse, deliver: () => Promise<void>): Promise<void> {
     try {
       if (this.#underWay.size < LIMITS.changedDeliveries) this.#underWay.add(response);
-      else await this.#waitInLine(response);
+      else if (!response.destroyed) await this.#waitInLine(response); // nothing would tell it any more that its client has left
       if (response.destroyed) return;
       await deliver();
       if (!this.#underWay.has(response))

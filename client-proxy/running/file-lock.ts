@@ -25,15 +25,11 @@ export class FileLock {
    * @throws ReaderError `store-unusable`
    */
   static take(path: string): FileLock | undefined {
-    let database: DatabaseSync | undefined;
     try {
       closeSync(openSync(path, 'wx', 0o600));
-      database = lockExisting(path);
-      if (existsSync(path)) return new FileLock(database);
-      database.close();
-      return undefined;
+      const database = lockMade(path);
+      return database && new FileLock(database);
     } catch (error) {
-      database?.close();
       rmSync(path, { force: true });
       throw unwritable(error);
     }
@@ -68,6 +64,20 @@ function isMissing(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** @returns `undefined` where the file is gone, whether that showed before the lock was there or after */
+function lockMade(path: string): DatabaseSync | undefined {
+  let database: DatabaseSync;
+  try {
+    database = lockExisting(path);
+  } catch (error) {
+    if (isMissing(path)) return undefined;
+    throw error;
+  }
+  if (existsSync(path)) return database;
+  database.close();
+  return undefined;
 }
 
 /** One that went meanwhile is not made anew. */

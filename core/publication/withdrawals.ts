@@ -5,9 +5,9 @@ import { isHexDigest } from '../encoding/digest.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import type { RootMetadata, SignedTimestamp, SnapshotMetadata } from './metadata.ts';
 
-/** Versions that the same keys of `timestamp` have withdrawn. */
+/** Versions that keys of `timestamp` have withdrawn, each of these keys all of them. What is remembered has one for each key. */
 export interface Withdrawal {
-  /** Their ids, in ascending order. */
+  /** Their ids. */
   readonly keys: readonly string[];
   readonly versions: readonly number[];
 }
@@ -32,20 +32,30 @@ export function isWithdrawn(known: readonly Withdrawal[], version: number): bool
 
 /**
  * What is known together with what the newest timestamp says. What keys have signed of whom too few are left ends when the keys of today have
- * signed a timestamp: whoever had those could withdraw anything.
+ * signed a timestamp: whoever had those could withdraw anything. Of each key by itself: groups of keys are so many that whoever stole a few
+ * keys could make more of them than anybody remembers.
  */
 export function withdrawalsAfter(known: readonly Withdrawal[], { root, timestamp, highest }: Verified): Withdrawal[] {
   if (timestamp === undefined) return joinWithdrawals(known);
-  const counting = countingWithdrawals(known, root);
   // Not what is still to come: a timestamp can claim any publication.
   const there = timestamp.withdrawn.filter((version) => version <= highest);
-  return joinWithdrawals([...counting, { keys: timestamp.signers, versions: there }]);
+  return countingWithdrawals(joinWithdrawals([...known, { keys: timestamp.signers, versions: there }], there), root);
 }
 
-/** Those that enough of the timestamp keys of a root have signed. */
-export function countingWithdrawals(known: readonly Withdrawal[], { roles }: RootMetadata): Withdrawal[] {
+/** What enough of the timestamp keys of a root have withdrawn. @param all - one for each key */
+export function countingWithdrawals(all: readonly Withdrawal[], { roles }: RootMetadata): Withdrawal[] {
   const { keyids, threshold } = roles.timestamp;
-  return known.filter(({ keys }) => keys.filter((key) => keyids.includes(key)).length >= threshold);
+  return saidByEnough(
+    all.filter(({ keys }) => keys.every((key) => keyids.includes(key))),
+    threshold,
+  );
+}
+
+function saidByEnough(all: readonly Withdrawal[], threshold: number): Withdrawal[] {
+  const counts = new Map<number, number>();
+  for (const version of all.flatMap(({ versions }) => versions)) counts.set(version, (counts.get(version) ?? 0) + 1);
+  const isEnough = (version: number) => (counts.get(version) ?? 0) >= threshold;
+  return withSome(all.map(({ keys, versions }) => ({ keys, versions: versions.filter(isEnough) })));
 }
 
 /** Whether there is nothing to learn from the newest timestamp, and nothing to forget. */
@@ -86,17 +96,25 @@ function isWithdrawal(value: unknown): value is Withdrawal {
   );
 }
 
-/** One for each group of keys; those that were there first, where there are too many. */
-export function joinWithdrawals(all: readonly Withdrawal[]): Withdrawal[] {
-  const groups = new Map<string, Withdrawal>();
-  for (const { keys, versions } of all) {
-    const name = keys.join(' ');
-    const before = groups.get(name);
-    if (versions.length === 0 || (before === undefined && groups.size >= PUBLICATION_LIMITS.withdrawers)) continue;
-    const both = [...(before?.versions ?? []), ...versions];
-    groups.set(name, { keys, versions: highestVersions(both, PUBLICATION_LIMITS.withdrawnKept) });
-  }
-  return [...groups.values()];
+/** One for each key. @param now - what is withdrawn now, for which there is always room */
+export function joinWithdrawals(all: readonly Withdrawal[], now: readonly number[] = []): Withdrawal[] {
+  const said = new Map<string, number[]>();
+  for (const { keys, versions } of all) for (const key of keys) said.set(key, [...(said.get(key) ?? []), ...versions]);
+  return withSome([...said].map(([key, versions]) => ({ keys: [key], versions: bounded(versions, now) })));
+}
+
+function bounded(versions: readonly number[], now: readonly number[]): number[] {
+  const most = PUBLICATION_LIMITS.withdrawnKept;
+  const first = new Set(versions.filter((version) => now.includes(version)));
+  const others = highestVersions(
+    versions.filter((version) => !first.has(version)),
+    most - first.size,
+  );
+  return highestVersions([...first, ...others], most);
+}
+
+function withSome(all: readonly Withdrawal[]): Withdrawal[] {
+  return all.filter(({ versions }) => versions.length > 0);
 }
 
 /** Each once, in ascending order; the highest, where there are more than `most`. */

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { get as httpGet, IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ChangedDeliveries } from '../../client-proxy/documents/changed-deliveries.ts';
@@ -195,6 +196,20 @@ describe('attack 65: documents that are decoded for clients', () => {
     left.destroy();
     left.emit('close');
     await never;
+    ends.resolve();
+    await first;
+  });
+
+  it('nor wait for their turn where the client has left before there was a line', async () => {
+    Object.assign(LIMITS, { changedDeliveries: 1, changedWait: 50 });
+    const deliveries = new ChangedDeliveries();
+    const ends = Promise.withResolvers<void>();
+    const first = deliveries.run(answer(), () => ends.promise);
+    const left = answer();
+    left.destroy();
+    left.emit('close');
+    await nextTurn(); // Node.js may say so once more
+    await deliveries.run(left, () => Promise.reject(new Error('it was begun')));
     ends.resolve();
     await first;
   });

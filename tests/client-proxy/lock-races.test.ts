@@ -3,7 +3,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { BoundSites } from '../../client-proxy/bound-sites.ts';
 import { HostHealth } from '../../client-proxy/content/host-health.ts';
 import { Upstream } from '../../client-proxy/content/upstream.ts';
@@ -76,6 +76,27 @@ it('unlocks that wait for others end with them', async () => {
   expect(lock.isLocked).toBe(true);
   await lock.unlock();
   expect(lock.isLocked).toBe(false);
+});
+
+it('a lock that comes while the sites are read lets nobody have one, not even for a moment', async () => {
+  await lock.lock();
+  const bindings = store.bindings.bind(store);
+  const watching = Promise.withResolvers<number[]>();
+  const watch = async () => {
+    const counts: number[] = [];
+    while (counts.push(sites.all().length) < 50) await Promise.resolve();
+    return counts;
+  };
+  vi.spyOn(store, 'bindings').mockImplementationOnce(async () => {
+    const read = await bindings();
+    expect(read).toHaveLength(1);
+    await lock.lock();
+    watching.resolve(watch());
+    return read;
+  });
+  await lock.unlock();
+  expect(new Set(await watching.promise)).toEqual(new Set([0]));
+  expect([lock.isLocked, sites.all(), sites.has('news.example')]).toEqual([true, [], true]);
 });
 
 it('keys that are fetched anew, because another process moved them, stay away', async () => {

@@ -1,5 +1,6 @@
 /** What is said of a machine that cannot be reached can be read by the page that asked: it tells no addresses of the reader's network. */
-
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Agent, errors } from 'undici';
 import { expect, it } from 'vitest';
 import { connectionReason } from '../../client-proxy/content/connection-reason.ts';
@@ -41,4 +42,12 @@ it('nor out of what is said of those that do not answer', () => {
     'Connect Timeout Error (attempted address: 10.1.2.3:80, timeout: 10000ms)',
   );
   expect(connectionReason(late)).not.toContain('10.1.2.3');
+});
+
+it('nor out of what the system says that is in no list', async () => {
+  const socket = connect({ host: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }); // of documentation: no machine has it
+  const [error] = await once(socket, 'error').catch((error: unknown) => [error]);
+  expect(error).toMatchObject({ code: 'EADDRNOTAVAIL', message: expect.stringContaining('192.0.2.1') });
+  const several = new AggregateError([new Error('another'), error]);
+  for (const one of [error, several]) expect(connectionReason(one)).not.toMatch(/192\.0|EADDR/);
 });

@@ -203,6 +203,79 @@ describe('what was withdrawn', () => {
     },
   );
 
+  it.each([
+    ['the one that stays first', ['stays', 'goes']],
+    ['the one that goes first', ['goes', 'stays']],
+  ] as const)(
+    'by two keys where one would do stays so without either, in whichever order they signed: %s',
+    async (_, signers) => {
+      const { publication, site, store } = await withdrawnBy(...signers);
+      await publication.publishTimestamp(LATER + 2);
+      await site.refresh(LATER + 2);
+      const restarted = readerOf(publication, store).site;
+      await restarted.load();
+      expect(await outcomes(site, restarted)).toEqual([CODE, CODE]);
+    },
+  );
+
+  it('is remembered the same, in whichever order a host has the signatures', async () => {
+    const keys = await keyRing(2, 1);
+    const first = await readSite(async (publication) => publication.rotate('timestamp', NOW, keys));
+    const second = readerOf(first.publication);
+    for (const [{ site }, signers] of [
+      [first, keys.signers],
+      [second, keys.signers.toReversed()],
+    ] as const) {
+      await first.publication.publishTimestamp(LATER, { version: LATER, signers, withdrawn: [1] });
+      await site.refresh(LATER);
+    }
+    const [one, other] = [first, second].map(({ store }) =>
+      [...store.kept].find(([name]) => name.endsWith('withdrawn')),
+    );
+    expect(one?.[1].length).toBeGreaterThan(0);
+    expect(other).toEqual(one);
+  });
+
+  it('by one key is not pushed out by whoever stole others, however they are combined', async () => {
+    const keys = await keyRing(6, 1);
+    const { publication, site, store } = await readSite(async (made) => made.rotate('timestamp', NOW, keys));
+    await publishMore(publication, LATER);
+    const stolen = keys.signers.slice(1);
+    let now = LATER;
+    const sign = async (signers: readonly RoleSigner[], withdrawn: readonly number[]) => {
+      await publication.publishTimestamp(++now, { signers, withdrawn });
+      await site.refresh(now);
+    };
+    const combine = async () => {
+      for (let bits = 1; bits < 2 ** stolen.length; bits++)
+        await sign(
+          stolen.filter((_, index) => (bits >> index) & 1),
+          [1],
+        );
+    };
+    await combine();
+    expect(await outcomes(site)).toEqual([undefined]);
+    await sign(keys.signers.slice(0, 1), [2]);
+    expect(await outcomes(site)).toEqual([CODE]);
+    await combine();
+    const restarted = readerOf(publication, store).site;
+    await restarted.load();
+    expect(await outcomes(site, restarted)).toEqual([CODE, CODE]);
+  });
+
+  it('is learnt from a reader with the same store, also where the newest timestamp says nothing of it any more', async () => {
+    const { publication, site, store } = await readSite();
+    const beside = readerOf(publication, store).site;
+    await beside.load();
+    await publication.publishTimestamp(LATER, { withdrawn: [1] });
+    await site.refresh(LATER);
+    await publication.publishTimestamp(LATER + 1);
+    await site.refresh(LATER + 1);
+    expect(await outcomes(beside)).toEqual([undefined]);
+    await beside.reload();
+    expect(await outcomes(beside)).toEqual([CODE]);
+  });
+
   it('by a key that stays is not taken back by what that key signed before', async () => {
     const { publication, site, store, before } = await withdrawnBy('stays');
     publication.files.set(TIMESTAMP_PATH, before);

@@ -1,7 +1,7 @@
 /** Whether a Reader runs on a database, as its lock says it: of processes that live, hang, and were killed. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
+import fs, {
   chmodSync,
   existsSync,
   mkdirSync,
@@ -14,6 +14,7 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -164,6 +165,23 @@ describe('of one that runs', () => {
     expect(running()).toEqual([{ process: process.pid, is: 'running' }]);
     expect(readdirSync(directory)).toHaveLength(2);
   });
+});
+
+it('is begun anew where somebody removed the file before SQLite could open it', () => {
+  const { closeSync } = fs;
+  const close = vi.spyOn(fs, 'closeSync').mockImplementationOnce((made) => {
+    closeSync(made);
+    for (const name of readdirSync(directory)) rmSync(join(directory, name));
+  });
+  syncBuiltinESMExports();
+  try {
+    announceHere();
+  } finally {
+    close.mockRestore();
+    syncBuiltinESMExports();
+  }
+  expect(running()).toEqual([{ process: process.pid, is: 'running' }]);
+  expect(readdirSync(directory)).toHaveLength(2);
 });
 
 describe('of one that ended', () => {
