@@ -1,5 +1,6 @@
 /** What `wispr timestamp` and `wispr withdraw` do: sign a timestamp, and take it to where readers find it. */
 import { nowInSeconds } from '../node-support/clock.ts';
+import type { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
 import {
   type AdoptPlaces,
@@ -56,9 +57,7 @@ async function signAndBring(run: Omit<TimestampRun, 'from'>, places: Publication
       await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
     } catch (error) {
       if (isOutrun(error) && attempt < ATTEMPTS) continue;
-      throw isTargetFailure(error)
-        ? reworded(error, `it is signed, but not where the site is served: ${error.message}`)
-        : error;
+      throw isTargetFailure(error) ? signedButNotThere(error) : error;
     }
     if (silent) throw signedButNotTold(silent, places);
     return signed;
@@ -78,6 +77,14 @@ function isOutrun(error: unknown): boolean {
 
 function isRefusal(error: unknown): error is PublishError {
   return error instanceof PublishError && (error.code === 'key-server-refused' || isUnreachable(error));
+}
+
+/** What was signed lies in the output; the next run takes it along. */
+function signedButNotThere(error: StorageError | PublishError): Error {
+  const again = 'run the same command again';
+  const hint = error.hint === undefined ? `${again} when that is mended` : `${error.hint}; then ${again}`;
+  const message = `it is signed, but not where the site is served: ${error.message}`;
+  return reworded(error, message, error.hint?.includes(again) ? error.hint : hint);
 }
 
 function signedButNotTold(cause: PublishError, { target, out }: PublicationPlaces): PublishError {

@@ -121,8 +121,12 @@ export function isTargetFailure(error: unknown): error is StorageError | Publish
 }
 
 /** The same failure in other words. */
-export function reworded(cause: StorageError | PublishError, message: string): StorageError | PublishError {
-  const options = { cause, ...(cause.hint !== undefined && { hint: cause.hint }) };
+export function reworded(
+  cause: StorageError | PublishError,
+  message: string,
+  hint = cause.hint,
+): StorageError | PublishError {
+  const options = { cause, ...(hint !== undefined && { hint }) };
   return cause instanceof StorageError
     ? new StorageError(cause.code, message, options)
     : new PublishError(cause.code, message, options);
