@@ -172,7 +172,7 @@ function describeFinding({ subject, message, count: times, places }: CheckFindin
   const [first] = places;
   const said = message === undefined ? subject : `${subject}: ${message}`;
   if (first === undefined) return said;
-  const where = `${first.path.slice(1)}${first.line === undefined ? '' : `, line ${first.line}`}`;
+  const where = `${first.path.replace(/^\//, '')}${first.line === undefined ? '' : `, line ${first.line}`}`;
   return first.path === subject && times === 1
     ? `${said}${first.line === undefined ? '' : `, line ${first.line}`}`
     : `${said}  (${where}${times > 1 ? `, and ${(times - 1).toLocaleString('en')} more` : ''})`;

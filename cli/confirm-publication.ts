@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { METADATA_PATH } from '../core/publication/names.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
+import type { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { type PublishedSnapshot, readLastPublished } from '../publisher/last-published.ts';
 import {
@@ -87,9 +88,7 @@ async function signIn(
       await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
     } catch (error) {
       if (isOutrun(error) && attempt < ATTEMPTS) continue;
-      throw isBringFailure(error)
-        ? reworded(error, `it is signed, but not where the site is served: ${error.message}`)
-        : error;
+      throw isBringFailure(error) ? signedButNotThere(error) : error;
     }
     if (silent) throw signedButNotTold(silent, places);
     return signed;
@@ -109,6 +108,14 @@ function isOutrun(error: unknown): boolean {
 
 function isRefusal(error: unknown): error is PublishError {
   return error instanceof PublishError && (error.code === 'key-server-refused' || isUnreachable(error));
+}
+
+/** What was signed lies in the output; the next run takes it along. */
+function signedButNotThere(error: StorageError | PublishError): Error {
+  const again = 'run the same command again';
+  const hint = error.hint === undefined ? `${again} when that is mended` : `${error.hint}; then ${again}`;
+  const message = `it is signed, but not where the site is served: ${error.message}`;
+  return reworded(error, message, error.hint?.includes(again) ? error.hint : hint);
 }
 
 function signedButNotTold(cause: PublishError, { target, out }: PublicationPlaces): PublishError {

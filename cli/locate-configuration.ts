@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { PublishError } from '../publisher/errors.ts';
 import { CONFIGURATION_FILE } from '../publisher/workspace.ts';
 import { UsageError } from './voice.ts';
@@ -15,7 +15,15 @@ export function locateConfiguration(site: string | undefined, config: string | u
   if (!existsSync(named)) throw missing(named, 'name the directory where wispr.json is');
   const file = statSync(named).isDirectory() ? join(named, CONFIGURATION_FILE) : named;
   if (existsSync(file)) return file;
-  throw missing(file, 'run "wispr init URL" to make one, or name the directory where it is');
+  throw missing(file, hintFor(named));
+}
+
+/** The directory of the pages is often the first that comes to mind. */
+function hintFor(named: string): string {
+  const above = join(named, '..', CONFIGURATION_FILE);
+  if (existsSync(above))
+    return `name the directory of wispr.json, which is ${resolve(named, '..')}, and not that of the pages`;
+  return 'run "wispr init URL" to make one, or name the directory where it is';
 }
 
 function missing(path: string, hint: string): PublishError {

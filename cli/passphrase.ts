@@ -77,7 +77,7 @@ async function readStart(file: string, what: string): Promise<string> {
     warnedOf.add(file);
     say(`the ${what} file ${file} can be read by other users of this machine (chmod 600 changes that)`);
   }
-  return handle.readFile({ encoding: 'utf8' });
+  return await handle.readFile({ encoding: 'utf8' }); // here: while the file is closed, nobody would be there to catch what fails
 }
 
 function ask(question: string, option: string): Promise<string> {

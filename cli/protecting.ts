@@ -40,7 +40,7 @@ export async function protect(
   const { source } = await readConfiguration(configurationFile); // before anybody types a passphrase
   const directory = resolveRoot(resolve(dirname(configurationFile), source));
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
-  if (options.dryRun) return sayWhatWouldBeDone(what, options);
+  if (options.dryRun) return sayWhatWouldBeDone({ ...what, bringsKeys: options.key !== undefined }, options);
   const passphrase = await readPassphrase(passphraseFile);
   const signers = await readSigners(options);
   await untilSignal(async (signal) => {

@@ -115,7 +115,7 @@ const KEYS_CHANGED = [
 /** What a new key means, for those who gave a set one. */
 export function describeRekey({ sets, changes }: ProtectSummary): string[] {
   if (changes.rekeyed === 0) return [];
-  const names = someOf(sets.filter(({ isNew }) => isNew).map(({ name }) => name));
+  const names = someOf(sets.filter(({ isRekeyed }) => isRekeyed).map(({ name }) => name));
   return [
     `new key for ${names}: ${count(changes.rekeyed, 'document is', 'documents are')} encrypted anew`,
     'whoever had the old key keeps what was encrypted under it, and can read nothing that is published from now on without the new one',

@@ -1,9 +1,11 @@
 /** What `wispr publish` did, for people. */
 import { size } from '../node-support/size.ts';
+import type { LastPublished } from '../publisher/last-published.ts';
 import type { PublishSummary } from '../publisher/publish/publish.ts';
 import { count } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 import { warnAboutWithdrawal } from './protection-summary.ts';
+import type { PublicationPlaces } from './publication-places.ts';
 
 /** The summary that is printed. */
 export function describePublishing(summary: PublishSummary): string {
@@ -36,6 +38,20 @@ function warnAboutKeyServer(failure: string): string[] {
   return [
     `published, but ${failure}`,
     'hint: run "wispr publish" again when it answers: until then it does not confirm this publication',
+  ];
+}
+
+/** Where "publish" of wispr.json does not say it, what comes later goes to where it was published last: a slip has consequences. */
+export function describeMove(
+  last: LastPublished | undefined,
+  { configuration, target, out }: Pick<PublicationPlaces, 'configuration' | 'target' | 'out'>,
+): string[] {
+  const before = last?.target ?? null;
+  if (configuration.publish !== undefined || before === null || before === target?.name) return [];
+  const now = target === undefined ? `no target, because ${out} counts as served itself` : target.name;
+  return [
+    `from now on, "wispr timestamp" and "wispr withdraw" take what they sign to ${now}; until now they took it to ${before}`,
+    `hint: if that was a slip, publish to ${before} again; "publish" in wispr.json says it once for all`,
   ];
 }
 

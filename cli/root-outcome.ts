@@ -10,11 +10,15 @@ import { readLastPublished } from '../publisher/last-published.ts';
 import { workspaceOf } from '../publisher/workspace.ts';
 import { print, say } from './voice.ts';
 
-export function tellOutcome(outcome: RootOutcome): void {
+/** @param whenContinued - what to do where an earlier run had done everything but the last step */
+export function tellOutcome(
+  outcome: RootOutcome,
+  whenContinued = 'if you want another change, run the command again',
+): void {
   const { version, before, after, missing } = outcome;
   if (outcome.outcome === 'continued') {
     print(`Root ${version} was made by an earlier run, and is complete now.`);
-    say('hint: if you want another change, run the command again');
+    say(`hint: ${whenContinued}`);
     return;
   }
   const file = outcome.file === undefined ? undefined : relative('.', outcome.file);

@@ -3,6 +3,8 @@ import type { DatabaseSync } from 'node:sqlite';
 
 /** Result codes, https://sqlite.org/rescode.html: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGED = [11, 26];
+/** SQLITE_READONLY */
+const READ_ONLY = 8;
 
 /** Runs `work` as one transaction that nobody else's writing can interleave with: whole or not at all. `work` must not wait for anything. */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
@@ -21,6 +23,11 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 /** Whether an error is SQLite's. */
 export function isSqliteError(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'errcode' in error;
+}
+
+/** Whether SQLite says that a file, or the directory that it lies in, cannot be written. */
+export function saysReadOnly(error: unknown): boolean {
+  return isSqliteError(error) && (Number(error.errcode) & 0xff) === READ_ONLY;
 }
 
 /** Whether SQLite says that a file is damaged, or no database at all. */

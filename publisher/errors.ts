@@ -20,6 +20,8 @@ export type PublishErrorCode =
   | 'key-store-missing'
   /** The key store was altered or cut. */
   | 'key-store-damaged'
+  /** A key file is whole, and of another kind than the one that is needed. */
+  | 'key-store-kind'
   /** The key store was made by a version that had no roots. */
   | 'key-store-outdated'
   /** The key store asks for more work or memory than any that wispr makes: refused uncomputed. */

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createFile } from '../node-support/create-file.ts';
-import { isSqliteError } from '../node-support/sqlite.ts';
-import { describeUnreadable, systemReason } from '../node-support/system-error.ts';
+import { isSqliteError, saysReadOnly } from '../node-support/sqlite.ts';
+import { describeUnreadable, permissionHint, systemCode, systemReason } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/limits.ts';
 
@@ -73,9 +73,18 @@ export async function readKeyStore({ keyStore }: Workspace): Promise<Uint8Array>
   } catch (error) {
     throw new PublishError('key-store-missing', describeUnreadable(keyStore, error), {
       cause: error,
-      hint: 'restore it from your backup; without it, nobody can sign for this site again',
+      hint: keyStoreHint(error),
     });
   }
+}
+
+/** A backup is for what is lost: nobody shall put an old one in the place of keys that are there. */
+function keyStoreHint(error: unknown): string {
+  if (systemCode(error) === 'ENOENT')
+    return 'restore it from your backup; without it, nobody can sign for this site again';
+  return (
+    permissionHint(error) ?? 'put publisher.keys there; if it is there and cannot be read, restore it from your backup'
+  );
 }
 
 /**
@@ -107,6 +116,10 @@ function takeLock(lock: string): DatabaseSync {
   } catch (error) {
     if (isSqliteError(error) && error.errcode === BUSY)
       throw new PublishError('workspace-busy', 'another wispr is at work on this site', { hint: 'wait for it' });
-    throw new PublishError('output-failed', `cannot lock ${lock}: ${systemReason(error)}`, { cause: error });
+    const reason = saysReadOnly(error) ? 'it cannot be written' : systemReason(error);
+    throw new PublishError('output-failed', `cannot lock ${lock}: ${reason}`, {
+      cause: error,
+      hint: 'the directory of wispr.json and what lies in it has to be writable for the user who runs wispr (chown, chmod), on a disk that is neither full nor mounted read-only',
+    });
   }
 }

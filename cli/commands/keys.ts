@@ -177,7 +177,8 @@ async function finish(files: readonly string[], flags: Flags): Promise<void> {
     const gathered = await gatherIntoPublication(configurationFile, [first, ...rest]);
     return flags.json ? print(JSON.stringify(gathered)) : tellPublicationGathered(gathered);
   }
-  tell(await finishDraft(await keysOptions(flags), files), flags);
+  const done = '"wispr keys list" says whether readers know this root already; the file is not needed any more';
+  tell(await finishDraft(await keysOptions(flags), files), flags, done);
 }
 
 function tellSection(outcome: SectionOutcome, { json }: Flags): void {
@@ -196,9 +197,9 @@ ${keyids.map((keyid) => `  ${shortId(keyid)}  ${keyid === own ? 'publisher.keys'
   );
 }
 
-function tell(outcome: RootOutcome, { json }: Flags): void {
+function tell(outcome: RootOutcome, { json }: Flags, whenContinued?: string): void {
   if (json) print(JSON.stringify(outcomeAsJson(outcome)));
-  else tellOutcome(outcome);
+  else tellOutcome(outcome, whenContinued);
 }
 
 async function keysOptions({ config, rootKeys, passphraseFile }: Flags): Promise<KeysOptions> {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { readLastPublished } from '../../publisher/last-published.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
@@ -20,7 +21,7 @@ import {
   warnAboutSections,
 } from '../protection-summary.ts';
 import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
-import { describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
+import { describeMove, describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
 import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
 import { readSigners } from '../signers.ts';
@@ -92,8 +93,10 @@ async function publish(named: string | undefined, options: Options): Promise<voi
   if (options.dryRun) {
     prepared.target?.close();
     const { configurationFile } = prepared;
-    return sayWhatWouldBeDone({ configurationFile, rekey: options.rekey ?? [] }, options);
+    const { rekey = [], key = [] } = options;
+    return sayWhatWouldBeDone({ configurationFile, rekey, bringsKeys: key.length > 0 }, options);
   }
+  const last = await readLastPublished(prepared.workspace);
   await confirmNewTarget(prepared.target, options);
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
   const signers = await readSigners(options);
@@ -104,6 +107,7 @@ async function publish(named: string | undefined, options: Options): Promise<voi
       return [await bring(prepared, passphrase, signal, options), before] as const;
     });
     report(summary, protection, options);
+    if (!options.quiet) for (const line of describeMove(last, prepared)) say(line);
   } finally {
     prepared.target?.close();
   }

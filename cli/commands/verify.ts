@@ -8,7 +8,6 @@ import type { Finding, VerifyReport } from '../../publisher/verify/report.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { verifyUrl } from '../../publisher/verify/url.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
-import { checkReadable } from '../arguments.ts';
 import { showProgress } from '../progress.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 
@@ -72,13 +71,24 @@ function check(place: string, paths: string[], { root, site, sample, quiet }: Op
   if (!isUrl && paths.length > 0)
     throw new UsageError('paths can be named with a URL only; a directory is checked whole');
   if (!isUrl && sample !== undefined) throw new UsageError('--sample is for URLs; a directory is checked whole');
-  if (!isUrl) checkReadable(place);
+  if (!isUrl) checkDirectory(place);
   const progress = quiet ? undefined : showProgress('verifying', 'documents');
   const expected = { ...(root && { root }), ...(site && { site }), ...(progress && { onProgress: progress.update }) };
   const checking = isUrl
     ? verifyUrl(new URL(place), { ...expected, paths, ...(sample !== undefined && { sample }) })
     : verifyTree(place, expected);
   return checking.finally(() => progress?.end());
+}
+
+/** A target of `wispr publish` is not always a place that can be read as readers do. */
+function checkDirectory(place: string): void {
+  if (existsSync(place)) return;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(place))
+    // Not repeated: somebody may have written credentials into it.
+    throw new UsageError('what is verified is a directory, or a site at a URL that begins with http:// or https://', {
+      hint: 'name the URL where readers find the site, or a directory with a copy of it',
+    });
+  throw new UsageError(`there is no ${place}`, { hint: 'check the path; a URL begins with https:// or http://' });
 }
 
 /** A path could be a document's, or that of a directory where somebody put the site: readers would look for none there. */

@@ -18,10 +18,9 @@ import {
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { reasonOf } from '../../core/errors.ts';
 import { forEachInFlight } from '../in-flight.ts';
-import { systemCode, systemReason } from '../system-error.ts';
-import { StorageError, type StorageErrorCode } from './errors.ts';
+import { StorageError } from './errors.ts';
+import { codeOf, describe, hintOf, isStatus, nameOf } from './s3-errors.ts';
 import {
   changed,
   checkTargetPath,
@@ -254,50 +253,4 @@ function md5(bytes: Uint8Array): Buffer {
 function conditionOf(replacing: string | null | undefined): Partial<PutObjectCommandInput> {
   if (replacing === undefined) return {};
   return replacing === null ? { IfNoneMatch: '*' } : { IfMatch: replacing };
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : '';
-}
-
-function statusOf(error: unknown): number | undefined {
-  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
-  return $metadata?.httpStatusCode;
-}
-
-function isStatus(error: unknown, ...statuses: number[]): boolean {
-  return error instanceof Error && statuses.includes(statusOf(error) ?? 0);
-}
-
-function codeOf(error: unknown): StorageErrorCode {
-  if (nameOf(error) === 'CredentialsProviderError' || isStatus(error, 401, 403)) return 'target-denied';
-  if (nameOf(error) === 'NoSuchBucket' || statusOf(error) === undefined) return 'target-unreachable';
-  return 'target-failed';
-}
-
-function hintOf(error: unknown): { hint?: string } {
-  if (nameOf(error) === 'CredentialsProviderError')
-    return { hint: 'give credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials' };
-  if (reasonOf(error).includes('Region is missing'))
-    return {
-      hint: 'say where the bucket is: AWS_REGION=eu-central-1 in the environment, or "region" in ~/.aws/config',
-    };
-  if (nameOf(error) === 'NoSuchBucket') return { hint: 'make the bucket first; wispr makes none' };
-  if (systemCode(error) === 'ERR_INVALID_URL')
-    return { hint: 'write AWS_ENDPOINT_URL_S3 as a whole URL, such as http://127.0.0.1:9000' };
-  if (codeOf(error) === 'target-unreachable')
-    return {
-      hint: "the server is the one of AWS_ENDPOINT_URL_S3, or Amazon's where that is not set: see that it is meant",
-    };
-  return {};
-}
-
-/** In few words: the server's own, or the system's. Nothing of the request, which was signed. */
-function describe(error: unknown): string {
-  if (systemCode(error) !== undefined && statusOf(error) === undefined) return systemReason(error);
-  const status = statusOf(error);
-  const text = reasonOf(error)
-    .replace(/[\p{Cc}\p{Cf}]/gu, ' ')
-    .slice(0, 200);
-  return status === undefined ? text : `${nameOf(error)} (${status}): ${text}`;
 }

@@ -30,6 +30,8 @@ export type FactName =
   | 'targets'
   /** The sections, and who signed them: publisher/protect/sections.ts. */
   | 'sections'
+  /** Names of the sections that `publisher.keys` alone could not sign in the last run. */
+  | 'held'
   /** How many roots there are. */
   | 'roots'
   /** The publication that waits for signatures: publisher/protect/gather.ts. */

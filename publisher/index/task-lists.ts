@@ -58,6 +58,14 @@ export class TaskLists extends DocumentTable {
     for (const { path } of this.statement(sql).iterate(limit)) yield String(path);
   }
 
+  /** Names of the sets whose documents are to be changed in some way, in their order. */
+  setsOf(change: Change): string[] {
+    const sql = 'SELECT DISTINCT set_name FROM task WHERE change = ? AND set_name IS NOT NULL ORDER BY set_name';
+    return this.statement(sql)
+      .all(change)
+      .map(({ set_name }) => String(set_name));
+  }
+
   /** Paths that are to be changed in some way, in their order. */
   *pathsOf(change: Change, limit = -1): Generator<string> {
     const sql = 'SELECT path FROM task WHERE change = ? ORDER BY path LIMIT ?';

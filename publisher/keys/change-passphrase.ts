@@ -2,9 +2,10 @@
 import { PublishError } from '../errors.ts';
 import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
-import { readIfThere, removeLeftovers, replaceFile } from './file-update.ts';
+import { removeLeftovers, replaceFile } from './file-update.ts';
 import { encodeContents, KEY_STORE_KIND, openKeyStore } from './key-store.ts';
 import { createSealedFile } from './sealed-file.ts';
+import { readSigningKeysIfThere } from './signer-file.ts';
 import { createSigningKeys, openSigningKeys } from './signing-keys.ts';
 
 /**
@@ -37,7 +38,7 @@ async function resealRootKeys(
   passphrase: string,
   newPassphrase: string,
 ): Promise<Uint8Array | undefined> {
-  const bytes = await readIfThere(file);
+  const bytes = await readSigningKeysIfThere(file);
   if (bytes === undefined) return undefined;
   await removeLeftovers(file);
   const keys = await openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {

@@ -29,6 +29,7 @@ import {
 } from './root-draft.ts';
 import { dropRetiredRootKeys } from './root-keys.ts';
 import { nextRoot, READER_OPTIONS, type Roles, verifyChain } from './roots.ts';
+import { readSigningKeysIfThere } from './signer-file.ts';
 import { type OpenSigningKeys, openSigningKeys } from './signing-keys.ts';
 
 export interface KeysOptions {
@@ -117,7 +118,7 @@ export function withChain<Result>(
   const rootKeysFile = options.rootKeys ?? workspace.rootKeys;
   return withLock(workspace, async () => {
     const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
-    const bytes = await readIfThere(rootKeysFile);
+    const bytes = await readSigningKeysIfThere(rootKeysFile);
     const rootKeys = bytes && (await openSigningKeys(bytes, options.passphrase, rootKeysFile));
     await removeLeftovers(workspace.keyStore);
     if (bytes) await removeLeftovers(rootKeysFile);

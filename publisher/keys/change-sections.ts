@@ -14,7 +14,7 @@ import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
 import { removeLeftovers, replaceFile } from './file-update.ts';
 import { type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
-import { FEWER, refused, shortId } from './roots.ts';
+import { count, refused, shortId, whenTooFew } from './roots.ts';
 
 /** Who signs for a section now. */
 export interface SectionOutcome {
@@ -107,7 +107,8 @@ async function changeSection(
 
 function checkRing(section: string, { publicKeys, threshold }: SectionKeyRing, { contents }: OpenKeyStore): void {
   const keys = publicKeys.length;
-  if (keys < threshold) throw refused(`${section} would have ${keys} keys and need ${threshold} to sign`, FEWER);
+  if (keys < threshold)
+    throw refused(`${section} would have ${count(keys, 'key')} and need ${threshold} to sign`, whenTooFew(keys));
   const others = [...contents.sections].filter(([name]) => name !== section);
   const all = others.reduce((sum, [, ring]) => sum + ring.publicKeys.length, keys);
   if (all > MOST_KEYS) throw refused(`all sections together would have ${all} keys, and readers take ${MOST_KEYS}`);

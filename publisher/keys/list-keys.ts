@@ -10,9 +10,9 @@ import { PublishError } from '../errors.ts';
 import { type Published, type RoleState, readPublished } from '../timestamp/published.ts';
 import { metadataDirectory } from '../timestamp/run.ts';
 import { readKeyStore, workspaceOf } from '../workspace.ts';
-import { readIfThere } from './file-update.ts';
 import { type OpenKeyStore, openKeyStore } from './key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from './roots.ts';
+import { readSigningKeysIfThere } from './signer-file.ts';
 import { openSigningKeys } from './signing-keys.ts';
 
 /** What stands before the name of a section where roles are named. */
@@ -195,7 +195,7 @@ async function listSecrets({ publisher, contents }: OpenKeyStore): Promise<Secre
 
 /** The root keys may be elsewhere, or under another passphrase: then they are not here. */
 async function rootKeyIds(file: string, passphrase: string): Promise<string[]> {
-  const bytes = await readIfThere(file);
+  const bytes = await readSigningKeysIfThere(file);
   if (bytes === undefined) return [];
   const keys = await openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
     if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;

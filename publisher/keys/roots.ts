@@ -84,19 +84,24 @@ export function signingId(keyid: string): string {
 function checkRole(name: TopLevelRole, { publicKeys, threshold }: RolePublicKeys): void {
   const keys = publicKeys.length;
   if (!Number.isSafeInteger(threshold) || threshold < 1) throw refused('a threshold is a number from 1 up');
-  if (keys < threshold) throw refused(`${name} would have ${count(keys, 'key')} and need ${threshold} to sign`, FEWER);
+  if (keys < threshold)
+    throw refused(`${name} would have ${count(keys, 'key')} and need ${threshold} to sign`, whenTooFew(keys));
   if (name !== 'root' && name !== 'targets' && threshold > 1)
     throw refused(`${name} is signed by one key: only root, targets and sections can have a threshold above one`);
   const most = PUBLICATION_LIMITS.keys / TOP_LEVEL_ROLES.length;
   if (keys > most) throw refused(`a role has at most ${most} keys`);
 }
 
-function count(number: number, what: string): string {
+export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** What to do about a threshold that too few keys can reach. */
-export const FEWER = 'add more keys first, or name a lower --threshold';
+/** What to do about a threshold that too few keys can reach. There is none that no key at all reaches. */
+export function whenTooFew(keys: number): string {
+  return keys === 0
+    ? 'the last key cannot be taken away: add the one that is to sign instead first, then remove this one'
+    : 'add more keys first, or name a lower --threshold';
+}
 
 export function refused(message: string, hint?: string): PublishError {
   return new PublishError('signers-refused', message, { typed: true, ...(hint !== undefined && { hint }) });

@@ -43,6 +43,18 @@ export interface SealedKind {
   readonly name: string;
 }
 
+/** The kinds there are, by {@link SealedKind.version}: what such a file holds, and what to do where one is needed and another is there. */
+const KINDS: Readonly<Record<string, { readonly holds: string; readonly hint: string }>> = {
+  'wispr key store 2': {
+    holds: 'the keys of a workspace',
+    hint: 'put publisher.keys back in its place, as "wispr init" or "wispr keys" wrote it; root.keys and key files of signers have names of their own',
+  },
+  'wispr signing keys 1': {
+    holds: 'signing keys only',
+    hint: 'name a file that "wispr keys new-signer" or "wispr keys export" made, or root.keys for the root; publisher.keys is found by itself, and no option names it',
+  },
+};
+
 /** An opened file: what it holds, and how to seal something else under the same passphrase. */
 export interface OpenSealedFile {
   readonly content: Json | undefined;
@@ -75,7 +87,7 @@ export async function createSealedFile(
  * Opens a file of secrets.
  *
  * @param derive - knows the key perhaps already
- * @throws PublishError `key-store-damaged`, `key-store-outdated`, `key-store-parameters`, `passphrase-wrong`
+ * @throws PublishError `key-store-damaged`, `key-store-kind`, `key-store-outdated`, `key-store-parameters`, `passphrase-wrong`
  */
 export async function openSealedFile(
   kind: SealedKind,
@@ -92,8 +104,10 @@ export async function openSealedFile(
 
 /** What is thrown for a file that is not what was written once. */
 export function damagedFile({ name }: SealedKind): PublishError {
-  return new PublishError('key-store-damaged', `${name} is damaged, or not a key file of this version`, {
-    hint: 'restore it from your backup',
+  return new PublishError('key-store-damaged', `${name} is damaged, or no key file`, {
+    hint: name.endsWith('.pub')
+      ? 'that is the public half: name the secret file beside it, which has no .pub at its end'
+      : 'if it is the file that you mean, restore it from your backup',
   });
 }
 
@@ -121,7 +135,7 @@ async function parseSealedFile(
   const sealed = fromBase64url(rest.sealed);
   if (sealed === undefined || digest !== (await digestOf(rest))) throw damagedFile(kind);
   if (kind.outdated?.includes(String(rest.version))) throw outdated(kind);
-  if (rest.version !== kind.version) throw damagedFile(kind);
+  if (rest.version !== kind.version) throw anotherKind(kind, String(rest.version));
   return { parameters, sealed };
 }
 
@@ -131,6 +145,22 @@ function contextOf({ version }: SealedKind): Uint8Array {
 
 async function digestOf(rest: JsonObject): Promise<string> {
   return toBase64url(await sha256(canonicalJson(rest)));
+}
+
+/** It is whole, so no backup is needed: the wrong file was named, or two were exchanged. */
+function anotherKind({ name, version: wanted }: SealedKind, found: string): PublishError {
+  const [holds, hint] = [KINDS[found]?.holds, KINDS[wanted]?.hint];
+  if (holds === undefined)
+    return new PublishError('key-store-kind', `${name} is a key file of a kind that this version does not know`, {
+      hint: 'a newer wispr made it: update this one',
+    });
+  return new PublishError(
+    'key-store-kind',
+    `${name} holds ${holds}, and a file with ${KINDS[wanted]?.holds} is needed here`,
+    {
+      ...(hint !== undefined && { hint }),
+    },
+  );
 }
 
 function outdated({ name }: SealedKind): PublishError {

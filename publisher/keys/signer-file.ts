@@ -6,9 +6,9 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { KEY_LENGTH } from '../../core/keys/key-id.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
-import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
+import { describeUnreadable, permissionHint, systemCode, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { createFile } from './file-update.ts';
+import { createFile, readIfThere } from './file-update.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
@@ -62,8 +62,24 @@ export async function readSigningKeys(file: string): Promise<Uint8Array> {
   try {
     return (await readFile(file)).subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
   } catch (error) {
-    throw new PublishError('root-keys-missing', describeUnreadable(file, error), { cause: error });
+    throw unreadable(file, error);
   }
+}
+
+/** As {@link readSigningKeys}, and `undefined` if there is no such file. */
+export async function readSigningKeysIfThere(file: string): Promise<Uint8Array | undefined> {
+  try {
+    return (await readIfThere(file))?.subarray(0, MAXIMUM_SEALED_FILE_LENGTH + 1);
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+function unreadable(file: string, error: unknown): PublishError {
+  return new PublishError('root-keys-missing', describeUnreadable(file, error), {
+    cause: error,
+    hint: permissionHint(error) ?? 'check the path, and that the disk is there on which you keep it',
+  });
 }
 
 /** Writes a file that must not exist yet. @throws PublishError `output-failed` */

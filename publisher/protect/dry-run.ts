@@ -7,8 +7,8 @@ import { checkRekey, isOtherKeyStore } from './keys.ts';
 import { locate } from './locate.ts';
 import { inspectOutput } from './output.ts';
 import { makePlan } from './plan.ts';
-import { type DryRunOptions, dueForRekey, stopper } from './prepare.ts';
-import { RunSections } from './sections.ts';
+import { dueForRekey, type PlanOptions, stopper } from './prepare.ts';
+import { RunSections, ringsAsLastRun } from './sections.ts';
 import { changedPaths, countChanges, type DryRunSummary, publicByReason, sectionsOf } from './summary.ts';
 
 /**
@@ -17,7 +17,7 @@ import { changedPaths, countChanges, type DryRunSummary, publicByReason, section
  *
  * @param limit - how many paths of each kind are named; all, if left out
  */
-export async function planSite(options: DryRunOptions, limit?: number): Promise<DryRunSummary> {
+export async function planSite(options: PlanOptions, limit?: number): Promise<DryRunSummary> {
   const { workspace, configuration, source, walk, out, now } = await locate(options);
   const { index, lost } = openIndex(workspace.index, { readOnly: true });
   using _closing = index;
@@ -26,7 +26,9 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const output = await inspectOutput(out, index, publishersOf(index), { readOnly: true, checkNotStopped });
   const since = index.keysSince();
   const due = dueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
-  const sections = await RunSections.of(configuration, index);
+  const keysChanged = index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace));
+  const rings = keysChanged || options.bringsKeys ? undefined : ringsAsLastRun(configuration, index);
+  const sections = await RunSections.of(configuration, index, rings);
   const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   const plan = await makePlan({ ...context, appearance, setIdOf: () => undefined });
@@ -38,7 +40,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
     documents: plan.documents,
     changes: countChanges(plan),
     indexLost: output.isEmpty ? undefined : lost,
-    keysChanged: index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace)),
+    keysChanged,
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
     sections: sectionsOf(plan),

@@ -28,6 +28,12 @@ export interface DryRunOptions extends PlaceOptions {
   readonly signal?: AbortSignal;
 }
 
+/** {@link DryRunOptions}, and what the command line says of keys that nobody opens. */
+export interface PlanOptions extends DryRunOptions {
+  /** Whether key files will be brought along, so that no section may have to wait. */
+  readonly bringsKeys?: boolean;
+}
+
 export interface ProtectOptions extends DryRunOptions {
   readonly passphrase: string;
   /** Knows the key perhaps already. */

@@ -162,6 +162,7 @@ function missingKey(set: string): never {
 function summarise(run: Run, done: Done, recovered: readonly string[], milliseconds: number): ProtectSummary {
   const { configuration, index, keys, plan, out, recipient, roles, workspace } = run;
   const { bytesIn, bytesOut } = index.totals();
+  const rekeyed = new Set(index.setsOf('rekeyed'));
   return {
     site: configuration.site,
     publisher: roles.rootId,
@@ -170,7 +171,8 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     documents: plan.documents,
     changes: countChanges(plan, done.tasks.unchanged),
     sets: Array.from(plan.sets, ([name, documents]) => {
-      return { name, id: keys.idOf(name) ?? missingKey(name), documents, isNew: done.secured.made.has(name) };
+      const isNew = done.secured.made.has(name);
+      return { name, id: keys.idOf(name) ?? missingKey(name), documents, isNew, isRekeyed: rekeyed.has(name) };
     }),
     sections: sectionsOf(plan),
     public: publicByReason(plan),

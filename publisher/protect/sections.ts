@@ -31,6 +31,8 @@ export interface RunSection {
   readonly signers: readonly RoleSigner[];
   /** Whether too few of its keys are here to sign it. */
   readonly held: boolean;
+  /** The same of the keys that are here whoever brings none along. */
+  readonly heldAlone: boolean;
 }
 
 /** What the index knows of a section: its number is its own for ever. */
@@ -142,6 +144,8 @@ export class RunSections {
         return section.held && (isOfAnother(section) || this.mustSign(section, index, metadata));
       });
       if (late.length > 0) throw keysMissing(late);
+      const held = this.list.flatMap(({ name, heldAlone }) => (heldAlone ? [name] : []));
+      index.setFact('held', JSON.stringify(held));
     });
   }
 
@@ -206,7 +210,19 @@ async function openSection(
   });
   const { name } = about;
   const keys = { name, paths: targetPatterns(about), publicKeys, threshold };
-  return { ...about, keys, keyids, signers, held: signers.length < threshold };
+  const own = signers.filter((signer) => !others.includes(signer)).length;
+  return { ...about, keys, keyids, signers, held: signers.length < threshold, heldAlone: own < threshold };
+}
+
+/** Key rings that stand for those of a key store nobody opens: of sections that were held back, without a key. */
+export function ringsAsLastRun(
+  { sections }: Pick<Configuration, 'sections'>,
+  index: PublisherIndex,
+): Map<string, SectionKeyRing> {
+  const held = JSON.parse(index.fact('held') ?? '[]') as string[];
+  return new Map(
+    sections.map(({ name }) => [name, held.includes(name) ? { publicKeys: [], threshold: 1 } : freshRing()]),
+  );
 }
 
 /** One key, in the key store: a section works at once, and can be given to others later. */

@@ -63,6 +63,8 @@ export interface SetSummary {
   readonly documents: number;
   /** Whether its key was made in this run. */
   readonly isNew: boolean;
+  /** Whether documents that were under another key are under this one now; an earlier run may have made it, and was stopped. */
+  readonly isRekeyed: boolean;
 }
 
 export interface SectionSummary {

@@ -156,8 +156,12 @@ function isClaim(error: unknown): boolean {
 }
 
 /** The same failure in other words. */
-export function reworded(cause: StorageError | PublishError, message: string): StorageError | PublishError {
-  const options = { cause, ...(cause.hint !== undefined && { hint: cause.hint }) };
+export function reworded(
+  cause: StorageError | PublishError,
+  message: string,
+  hint = cause.hint,
+): StorageError | PublishError {
+  const options = { cause, ...(hint !== undefined && { hint }) };
   return cause instanceof StorageError
     ? new StorageError(cause.code, message, options)
     : new PublishError(cause.code, message, options);

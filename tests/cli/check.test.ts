@@ -66,11 +66,26 @@ describe('wispr check', () => {
     expect(stdout).toMatch(/^Breaks for readers:/);
   });
 
+  it('names a template as wispr.json does', async () => {
+    const template = `<!doctype html><html lang="<%= it.language %>"><title><%= it.title %></title>
+<link rel="canonical" href="<%= it.canonical %>"><link rel="stylesheet" href="/teaser.css">
+<script type="application/ld+json"><%~ it.jsonLd %></script><a id="read" href="<%= it.reading %>">Read</a><script><%~ it.script %></script>`;
+    await writeFile(join(root, 'teaser.eta'), template);
+    const settings = { ...CONFIGURATION, fallback: { template: 'teaser.eta' } };
+    await writeFile(join(root, 'with-template.json'), JSON.stringify(settings));
+    expect((await check('-c', 'with-template.json')).stdout).toContain('/teaser.css  (teaser.eta)\n');
+    for (const name of ['teaser.eta', 'with-template.json']) await rm(join(root, name));
+  });
+
   it('exits with 2 or 1 for what cannot be', async () => {
     expect(await check('nowhere')).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringContaining('there is no nowhere'),
+    });
+    expect(await check('site/')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`hint: name the directory of wispr.json, which is ${root}, and not that of`),
     });
     expect(await check('.', '-c', 'wispr.json')).toMatchObject({
       code: 2,

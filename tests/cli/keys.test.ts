@@ -1,5 +1,5 @@
 /** `wispr keys`, `wispr timestamp` and `wispr withdraw`, as programs, and on a terminal where they ask. */
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Ended } from '../support/programs.ts';
@@ -136,8 +136,12 @@ describe('wispr keys', () => {
     const yes = await onTerminal(sign, ['sign this?', 'y\r'], ['passphrase: ', 'another passphrase\r']);
     expect([yes.code, yes.shown]).toEqual([0, expect.stringContaining('no signature is missing any more')]);
     expect(yes.shown).not.toContain('another passphrase');
+    await copyFile(at('root.4.json'), at('copy.json'));
     const finished = await wispr('keys', 'finish', 'root.4.json', ...withPassphrase);
     expect(finished).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Root 4 is signed:/) });
+    const again = await wispr('keys', 'finish', 'copy.json', ...withPassphrase);
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Root 4 was made by an earlier run/) });
+    expect(again.stderr).toMatch(/^wispr: hint: "wispr keys list" says .*; the file is not needed any more\n$/);
   });
 
   it('refuses what it does not know or cannot do', async () => {
@@ -201,6 +205,8 @@ describe('wispr timestamp', () => {
       /^Publication 5 is confirmed until [\d-]{10} \d\d:\d\d UTC\.\n$/,
     );
     await expectError(wispr(...cron), 2, 'add --metadata');
+    const wrongFile = wispr('timestamp', '--key', 'publisher.keys', '--metadata', METADATA, ...withPassphrase);
+    await expectError(wrongFile, 1, '[key-store-kind]', 'hint: name a file that "wispr keys new-signer"');
     await publish({ version: 4 });
     await expectError(wispr(...cron, '--metadata', METADATA, '-q'), 1, '[metadata-rollback]');
     await publish({ version: 6, days: { snapshot: 3 } });

@@ -73,6 +73,16 @@ describe('wispr publish', () => {
     expect((await inSite('verify', '../web')).code).toBe(0);
   });
 
+  it('says where timestamps go from now on, where it was published elsewhere before', async () => {
+    const { code, stderr } = await inSite('publish', 'protected', '--no-protect', '--keys-handed-over');
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/to no target, because .*\/protected .*; until now they took it to .*\/web\nwispr: hint: /),
+    ]);
+    const back = await inSite('publish', '../web', '--no-protect', '--keys-handed-over', '-q');
+    expect(back).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
   it('publishes to the bucket that wispr.json names, with types and lifetimes', async () => {
     const configuration = await readFile(join(site, 'wispr.json'), 'utf8');
     await writeFile(

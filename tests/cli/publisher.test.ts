@@ -161,6 +161,12 @@ describe('wispr init', () => {
     const bad = join(empty, 'bad');
     const run = () => init('news.example', '--passphrase-file', bad);
     await expectError(run(), 2, `there is no ${bad}`, 'hint: name a file that holds the passphrase');
+    await expectError(
+      init('news.example', '--passphrase-file', '/'),
+      2,
+      '/ is a directory',
+      'hint: name a file that holds the passphrase',
+    );
     await writeFile(bad, '', { mode: 0o600 });
     await expectError(run(), 2, 'is empty');
     await writeFile(bad, 'one\ntwo\n');
@@ -455,6 +461,14 @@ describe('wispr verify', () => {
     expect([json.code, JSON.parse(json.stdout).findings.length]).toEqual([3, 2]);
     // What is missing is made again.
     for (const name of ['evil.js', 'robots.txt']) await rm(join(site, 'protected', name));
+  });
+
+  it('says what it takes where a target of publish is named, and repeats none of it', async () => {
+    const { code, stdout, stderr } = await inSite('verify', 's3://id:secret@news/today');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/a directory, or a site at a URL .*\nwispr: hint: name the URL where readers find/);
+    expect(stderr).not.toContain('secret');
+    await expectError(inSite('verify', 'news.example'), 2, 'there is no news.example', 'a URL begins with https://');
   });
 
   it('checks a published site by its URL, without secret keys', async () => {

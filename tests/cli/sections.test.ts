@@ -35,6 +35,12 @@ it('a desk takes over its section, and the office publishes without it', async (
   const removed = await wispr('keys', 'remove', 'section:sports', own.slice(0, 8), ...ours);
   expect(removed.stdout).toMatch(/^The section sports is signed by 1 of 1 key:\n {2}[0-9a-f]{12} {2}elsewhere\n$/);
 
+  const [left = ''] = keyids.filter((id) => id !== own);
+  const last = await wispr('keys', 'remove', 'section:sports', left.slice(0, 8), ...ours);
+  expect(last).toMatchObject({ code: 2, stderr: expect.stringMatching(/would have 0 keys.*\n.*add the one that/) });
+  const few = await wispr('keys', 'remove', 'section:sports', left.slice(0, 8), '--threshold', '2', ...ours);
+  expect(few.stderr).toContain('the last key cannot be taken away');
+
   const refused = await wispr('protect', ...ours);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain('[section-key-missing]');

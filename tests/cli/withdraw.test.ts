@@ -93,6 +93,7 @@ describe('where the web host is in no state for it', () => {
     await expect(withdraw()).rejects.toMatchObject({
       code,
       message: expect.stringContaining('the key server was told'),
+      hint: expect.stringContaining('run the same command again'),
     });
     expect(told).toEqual([{ withdrawn: [1] }]);
     expect(await withdrawnIn(workspace.out)).toEqual([1]);

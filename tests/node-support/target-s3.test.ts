@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
@@ -73,6 +75,41 @@ describe('a bucket as a target', () => {
       code: 'target-unreachable',
       hint: expect.stringContaining(hint),
     });
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
+  });
+
+  const NO_S3 = '<!doctype html><meta charset="utf-8"><h1>Not found</h1><br>';
+  const REFUSED = '<Error><Code>InvalidAccessKeyId</Code><Message>No such id.</Message></Error>';
+  it.each([
+    [
+      'http',
+      404,
+      NO_S3,
+      'target-failed',
+      /: it answered 404, and not as an S3 server does$/,
+      'the address of an S3 API',
+    ],
+    [
+      'http',
+      200,
+      NO_S3,
+      'target-failed',
+      /: it answered 200, and not as an S3 server does$/,
+      'the address of an S3 API',
+    ],
+    ['http', 403, REFUSED, 'target-denied', /: InvalidAccessKeyId \(403\): No such id\.$/, 'AWS_SECRET_ACCESS_KEY'],
+    ['https', 200, '', 'target-unreachable', /: there is no TLS .* \(wrong version number\)$/, 'write http:// there'],
+  ])('says on one line what is there instead, at %s with %i', async (scheme, status, body, code, message, hint) => {
+    const host = createServer((_, response) => {
+      response.writeHead(status, { 'Content-Type': 'text/html' }).end(body);
+    });
+    await new Promise<void>((ready) => host.listen(0, '127.0.0.1', ready));
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', `${scheme}://127.0.0.1:${(host.address() as AddressInfo).port}`);
+    const target = await openTarget('s3://bucket');
+    const said = { code, message: expect.stringMatching(message), hint: expect.stringContaining(hint) };
+    await expect(all(target)).rejects.toMatchObject(said);
+    target.close();
+    host.close();
     vi.stubEnv('AWS_ENDPOINT_URL_S3', server.endpoint);
   });
 });

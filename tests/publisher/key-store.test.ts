@@ -52,9 +52,19 @@ describe('the key store', () => {
   });
 
   it('does not open as another kind of key file, nor another as it', async () => {
-    await expect(openKeyStore(created.rootKeys, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-damaged' });
-    const asRoot = openSigningKeys(created.keyStore, PASSPHRASE, 'root.keys');
-    await expect(asRoot).rejects.toMatchObject({ code: 'key-store-damaged' });
+    const kind = { code: 'key-store-kind', hint: expect.not.stringContaining('backup') };
+    await expect(openKeyStore(created.rootKeys, PASSPHRASE)).rejects.toMatchObject(kind);
+    await expect(openSigningKeys(created.keyStore, PASSPHRASE, 'root.keys')).rejects.toMatchObject(kind);
+    const newer = await altered((store) => {
+      store.version = 'wispr key store 3';
+    });
+    const update = { code: 'key-store-kind', hint: expect.stringContaining('update') };
+    await expect(openKeyStore(newer, PASSPHRASE)).rejects.toMatchObject(update);
+  });
+
+  it('says that the public half was named', async () => {
+    const named = openSigningKeys(Buffer.from('# Public key of a signer'), PASSPHRASE, 'ada.key.pub');
+    await expect(named).rejects.toMatchObject({ hint: expect.stringContaining('no .pub') });
   });
 
   it('holds nothing in clear', () => {

@@ -178,6 +178,29 @@ describe('two runs at a time', () => {
   });
 });
 
+describe('a workspace', () => {
+  const protectAsOrdinaryUser = (name: string, mode: number) =>
+    asOrdinaryUser(workspace.directory, () => {
+      chmodSync(join(workspace.directory, name), mode);
+      return workspace.protect().catch((each: unknown) => each);
+    });
+
+  it('whose keys may not be read says that nothing is lost: no backup is to take their place', async () => {
+    const error = await protectAsOrdinaryUser('publisher.keys', 0);
+    expect(error).toMatchObject({ code: 'key-store-missing', hint: expect.stringMatching(/^nothing is lost/) });
+  });
+
+  it('where nothing can be written says so of its lock', async () => {
+    const error = await protectAsOrdinaryUser('.', 0o555);
+    chmodSync(workspace.directory, 0o755);
+    expect(error).toMatchObject({
+      code: 'output-failed',
+      message: expect.stringMatching(/^cannot lock .*: it cannot be written$/),
+      hint: expect.stringContaining('writable for the user who runs wispr'),
+    });
+  });
+});
+
 /** Root can read and write everything; so where tests run as root, this is done as nobody. */
 async function asOrdinaryUser<Result>(directory: string, work: () => Promise<Result>): Promise<Result> {
   if (process.geteuid?.() !== 0) return work();

@@ -4,6 +4,8 @@ import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
+import { xwingKeyPair } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roles.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import type { TrustedStore } from '../support/published.ts';
@@ -235,6 +237,21 @@ describe('a new key for a set', () => {
     expect(second.sets[0]?.id).not.toBe(first.sets[0]?.id);
     expect((await workspace.published({ now: NOW + 1 })).paths).toHaveLength(2);
     await expect(workspace.protect({ rekey: ['silver'] })).rejects.toMatchObject({ code: 'set-unknown' });
+  });
+
+  it('that a run made and then stopped is named by the next, which encrypts with it', async () => {
+    await createCheap({ 'a.txt': 'a', 'b.html': `<meta name="wispr-set" content="gold">${PAGE}` });
+    await writeFile(join(workspace.directory, 'keyserver.pub'), toBase64url(xwingKeyPair(randomBytes(32)).publicKey));
+    await workspace.protect();
+    const handOverKeys = () => Promise.reject(new Error('stopped'));
+    await expect(workspace.protect({ rekey: ['gold'], handOverKeys })).rejects.toThrow('stopped');
+    expect(await workspace.protect()).toMatchObject({
+      changes: { ...NOTHING, rekeyed: 1, unchanged: 1 },
+      sets: [
+        { name: 'gold', isNew: false, isRekeyed: true },
+        { name: 'subscribers', isNew: false, isRekeyed: false },
+      ],
+    });
   });
 
   it('is made by itself on schedule', async () => {

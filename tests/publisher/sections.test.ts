@@ -18,6 +18,7 @@ import type { ConfigurationInput } from '../../publisher/configuration/schema.ts
 import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roles.ts';
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
+import { planSite } from '../../publisher/protect/dry-run.ts';
 import { openPublication } from '../../publisher/publication/open.ts';
 import { expiriesOf } from '../../publisher/publish/expiries.ts';
 import { placeInDirectory } from '../../publisher/publish/places.ts';
@@ -157,6 +158,15 @@ describe('a section whose key is elsewhere', () => {
     const summary = await workspace.protect();
     expect(summary.sections).toEqual([{ name: 'sports', documents: 1, waiting: 3 }]);
     expect(summary.changes).toMatchObject({ changed: 1, added: 0, removed: 0 });
+    const { configurationFile } = workspace;
+    expect(await planSite({ configurationFile })).toMatchObject({
+      changes: { changed: 0, added: 0, removed: 0 },
+      sections: [{ name: 'sports', documents: 1, waiting: 3 }],
+    });
+    expect(await planSite({ configurationFile, bringsKeys: true })).toMatchObject({
+      changes: { changed: 1, added: 1, removed: 1 },
+      sections: [{ name: 'sports', documents: 2, waiting: 0 }],
+    });
     expect(await pathsRead()).toEqual(ALL);
     expect(await (await workspace.published()).entry('/sports/match.html')).toEqual(match);
     // Long after readers could hold an older publication, when old files go.
