@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
-import type { FetchedDocument } from '../client-proxy/index.ts';
-import { systemReason } from '../node-support/system-error.ts';
+import { DocumentRefused, type FetchedDocument } from '../client-proxy/index.ts';
+import { CodedError } from '../core/errors.ts';
+import { size } from '../node-support/size.ts';
+import { systemCode, systemReason } from '../node-support/system-error.ts';
 import { UsageError } from './voice.ts';
 
 export interface DeliveryWish {
@@ -16,18 +18,53 @@ export interface DeliveryWish {
 }
 
 export interface Delivered {
-  /** Of content. */
+  /** All that was written: of content, and of the head where that was wanted. */
   readonly bytes: number;
+  /** Whether anything is where it was asked for. Not for a file whose content the caller has already. */
+  readonly written: boolean;
+}
+
+/** A document that broke off when a part of it was handed on already. What was handed on is verified, and is not the document. */
+class BrokenOff extends CodedError {
+  constructor(cause: DocumentRefused, bytes: number) {
+    const { code, address, reason, hint } = cause;
+    const message = `incomplete: only ${size(bytes)} of ${address} came: ${reason}`;
+    super(code, message, { cause, ...(hint !== undefined && { hint }) });
+  }
 }
 
 /** What a terminal would act on; text has none of it. */
 const BINARY = /(?![\t\n\v\f\r])\p{Cc}/u;
 
-/** @throws UsageError for a file that cannot be written, and for binary content on a terminal; what the content throws */
+/**
+ * @throws UsageError for a file that cannot be written, and for binary content on a terminal; BrokenOff where a part was handed on already; what
+ * the content throws
+ */
 export async function deliver(document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
   const { output } = wish;
-  if (output === undefined || output === '-') return toStream(document, process.stdout, wish, output === undefined);
-  return (await isSpecial(output)) ? toFile(output, output, document, wish) : toFileAtOnce(output, document, wish);
+  const passing = { ...document, content: tellingWhatCame(document.content) };
+  if (output === undefined || output === '-') return toStream(passing, process.stdout, wish, output === undefined);
+  if (await isSpecial(output)) return toFile(output, output, passing, wish);
+  return document.status === 304 ? leaveAlone(document) : toFileAtOnce(output, document, wish);
+}
+
+/** Out of content that is handed on as it comes, and cannot be taken back. */
+async function* tellingWhatCame(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  try {
+    for await (const piece of content) {
+      yield piece;
+      bytes += piece.length;
+    }
+  } catch (error) {
+    throw bytes > 0 && error instanceof DocumentRefused ? new BrokenOff(error, bytes) : error;
+  }
+}
+
+/** The caller has this version already: what is in the file stays, for nothing comes that could take its place. */
+async function leaveAlone({ content }: FetchedDocument): Promise<Delivered> {
+  for await (const _ of content); // to its end, as any other
+  return { bytes: 0, written: false };
 }
 
 /** Beside it, and renamed: an interrupted run leaves what was there before. */
@@ -35,10 +72,12 @@ async function toFileAtOnce(file: string, document: FetchedDocument, wish: Deliv
   const beside = `${file}.part-${randomBytes(4).toString('hex')}`;
   try {
     const delivered = await toFile(beside, file, document, wish);
-    await rename(beside, file);
+    await rename(beside, file).catch((error) => {
+      throw cannotWrite(file, error);
+    });
     return delivered;
   } finally {
-    await rm(beside, { force: true });
+    await rm(beside, { force: true }).catch(() => undefined); // where it could not even be made, that is what is told
   }
 }
 
@@ -71,15 +110,16 @@ async function toStream(
   { include, head: headOnly }: DeliveryWish,
   guarded: boolean,
 ): Promise<Delivered> {
-  if (include || headOnly) await write(stream, Buffer.from(headOf(head), 'latin1'));
+  const shown = Buffer.from(include || headOnly ? headOf(head) : '', 'latin1');
+  if (shown.length > 0) await write(stream, shown);
   const keepFromTerminal = guarded && process.stdout.isTTY ? terminalGuard() : undefined;
-  let bytes = 0;
+  let bytes = shown.length;
   for await (const piece of content) {
     keepFromTerminal?.(piece);
     bytes += piece.length;
     if (!(await write(stream, piece))) break;
   }
-  return { bytes };
+  return { bytes, written: true };
 }
 
 /** Waits until there is room for more. `false`: nobody reads any more. A file that cannot be written throws. */
@@ -131,6 +171,19 @@ async function isSpecial(file: string): Promise<boolean> {
   return found !== undefined && !found.isFile();
 }
 
+/** By the system's code. */
+const WAYS_OUT: Readonly<Record<string, string>> = {
+  EACCES: 'name a file in a folder that you may write to',
+  EPERM: 'name a file in a folder that you may write to',
+  EROFS: 'name a file in a folder that you may write to',
+  ENOENT: 'make the folder first, or name a file in another',
+  ENOTDIR: 'name a file in a folder',
+  ENAMETOOLONG: 'choose a shorter name',
+  ENOSPC: 'make room on the disk, or name a file on another',
+  EDQUOT: 'make room on the disk, or name a file on another',
+};
+
 function cannotWrite(name: string, cause: unknown): UsageError {
-  return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, { cause });
+  const hint = WAYS_OUT[systemCode(cause) ?? ''] ?? 'name another file';
+  return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, { cause, hint });
 }

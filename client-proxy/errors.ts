@@ -72,6 +72,7 @@ export type ReaderErrorCode =
   // for programs
   | 'address-malformed'
   | 'range-refused'
+  | 'condition-unmet'
   | 'redirect-refused'
   // the service
   | 'service-manager-missing'

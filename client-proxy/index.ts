@@ -6,6 +6,7 @@ export { type ConnectTo, formatConnectTo, parseConnectTo } from './content/conne
 export type { HostReport } from './content/host-health.ts';
 export { parseParentProxy } from './content/parent-proxy.ts';
 export { ReaderError } from './errors.ts';
+export { DocumentRefused } from './fetch/document-refused.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
 export { gatewayUrl } from './gateway-label.ts';
 export {
@@ -35,4 +36,4 @@ export type { ReaderStatus, SiteStatus } from './status/status.ts';
 export { type KeyPlaceKind, keyPlaceOf } from './store/keys-in.ts';
 export type { Passphrase } from './store/storage-key.ts';
 export { syncSite } from './sync/sync-site.ts';
-export type { SyncOptions, SyncProgress, SyncSummary } from './sync/types.ts';
+export type { RefusedSet, SyncOptions, SyncProgress, SyncSummary } from './sync/types.ts';

@@ -1,12 +1,13 @@
 /** `wispr fetch URL`: one verified document on standard output, for scripts. No proxy has to run. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
+import { DocumentRefused, type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
 import { size } from '../../node-support/size.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { type Delivered, deliver } from '../deliver.ts';
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { withReadingHint } from '../reading-hints.ts';
 import { untilSignal } from '../signals.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 
@@ -24,7 +25,9 @@ const DESCRIPTION = `fetch one document of a connected site, verified and decryp
 
 by the checks of the proxy, which need not run; http:// and https:// both mean the site, and its gateway address does too
 
-what comes out is verified; if the end is missing, the exit code is 1, and FILE of --output is not written`;
+what comes out is verified; if the end is missing, the exit code is 1, and FILE of --output is not written
+
+with --header 'If-None-Match: "..."' and the like, FILE is left alone where it has not changed, which is no failure`;
 
 /** Fields that say how messages are carried, which is not for a caller to say. */
 const OWN_FIELDS =
@@ -59,7 +62,7 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
         tell(document, await deliver(document, flags), flags);
       });
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!signal.aborted) throw retold(error, output);
       say('stopped before the end of the document');
       process.exitCode = EXIT.failed;
     }
@@ -68,12 +71,23 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
 
 function tell(
   { address, headers, status }: FetchedDocument,
-  { bytes }: Delivered,
-  { json, quiet, output }: FetchFlags,
+  { bytes, written }: Delivered,
+  { head, include, json, quiet, output }: FetchFlags,
 ): void {
   const { 'content-type': type, 'wispr-confirmed': confirmed } = headers;
-  if (json) print(JSON.stringify({ url: address, status, bytes, type, confirmed, file: output }));
-  else if (output !== undefined && output !== '-' && !quiet) say(`wrote ${output}: ${size(bytes)}, verified`);
+  const file = output === '-' ? undefined : output;
+  if (json) print(JSON.stringify({ url: address, status, bytes, type, confirmed, ...(written && { file }) }));
+  else if (quiet) return;
+  else if (!written) say(`not changed: ${address}; nothing is written to ${file}`);
+  else if (file !== undefined) say(`wrote ${file}: ${head ? 'the head of the answer, ' : ''}${size(bytes)}, verified`);
+  else if (status === 304 && !head && !include) say(`not changed: ${address}`);
+}
+
+/** What kept the document from being had, and what has become of the file. */
+function retold(error: unknown, output: string | undefined): unknown {
+  if (!(error instanceof DocumentRefused)) return withReadingHint('fetch', error);
+  const file = output === undefined || output === '-' ? '' : `, and ${output} is not written`;
+  return withReadingHint('fetch', error, `not fetched${file}: ${error.message}`);
 }
 
 function parseRange(text: string): WantedRange {

@@ -3,16 +3,14 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
-import { printable } from '../../node-support/printable.ts';
-import { size } from '../../node-support/size.ts';
-import { count } from '../../publisher/text.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { showProgress } from '../progress.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { withReadingHint } from '../reading-hints.ts';
 import { untilSignal } from '../signals.ts';
+import { describeTrouble, describeWhatIsHere, describeWhatIsOthers, fitsNothing, hasFailed } from '../sync-summary.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
-import { isoDay, utcMinute } from './describe.ts';
 
 type WantedSets = NonNullable<SyncOptions['sets']>;
 
@@ -28,10 +26,7 @@ const DESCRIPTION = `keep a connected site on this machine, for when there is no
 
 everything that you may read, or what lies below the prefixes; what is here already is not fetched again, and a run that was stopped goes on where it was
 
-what is kept is ciphertext, and is verified when it is read; exit code 1 if a document could not be had, or if nothing there is what was asked for`;
-
-/** So many documents are named; JSON has all. */
-const NAMED = 10;
+what is kept is ciphertext, and is verified when it is read; exit code 1 if a document or its key could not be had, or if nothing there is what was asked for`;
 
 export function addSyncCommand(program: Command): void {
   const command = program
@@ -66,11 +61,11 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
       });
       progress?.end();
       tell(summary, wanted, flags);
-      if (hasFailed(summary)) process.exitCode = EXIT.failed;
+      if (hasFailed(summary) || fitsNothing(summary)) process.exitCode = EXIT.failed;
       if (json) print(JSON.stringify(summary));
     } catch (error) {
       progress?.end();
-      if (!signal.aborted) throw error;
+      if (!signal.aborted) throw withReadingHint('sync', error);
       say('stopped; what was fetched stays, and the next run goes on from there');
       process.exitCode = EXIT.failed;
     }
@@ -87,34 +82,13 @@ function showSyncing(): { update: (progress: SyncProgress) => void; end: () => v
 }
 
 function tell(summary: SyncSummary, wish: Wish, { quiet }: SyncFlags): void {
-  const { failed, refused } = summary;
-  if (!quiet) tellWhatIsHere(summary);
-  if (fitsNothing(summary)) say(describeMiss(wish));
-  for (const { path, code, message } of failed.slice(0, NAMED))
-    say(`not fetched: ${printable(path)}: ${printable(message)} [${code}]`);
-  if (failed.length > NAMED) say(`not fetched: ${failed.length - NAMED} more; --json names them`);
-  if (quiet) return;
-  for (const { set, documents, code } of refused.slice(0, NAMED))
-    say(`not yours to read: ${documents} in set ${set} [${code}]`);
-  if (refused.length > NAMED) say(`not yours to read: ${refused.length - NAMED} more sets; --json names them`);
-}
-
-function tellWhatIsHere({ site, version, confirmed, here, fetched, readableUntil }: SyncSummary): void {
-  say(
-    `${site}: ${count(here.documents, 'document')} ${here.documents === 1 ? 'is' : 'are'} here, ${size(here.bytes)}; ${fetched.documents} of them new, ${size(fetched.bytes)}`,
-  );
-  say(`publication ${version} of ${utcMinute(confirmed)}, to be read without a network until ${isoDay(readableUntil)}`);
-}
-
-/** A set that the reader has no right to is no failure; one whose key could not be asked for is, and so is a wish that nothing fits. */
-function hasFailed(summary: SyncSummary): boolean {
-  const { failed, refused } = summary;
-  if (failed.length > 0 || refused.some(({ code }) => code !== 'not-entitled')) return true;
-  return fitsNothing(summary);
-}
-
-function fitsNothing({ failed, refused, here }: SyncSummary): boolean {
-  return here.documents + failed.length + refused.length === 0;
+  const lines = [
+    ...(quiet ? [] : describeWhatIsHere(summary)),
+    ...(fitsNothing(summary) ? [describeMiss(wish)] : []),
+    ...(quiet ? [] : describeWhatIsOthers(summary)),
+    ...describeTrouble(summary),
+  ];
+  for (const line of lines) say(line);
 }
 
 function describeMiss({ prefixes = [], sets = [] }: Wish): string {

@@ -3,14 +3,15 @@
  * refusal is the same refusal.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { CodedError } from '../../core/errors.ts';
+import { CodedError } from '../../core/errors.ts';
 import { sliceOf } from '../../core/reading/byte-range.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../open-reader.ts';
 import { hasDatabase } from '../store/locations.ts';
 import { ask } from './ask.ts';
-import { locate } from './locate.ts';
+import { DocumentRefused } from './document-refused.ts';
+import { type Located, locate } from './locate.ts';
 
 /** What of a document is wanted: bytes from `start` to `end`, both included; without `start` the last `end`, without `end` all from `start`. */
 export interface WantedRange {
@@ -31,6 +32,7 @@ export interface FetchOptions extends Omit<ProxyOptions, 'port' | 'onRefusal'> {
 export interface FetchedDocument {
   /** Of the document: after redirects that the publisher signed. */
   readonly address: string;
+  /** 200, 206, or 304 where a condition among the header fields says that the caller has it already: then there is no content. */
   readonly status: number;
   readonly statusMessage: string;
   readonly headers: IncomingHttpHeaders;
@@ -46,7 +48,8 @@ const NO_SITES = { find: () => undefined, findLabel: () => undefined };
 /**
  * Fetches a document, and hands it to `use`, until which is done everything stays open.
  *
- * @throws whatever kept the document from being had; ReaderError `address-malformed`, `site-unknown`, `range-refused`, `redirect-refused`
+ * @throws DocumentRefused with the code of whatever kept the document from being had, `condition-unmet` and `range-refused` among them;
+ * ReaderError `address-malformed`, `site-unknown`, `site-port`, `redirect-refused`, and those of the store
  */
 export async function fetchDocument<Result>(
   options: FetchOptions,
@@ -75,35 +78,73 @@ async function follow(
   for (let turn = 0; turn <= MAXIMUM_REDIRECTS; turn++) {
     const answer = await ask(connect(), { method, target, headers: fields, signal });
     const location = redirectOf(answer);
-    if (location === undefined) return describe(answer, target, range, refusals);
+    if (location === undefined) return describe(answer, { address: target, range, fields }, refusals);
     answer.resume();
-    target = locate(new URL(location, target).href, sites).target;
+    target = locateNext(target, new URL(location, target).href, sites).target;
   }
   throw new ReaderError('redirect-refused', `the publisher's redirects from ${address} do not end`);
+}
+
+/** Whoever typed the first address knows nothing of the next one, nor who sent them there. */
+function locateNext(from: string, to: string, sites: OpenReader['sites']): Located {
+  try {
+    return locate(to, sites);
+  } catch (error) {
+    if (!(error instanceof ReaderError)) throw error;
+    const message = `${from} leads on to ${to}, as its publisher signed: ${error.message}`;
+    throw new ReaderError(error.code, message, {
+      cause: error,
+      hint:
+        error.code === 'site-unknown'
+          ? 'a browser opens that address; to fetch from there, connect that site with an invitation of its own: wispr bind "URL#CODE"'
+          : 'tell the publisher, who signed this redirect',
+    });
+  }
 }
 
 function redirectOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
   return statusCode >= 300 && statusCode < 400 && statusCode !== 304 ? headers.location : undefined;
 }
 
-function describe(
-  answer: IncomingMessage,
-  address: string,
-  range: WantedRange | undefined,
-  refusals: readonly CodedError[],
-): FetchedDocument {
-  const { statusCode: status = 0, statusMessage = '', headers, rawHeaders } = answer;
-  const refusal = refusals.at(-1) ?? refusalOf(status, address);
-  if (refusal) throw refusal;
-  const cut = range !== undefined && status === 200 ? sliced(answer, range) : answer;
-  return { address, status, statusMessage, headers, rawHeaders, content: whole(cut, answer, refusals) };
+interface Asked {
+  readonly address: string;
+  readonly range: WantedRange | undefined;
+  /** Header fields that went along. */
+  readonly fields: readonly string[];
 }
 
-/** Answers of the doors that are no errors to them. */
-function refusalOf(status: number, address: string): CodedError | undefined {
-  if (status === 404) return new ReadingError('no-such-document', `the publisher signed that there is no ${address}`);
-  if (status === 416) return new ReaderError('range-refused', `${address} is shorter than where the range begins`);
-  return undefined;
+function describe(answer: IncomingMessage, asked: Asked, refusals: readonly CodedError[]): FetchedDocument {
+  const { address, range, fields } = asked;
+  const { statusCode: status = 0, statusMessage = '', headers, rawHeaders } = answer;
+  const refusal = refusals.at(-1) ?? refusalOf(status, fields);
+  if (refusal) throw new DocumentRefused(address, refusal);
+  const cut = range !== undefined && status === 200 ? sliced(answer, range) : answer;
+  return { address, status, statusMessage, headers, rawHeaders, content: whole(cut, answer, address, refusals) };
+}
+
+/** Answers of the doors that are no errors to them. What is none of the three that a document comes with is not taken for one. */
+export function refusalOf(status: number, fields: readonly string[]): CodedError | undefined {
+  switch (status) {
+    case 200:
+    case 206:
+    case 304:
+      return undefined;
+    case 404:
+      return new ReadingError('no-such-document', 'the publisher signed that there is no such document');
+    case 412:
+      return new ReaderError('condition-unmet', `what is there now is not what ${conditionIn(fields)} asks for`, {
+        hint: 'leave that header field out to fetch what is there now; "wispr fetch --head" shows its ETag and Last-Modified',
+      });
+    case 416:
+      return new ReaderError('range-refused', 'it is shorter than where the range begins');
+    default:
+      return new ReaderError('internal', `the Reader answered ${status}`);
+  }
+}
+
+/** The one that counts (RFC 9110 section 13.2.2). */
+function conditionIn(fields: readonly string[]): string {
+  return isNamed('if-match', fields) ? 'If-Match' : 'If-Unmodified-Since';
 }
 
 /** Where the doors serve no ranges, because a content coding is undone on the way. */
@@ -117,19 +158,21 @@ async function* sliced(answer: IncomingMessage, { start, end }: WantedRange): As
     some = true;
     yield piece;
   }
-  if (!some) throw new ReaderError('range-refused', 'the document is shorter than where the range begins');
+  if (!some) throw new ReaderError('range-refused', 'it is shorter than where the range begins');
 }
 
-/** @throws what ended the transfer before its time, in the words of the door */
+/** @throws DocumentRefused for what ended the transfer before its time, in the words of the door */
 async function* whole(
   content: AsyncIterable<Uint8Array>,
   answer: IncomingMessage,
+  address: string,
   refusals: readonly CodedError[],
 ): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of content) yield piece;
   } catch (error) {
-    throw refusals.at(-1) ?? error;
+    const refusal = refusals.at(-1) ?? error;
+    throw refusal instanceof CodedError ? new DocumentRefused(address, refusal) : refusal;
   } finally {
     answer.destroy();
   }

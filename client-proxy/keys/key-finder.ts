@@ -22,6 +22,11 @@ interface Wanted {
 /** Answers that will be the same if asked again at once. */
 const LASTING: readonly ReaderErrorCode[] = ['not-entitled', 'subscription-lapsed', 'device-revoked'];
 
+/** Whether the key server has said that the reader does not get a key, rather than the key being out of reach. */
+export function isLastingRefusal(error: Error): boolean {
+  return error instanceof ReaderError && LASTING.includes(error.code);
+}
+
 /** The keys of one binding. */
 export class KeyFinder {
   readonly #binding: StoredBinding;
@@ -115,7 +120,7 @@ export class KeyFinder {
   }
 
   #rememberRefusal(id: KeyId, error: Error): void {
-    if (!(error instanceof ReaderError) || !LASTING.includes(error.code)) return;
+    if (!isLastingRefusal(error)) return;
     if (this.#refused.size >= LIMITS.refusedKeys) this.#refused.clear();
     this.#refused.set(id, { error, until: Date.now() + LIMITS.refusedKeysFor });
   }

@@ -161,7 +161,7 @@ class Sync {
     });
   }
 
-  #summary({ failed, refused, keysUntil }: Listing): SyncSummary {
+  #summary({ failed, refused, withoutKey, keysUntil }: Listing): SyncSummary {
     const count = (lengths: ReadonlyMap<WantedDocument, number>) => ({
       documents: lengths.size,
       bytes: sum(lengths.values()),
@@ -180,6 +180,7 @@ class Sync {
       fetched,
       alreadyThere,
       refused,
+      withoutKey,
       failed: [...failed, ...this.#failed],
     };
   }

@@ -56,7 +56,7 @@ export interface SyncCount {
   readonly bytes: number;
 }
 
-/** A set whose key the reader cannot have. */
+/** A set whose key the reader does not have. */
 export interface RefusedSet {
   readonly set: KeyId;
   readonly documents: number;
@@ -84,6 +84,9 @@ export interface SyncSummary {
   readonly here: SyncCount;
   readonly fetched: SyncCount;
   readonly alreadyThere: SyncCount;
+  /** Sets whose keys the key server does not give this reader. */
   readonly refused: readonly RefusedSet[];
+  /** Sets whose keys could not be had this time: the key server did not answer, or gave nothing that can be used. Nobody said that they are not for the reader. */
+  readonly withoutKey: readonly RefusedSet[];
   readonly failed: readonly FailedDocument[];
 }

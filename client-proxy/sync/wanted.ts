@@ -8,11 +8,13 @@ import type { FailedList } from '../../core/publication/delegated-roles.ts';
 import { expectationOf, type WantedDocument } from '../../core/reading/open-at.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
+import { isLastingRefusal } from '../keys/key-finder.ts';
 import type { FailedDocument, RefusedSet, SyncWish } from './types.ts';
 
 export interface Listing {
   readonly documents: readonly WantedDocument[];
   readonly refused: readonly RefusedSet[];
+  readonly withoutKey: readonly RefusedSet[];
   /** Lists of the publication that are no good, so that nobody knows what is in them. */
   readonly failed: readonly FailedDocument[];
   /** Heads of all documents that the publication names, wanted or not; any could be, where a list is no good. */
@@ -32,10 +34,10 @@ export async function listWanted(bound: BoundSite, wish: SyncWish, now: number):
     heads.add(entry.head);
     if (isWanted(path, entry.set, wish)) all.push({ site, path, publisherKey, entry });
   }
-  const { refused, keysUntil } = await askForKeys(all, bound);
-  const without = new Set<KeyId | undefined>(refused.map(({ set }) => set));
+  const keys = await askForKeys(all, bound);
+  const without = new Set<KeyId | undefined>([...keys.refused, ...keys.withoutKey].map(({ set }) => set));
   const named = failed.length > 0 ? { has: () => true } : heads;
-  return { documents: all.filter(({ entry }) => !without.has(entry.set)), failed, refused, named, keysUntil };
+  return { documents: all.filter(({ entry }) => !without.has(entry.set)), failed, ...keys, named };
 }
 
 function isWanted(path: string, set: KeyId | undefined, { sets, prefixes }: SyncWish): boolean {
@@ -47,11 +49,12 @@ function isWanted(path: string, set: KeyId | undefined, { sets, prefixes }: Sync
 async function askForKeys(
   documents: readonly WantedDocument[],
   { keys }: BoundSite,
-): Promise<Pick<Listing, 'refused' | 'keysUntil'>> {
+): Promise<Pick<Listing, 'refused' | 'withoutKey' | 'keysUntil'>> {
   const counts = new Map<KeyId, number>();
   for (const { entry } of documents)
     if (entry.set !== undefined) counts.set(entry.set, (counts.get(entry.set) ?? 0) + 1);
   const refused: RefusedSet[] = [];
+  const withoutKey: RefusedSet[] = [];
   let keysUntil = Number.POSITIVE_INFINITY;
   await Promise.all(
     Array.from(counts, async ([set, count]) => {
@@ -59,11 +62,12 @@ async function askForKeys(
         keysUntil = Math.min(keysUntil, (await keys.find(set)).notAfter);
       } catch (error) {
         if (!(error instanceof CodedError)) throw error;
-        refused.push({ set, documents: count, code: error.code, message: error.message });
+        const list = isLastingRefusal(error) ? refused : withoutKey;
+        list.push({ set, documents: count, code: error.code, message: error.message });
       }
     }),
   );
-  return { refused, keysUntil };
+  return { refused, withoutKey, keysUntil };
 }
 
 /**

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { refusalOf } from '../../client-proxy/fetch/fetch-document.ts';
 import { startCommand } from '../support/programs.ts';
 import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
 import { CleanUp } from '../support/reader-rig.ts';
@@ -82,6 +83,7 @@ describe('wispr fetch prints the document, and nothing else', () => {
       { from: '/old', status: 301, to: '/a.html?x=1' },
       { from: '/own', status: 302, to: 'https://news.example/old' },
       { from: '/away', status: 307, to: 'https://elsewhere.example/x' },
+      { from: '/odd', status: 307, to: 'https://:x@elsewhere.example/x' },
       { from: '/up', status: 307, to: '/down' },
       { from: '/down', status: 307, to: '/up' },
     ] as const;
@@ -90,11 +92,16 @@ describe('wispr fetch prints the document, and nothing else', () => {
     expect((await fetched('http://news.example/own')).stdout).toBe('read at last');
     for (const [path, code] of [
       ['/away', 'site-unknown'],
+      ['/odd', 'address-malformed'], // by the publisher, not by who typed
       ['/up', 'redirect-refused'],
     ]) {
       const refused = await fetched(`http://news.example${path}`);
       expect([refused.code, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringContaining(`[${code}]`)]);
+      expect(isInTheOneVoice(refused.stderr)).toBe(true);
     }
+    const { stderr } = await fetched('http://news.example/away');
+    for (const address of ['http://news.example/away', 'https://elsewhere.example/x'])
+      expect(stderr).toContain(address);
     expect(reader.host.requests.some(({ headers }) => headers.host?.startsWith('elsewhere'))).toBe(false);
   });
 
@@ -106,6 +113,74 @@ describe('wispr fetch prints the document, and nothing else', () => {
     const only = await fetched('http://news.example/a.html', '-I', '--header', `If-None-Match: ${etag}`);
     expect([only.code, only.stdout]).toEqual([0, expect.stringMatching(/^HTTP\/1\.1 304 /)]);
     expect(only.stdout).toMatch(/\r\n\r\n$/);
+  });
+});
+
+describe('a condition among the header fields', () => {
+  const ADDRESS = 'http://news.example/a.html';
+  const etag = async () => /^etag: (.*)$/im.exec((await fetched(ADDRESS, '--head')).stdout)?.[1]?.trim() ?? '';
+
+  it('by which nothing has changed leaves the file alone, and says so; that is no failure', async () => {
+    const kept = join(reader.home, 'kept');
+    writeFileSync(kept, 'precious');
+    for (const [field, ...more] of [
+      ['If-None-Match: *'],
+      [`If-None-Match: ${await etag()}`, '--include'],
+      ['If-None-Match: *', '--head'],
+    ] as const) {
+      const { code, stdout, stderr } = await fetched(ADDRESS, '-o', kept, '--header', field, ...more);
+      expect([code, stdout, stderr]).toEqual([0, '', expect.stringMatching(/^wispr: not changed: .*kept\n$/)]);
+      expect(isInTheOneVoice(stderr)).toBe(true);
+    }
+    const quiet = await fetched(ADDRESS, '-o', kept, '--header', 'If-None-Match: *', '--quiet');
+    expect(quiet).toEqual({ code: 0, stdout: '', stderr: '' });
+    const { code, stdout } = await fetched(ADDRESS, '-o', kept, '--header', 'If-None-Match: *', '--json');
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ status: 304, bytes: 0 })]);
+    expect(JSON.parse(stdout)).not.toHaveProperty('file');
+    expect(readFileSync(kept, 'utf8')).toBe('precious');
+    expect(readdirSync(reader.home).filter((name) => name.startsWith('kept'))).toEqual(['kept']);
+    const none = await fetched(ADDRESS, '-o', join(reader.home, 'none'), '--header', 'If-None-Match: *');
+    expect([none.code, existsSync(join(reader.home, 'none'))]).toEqual([0, false]);
+  });
+
+  it('by which nothing has changed leaves standard output empty, and says why', async () => {
+    const { code, stdout, stderr } = await fetched(ADDRESS, '--header', 'If-None-Match: *');
+    expect([code, stdout, stderr]).toEqual([0, '', `wispr: not changed: ${ADDRESS}\n`]);
+  });
+
+  it('is no hindrance where there is another version: it replaces the file', async () => {
+    const kept = join(reader.home, 'kept');
+    writeFileSync(kept, 'older');
+    expect((await fetched(ADDRESS, '-o', kept, '--header', 'If-None-Match: "x"')).code).toBe(0);
+    expect(readFileSync(kept, 'utf8')).toBe('read at last');
+  });
+
+  it('by which another version is wanted is exit code 1, and leaves the file alone', async () => {
+    const kept = join(reader.home, 'kept');
+    writeFileSync(kept, 'precious');
+    for (const where of [['-o', kept], [], ['--head'], ['--include']]) {
+      const { code, stdout, stderr } = await fetched(ADDRESS, '--header', 'If-Match: "x"', ...where);
+      expect([where, code, stdout, stderr]).toEqual([where, 1, '', expect.stringContaining('[condition-unmet]')]);
+      expect([isInTheOneVoice(stderr), stderr.includes(ADDRESS), stderr.includes('If-Match')]).toEqual([
+        true,
+        true,
+        true,
+      ]);
+    }
+    expect(readFileSync(kept, 'utf8')).toBe('precious');
+    expect((await fetched(ADDRESS, '--header', `If-Match: ${await etag()}`)).stdout).toBe('read at last');
+  });
+
+  it('is all that there may be no document for: an answer of any other kind is a refusal', () => {
+    expect([200, 206, 304].map((status) => refusalOf(status, []))).toEqual([undefined, undefined, undefined]);
+    expect([404, 412, 416, 204, 302, 500].map((status) => refusalOf(status, [])?.code)).toEqual([
+      'no-such-document',
+      'condition-unmet',
+      'range-refused',
+      'internal',
+      'internal',
+      'internal',
+    ]);
   });
 });
 
@@ -135,6 +210,25 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[range-refused]')]);
   });
 
+  it('one that the host has replaced, and one whose key is refused: which it was, and what to do', async () => {
+    const { publisher, host, keyServer } = reader;
+    await publisher.publish(host.files, '/b.html', { content: 'another' });
+    host.files.set(publisher.fileOf('/b.html'), host.files.get(publisher.fileOf('/a.html')) ?? new Uint8Array());
+    keyServer.revoke();
+    for (const [path, code] of [
+      ['/b.html', 'head-unexpected'],
+      ['/a.html', 'device-revoked'],
+    ] as const) {
+      const refused = await fetched(`http://news.example${path}`);
+      expect([refused.code, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringContaining(`[${code}]`)]);
+      expect(refused.stderr).toContain(`http://news.example${path}: `);
+      expect([isInTheOneVoice(refused.stderr), refused.stderr]).toEqual([
+        true,
+        expect.stringContaining('wispr: hint: '),
+      ]);
+    }
+  });
+
   it('one that fails in its middle: what came is visibly incomplete, and a file stays as it was', async () => {
     const content = await publishLarge('/film');
     const file = reader.publisher.fileOf('/film');
@@ -142,14 +236,19 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
     object[object.length - 100_000] = (object[object.length - 100_000] ?? 0) ^ 1;
     reader.host.files.set(file, object);
     const { code, stderr } = await shell('eval "$WISPR" > "$HOME/out"', 'http://news.example/film');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('[block-digest]')]);
-    expect(isInTheOneVoice(stderr)).toBe(true);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/incomplete: .* of http:\/\/news\.example\/film .*\[block-digest\]/),
+    ]);
+    expect([isInTheOneVoice(stderr), stderr]).toEqual([true, expect.stringContaining('wispr: hint: ')]);
     const out = readFileSync(join(reader.home, 'out'));
     expect(out.length).toBeLessThan(content.length);
     expect(out.equals(content.subarray(0, out.length))).toBe(true);
     const kept = join(reader.home, 'kept');
     writeFileSync(kept, 'as it was');
-    expect((await fetched('http://news.example/film', '-o', kept)).code).toBe(1);
+    const toFile = await fetched('http://news.example/film', '-o', kept);
+    expect([toFile.code, toFile.stderr]).toEqual([1, expect.not.stringContaining('incomplete')]);
+    expect(toFile.stderr).toContain('http://news.example/film');
     expect(readFileSync(kept, 'utf8')).toBe('as it was');
     expect(readdirSync(reader.home).filter((name) => name.startsWith('kept'))).toEqual(['kept']);
   });
@@ -170,6 +269,16 @@ describe('what takes the output', () => {
       expect.objectContaining({ status: 200, bytes: 12, file: 'a.html' }),
     ]);
     expect(statSync(file).mode & 0o777).toBe(0o640);
+  });
+
+  it('all that was written is counted, the head too', async () => {
+    const file = join(reader.home, 'head');
+    for (const flag of ['--head', '--include']) {
+      const { stdout } = await fetched('http://news.example/a.html', '-o', file, flag, '--json');
+      expect(JSON.parse(stdout)).toMatchObject({ bytes: statSync(file).size, file });
+      const { stderr } = await fetched('http://news.example/a.html', '-o', file, flag);
+      expect(stderr).toContain(`${statSync(file).size} bytes`);
+    }
   });
 
   it('a reader of a pipe may leave early', async () => {
@@ -226,7 +335,8 @@ describe('what is typed wrong is exit code 2', () => {
     [['http://news.example/a.html', '--header', 'A: b\r\nc: d'], /characters/],
     [['http://news.example/a.html', '--json'], /--output/],
     [['http://news.example/a.html', '-o', '.'], /directory/],
-    [['http://news.example/a.html', '-o', '/nowhere/at/all'], /cannot write/],
+    [['http://news.example/a.html', '-o', '/nowhere/at/all'], /cannot write .*\n.*hint: /],
+    [['http://news.example/a.html', '-o', `/tmp/${'x'.repeat(250)}`], /cannot write .*\n.*hint: /],
     [[], /argument/],
   ])('%j', async (args, words) => {
     const { code, stdout, stderr } = await fetched(...args);

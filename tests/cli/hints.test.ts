@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { hintFor } from '../../cli/hints.ts';
+import { READING_HINTS, readingHint } from '../../cli/reading-hints.ts';
 import { typedPlaces, withPlaces } from '../../cli/typed-places.ts';
 
 const documented = [...readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(
@@ -25,6 +26,26 @@ describe('the hints of the command line', () => {
   it('are none for what nobody can do anything about', () => {
     expect(hintFor('usage')).toBeUndefined();
     expect(hintFor('toString')).toBeUndefined();
+  });
+});
+
+describe.each(['fetch', 'sync'] as const)('the hints of wispr %s', (command) => {
+  const codes = Object.keys(READING_HINTS[command]);
+
+  it('are for codes that exist', () => {
+    expect(codes.length).toBeGreaterThan(40);
+    expect(codes.filter((code) => !documented.includes(code))).toEqual([]);
+  });
+
+  it.each(codes)('say what to do about %s in lower case, without a full stop', (code) => {
+    expect(readingHint(command, code)).toMatch(/^[a-z].*[^.]$/);
+  });
+
+  it('are for readers: not to copy a file again that somebody else has', () => {
+    for (const code of ['object-truncated', 'head-length', 'carrier-malformed', 'object-unrecognised'])
+      expect([code, readingHint(command, code)]).not.toEqual([code, hintFor(code)]);
+    expect(readingHint(command, 'clock-behind')).toBe(hintFor('clock-behind'));
+    expect(readingHint(command, 'toString')).toBeUndefined();
   });
 });
 

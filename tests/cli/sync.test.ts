@@ -101,6 +101,40 @@ describe('wispr sync', () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining(`1 in set ${set.id} [not-entitled]`)]);
   });
 
+  it('does not call what it has no key for somebody else’s: what is wrong, and what to do, also where it is to be quiet', async () => {
+    const { publisher, keyServer, host } = reader;
+    await publisher.publish(host.files, '/later.html', { content: 'later', set: await createSetKey() });
+    await keyServer.close();
+    for (const args of [[], ['--quiet']]) {
+      const { code, stderr } = await sync('news.example', ...args);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('4 documents in 2 sets')]);
+      expect([stderr, stderr]).toEqual([
+        expect.stringContaining('[key-server-unreachable]'),
+        expect.stringContaining('hint: '),
+      ]);
+      expect(stderr).not.toContain('not yours');
+    }
+    const { refused, withoutKey, here } = JSON.parse((await sync('news.example', '--json')).stdout);
+    expect([refused, withoutKey.length, here.documents]).toEqual([[], 2, 1]);
+  });
+
+  it('says that the device was disconnected, and what to do, also where it is to be quiet', async () => {
+    reader.keyServer.revoke();
+    for (const args of [[], ['--quiet']]) {
+      const { code, stderr } = await sync('news.example', ...args);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/\[device-revoked\]\nwispr: hint: .*wispr bind/)]);
+    }
+    const { refused, withoutKey } = JSON.parse((await sync('news.example', '--json')).stdout);
+    expect([refused, withoutKey]).toEqual([[expect.objectContaining({ documents: 3, code: 'device-revoked' })], []]);
+  });
+
+  it('without a network, does not advise itself for when there is none', async () => {
+    await reader.host.close();
+    const { code, stderr } = await sync('news.example');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[content-host-unreachable]')]);
+    expect([isInTheOneVoice(stderr), stderr]).toEqual([true, expect.stringMatching(/hint: (?!.*keeps a site)/)]);
+  });
+
   it('names what could not be had, and exits with 1; the next run gets it', async () => {
     const file = reader.publisher.fileOf('/older.html');
     const object = reader.host.files.get(file) ?? new Uint8Array();
@@ -108,7 +142,7 @@ describe('wispr sync', () => {
     const failed = await sync('news.example', '--quiet');
     expect([failed.code, failed.stderr]).toEqual([
       1,
-      expect.stringMatching(/^wispr: not fetched: \/older\.html: .* \[[a-z-]+\]\n$/),
+      expect.stringMatching(/^wispr: not fetched: \/older\.html: .* \[[a-z-]+\]\nwispr: hint: .*\n$/),
     ]);
     reader.host.files.set(file, object);
     expect((await sync('news.example', '--quiet')).code).toBe(0);

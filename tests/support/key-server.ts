@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { importBundle } from '../../keyserver/import-bundle.ts';
 import { invitationLinks, inviteSubscriber } from '../../keyserver/invitations.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
+import { revokeSubscriber } from '../../keyserver/subscribers.ts';
 import { configIn, temporaryFolder } from './keyserver-rig.ts';
 import type { DescriptorWish, TestPublisher } from './test-publisher.ts';
 
@@ -11,6 +12,8 @@ export interface TestKeyServer {
   readonly origin: string;
   /** A fresh invitation to all sets, as a reader gets it. */
   invite(): string;
+  /** Ends the subscription of whoever was invited. */
+  revoke(): void;
   /** What it logged. */
   log(): string;
   /** How many devices are connected. */
@@ -36,6 +39,7 @@ export async function startKeyServerOf(publisher: TestPublisher, wish?: Descript
   return {
     origin: server.url,
     invite: () => invitationLinks(inviteSubscriber(server.state, { name: 'ada' }), server.origins).device,
+    revoke: () => void revokeSubscriber(server.state, 'ada'),
     log: () => lines.join(''),
     devices: () => Number(server.state.database.prepare('SELECT count(*) AS count FROM devices').get()?.count),
     close: () => {

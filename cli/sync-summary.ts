@@ -1,0 +1,87 @@
+/** What `wispr sync` did, for people: what is here, and of what is not, why, and what to do about it. */
+import type { RefusedSet, SyncSummary } from '../client-proxy/index.ts';
+import { printable } from '../node-support/printable.ts';
+import { size } from '../node-support/size.ts';
+import { count } from '../publisher/text.ts';
+import { isoDay, utcMinute } from './commands/describe.ts';
+import { readingHint } from './reading-hints.ts';
+
+/** So many documents and sets are named; JSON has all. */
+const NAMED = 10;
+
+/** A set that the reader has no right to is no failure; one that is not theirs any more is, and so is one whose key could not be asked for. */
+export function hasFailed({ failed, refused, withoutKey }: SyncSummary): boolean {
+  return failed.length > 0 || withoutKey.length > 0 || refused.some(isTrouble);
+}
+
+/** Whether nothing there is what was asked for. */
+export function fitsNothing({ failed, refused, withoutKey, here }: SyncSummary): boolean {
+  return here.documents + failed.length + refused.length + withoutKey.length === 0;
+}
+
+export function describeWhatIsHere(summary: SyncSummary): string[] {
+  const { site, version, confirmed, here, fetched, readableUntil } = summary;
+  return [
+    `${site}: ${count(here.documents, 'document')} ${here.documents === 1 ? 'is' : 'are'} here, ${size(here.bytes)}; ${fetched.documents} of them new, ${size(fetched.bytes)}`,
+    `publication ${version} of ${utcMinute(confirmed)}, to be read without a network until ${isoDay(readableUntil)}`,
+  ];
+}
+
+/** What is not the reader's to read, which nothing is wrong with. */
+export function describeWhatIsOthers({ refused }: SyncSummary): string[] {
+  const others = refused.filter((set) => !isTrouble(set));
+  const named = others
+    .slice(0, NAMED)
+    .map(({ set, documents, code }) => `not yours to read: ${documents} in set ${set} [${code}]`);
+  const more = others.length - named.length;
+  return more > 0 ? [...named, `not yours to read: ${more} more sets; --json names them`] : named;
+}
+
+/** What is wrong, and to be said also where nothing else is; each piece of advice once. */
+export function describeTrouble({ failed, refused, withoutKey }: SyncSummary): string[] {
+  const documents = failed
+    .slice(0, NAMED)
+    .map(({ path, code, message }) => `not fetched: ${printable(path)}: ${printable(message)} [${code}]`);
+  const more = failed.length - documents.length;
+  const keys = groupedByCode([...refused.filter(isTrouble), ...withoutKey]);
+  return [
+    ...documents,
+    ...(more > 0 ? [`not fetched: ${more} more; --json names them`] : []),
+    ...keys.map(describeKeys),
+    ...advice([...failed.map(({ code }) => code), ...keys.map(([{ code }]) => code)]),
+  ];
+}
+
+function isTrouble({ code }: RefusedSet): boolean {
+  return code !== 'not-entitled';
+}
+
+type Sets = readonly [RefusedSet, ...RefusedSet[]];
+
+/** What keeps the key of one set away mostly keeps those of all. */
+function groupedByCode(sets: readonly RefusedSet[]): Sets[] {
+  const groups = new Map<string, [RefusedSet, ...RefusedSet[]]>();
+  for (const set of sets) {
+    const group = groups.get(set.code);
+    if (group) group.push(set);
+    else groups.set(set.code, [set]);
+  }
+  return [...groups.values()];
+}
+
+function describeKeys(sets: Sets): string {
+  const [{ set, code, message }] = sets;
+  const documents = count(
+    sets.reduce((total, { documents }) => total + documents, 0),
+    'document',
+  );
+  const what =
+    sets.length === 1 ? `the key for ${documents} in set ${set}` : `the keys for ${documents} in ${sets.length} sets`;
+  const why = code === 'subscription-lapsed' ? 'your subscription has ended' : printable(message);
+  return `${what} could not be had from the key server: ${why} [${code}]`;
+}
+
+function advice(codes: readonly string[]): string[] {
+  const hints = codes.map((code) => readingHint('sync', code)).filter((hint) => hint !== undefined);
+  return Array.from(new Set(hints), (hint) => `hint: ${hint}`);
+}
