@@ -29,7 +29,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
   const sections = await RunSections.of(configuration, index);
   const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
-  const plan = await makePlan({ ...context, appearance, setIdOf: () => undefined });
+  const plan = await makePlan({ ...context, appearance });
   siteSettingsOf(configuration, (path) => index.planned(path));
   checkRekey(options.rekey ?? [], plan.sets);
   return {
@@ -39,6 +39,7 @@ export async function planSite(options: DryRunOptions, limit?: number): Promise<
     changes: countChanges(plan),
     indexLost: output.isEmpty ? undefined : lost,
     keysChanged: index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace)),
+    otherPublication: lost === undefined && output.signed.others !== undefined,
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
     sections: sectionsOf(plan),
