@@ -129,6 +129,25 @@ describe('an output of another copy', () => {
     await expectWhole();
   });
 
+  it('of which nothing but the timestamp is later gets a number above what that names', async () => {
+    await remove();
+    await create({ public: ['**'] }); // no set has a new key then, and nothing else is to be signed
+    await workspace.protect({ now: NOW - 20 });
+    await copyAll();
+    await workspace.write('a.html', '<p>later');
+    await workspace.protect({ now: NOW - 10 });
+    const timestamp = join(METADATA, 'timestamp.json');
+    await cp(join(workspace.out, timestamp), join(there('protected'), timestamp));
+    const source = await snapshot(workspace.source);
+    await bring('protected', 'publisher.index');
+    await rm(join(workspace.source, 'a.html'));
+    await cp(there('site/a.html'), join(workspace.source, 'a.html'), everything);
+    expect(await snapshot(workspace.source)).not.toEqual(source);
+    const { publication } = await workspace.protect();
+    expect(publication).toMatchObject({ version: 3, reasons: ['missing'] });
+    await expectWhole();
+  });
+
   it('keeps all names that readers have seen in a snapshot, also where those of an earlier index are fewer', async () => {
     await workspace.protect();
     await copyAll();
