@@ -21,7 +21,7 @@ const REASONS: Readonly<Partial<Record<SigningReason, string>>> = {
   lists: 'its documents are in more lists',
   settings: 'with other settings, descriptor or sections',
   expiry: 'signed again, because signatures end soon',
-  missing: 'signed again, because signed files were missing',
+  missing: 'signed again, because signed files were missing, or others than were signed here',
 };
 
 /** How what happened to documents is said, in this order. */
@@ -81,7 +81,7 @@ function describeWork(summary: ProtectSummary): string[] {
 
 /** What `--dry-run` prints. */
 export function describeDryRun(summary: DryRunSummary): string {
-  const { site, documents, changes, paths, ignored, indexLost } = summary;
+  const { site, out, documents, changes, paths, ignored, indexLost } = summary;
   const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
   const lists = CHANGES.flatMap(([kind, words]) =>
     kind === 'unchanged' ? [] : describePaths(words, changes[kind], paths[kind]),
@@ -90,6 +90,7 @@ export function describeDryRun(summary: DryRunSummary): string {
     `${site}: ${count(documents, 'document')}${left}; nothing was written`,
     `  ${describeChanges(changes)}`,
     ...(indexLost ? [`  publisher.index is ${indexLost}: ${writtenAnew(documents)}`] : []),
+    ...(summary.otherPublication ? [`  ${out} has another publication than was made here last: ${PUT_RIGHT}`] : []),
     ...(summary.keysChanged ? KEYS_CHANGED : []),
     ...(lists.length > 0 ? ['', ...lists] : []),
     '',
@@ -106,10 +107,13 @@ function writtenAnew(documents: number): string {
     : `all ${documents.toLocaleString('en')} documents would be written anew`;
 }
 
+const PUT_RIGHT = 'what is not as it should be would be written and signed anew';
+
 /** What nobody can tell without the passphrase. */
 const KEYS_CHANGED = [
   '  publisher.keys is not as the last publication left it. What was changed there cannot be seen without the passphrase:',
-  '  a new publisher key has every document signed again, and other new keys what they sign or encrypt',
+  '  a new publisher key has every document signed again, and other new keys what they sign or encrypt;',
+  '  a copy from before the last publication gives sets new keys, and has their documents encrypted anew',
 ];
 
 /** What a new key means, for those who gave a set one. */

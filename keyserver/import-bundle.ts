@@ -101,13 +101,15 @@ function compare(
     throw new KeyServerError(
       'bundle-older',
       `the bundle has serial ${bundle.serial}; serial ${known.serial} is already here`,
-      { hint: 'import the newest bundle; nothing was changed' },
+      {
+        hint: 'import the newest bundle; if this is it, the publisher\'s keys were put back from an older copy: "wispr protect --rekey SET" there makes a newer one; nothing was changed',
+      },
     );
   }
   if (bundle.serial > known.serial) return known.root === null ? 'pinned' : 'updated';
   if (digest === known.bundle_digest) return 'unchanged';
   throw new KeyServerError('bundle-conflict', `another bundle with serial ${bundle.serial} is already here`, {
-    hint: 'was the workspace copied? let the publisher make a new bundle; nothing was changed',
+    hint: 'was the workspace copied, or put back from an older copy? let the publisher make a new bundle ("wispr protect --rekey SET"); nothing was changed',
   });
 }
 

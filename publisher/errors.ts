@@ -24,6 +24,8 @@ export type PublishErrorCode =
   | 'key-store-kind'
   /** The key store was made by a version that had no roots. */
   | 'key-store-outdated'
+  /** The key store was put back from a copy of before a change of signing keys. */
+  | 'key-store-older'
   /** The key store asks for more work or memory than any that wispr makes: refused uncomputed. */
   | 'key-store-parameters'
   /** `root.keys` is needed, and is not there. */

@@ -14,6 +14,10 @@ export type FactName =
   | 'bundle'
   /** The start of the machine since which all files were found or written. */
   | 'boot'
+  /** Identities of the signed files when they were found good, or written: publisher/protect/signed-files.ts. */
+  | 'signedFiles'
+  /** The publication that was shown to readers last: number and hash of its snapshot. */
+  | 'shown'
   /** Bits of the number of bins. */
   | 'bins'
   /** The version of the last publication. */
@@ -71,12 +75,20 @@ export class PublisherIndex extends TaskLists {
   /** Notes a publication whose files are all there: one transaction, after which nothing is left to be signed. */
   storePublication(roles: Iterable<RoleRow>, facts: Readonly<Partial<Record<FactName, string>>>): void {
     this.transaction(() => {
-      for (const { name, version, length, sha256, expires } of roles) {
-        this.run('INSERT OR REPLACE INTO role VALUES (?, ?, ?, ?, ?)', name, version, length, sha256, expires);
-      }
+      this.#storeRoles(roles);
       for (const [name, value] of Object.entries(facts)) this.setFact(name as FactName, value);
       this.run('DELETE FROM changed_bin');
     });
+  }
+
+  /** Notes what somebody else has signed, or that something has to be signed anew. */
+  correctRoles(roles: Iterable<RoleRow>): void {
+    this.transaction(() => this.#storeRoles(roles));
+  }
+
+  #storeRoles(roles: Iterable<RoleRow>): void {
+    for (const { name, version, length, sha256, expires } of roles)
+      this.run('INSERT OR REPLACE INTO role VALUES (?, ?, ?, ?, ?)', name, version, length, sha256, expires);
   }
 
   fact(name: FactName): string | undefined {
@@ -98,6 +110,13 @@ export class PublisherIndex extends TaskLists {
       JOIN set_key USING (id) GROUP BY name`;
     const rows = this.statement(sql).all() as { name: string; since: number }[];
     return new Map(rows.map(({ name, since }) => [name, since]));
+  }
+
+  /** Sets, and the key ids under which documents of them are. */
+  setKeysInUse(): { name: string; id: string }[] {
+    const sql =
+      'SELECT DISTINCT set_name AS name, set_id AS id FROM document WHERE set_name IS NOT NULL AND set_id IS NOT NULL';
+    return this.statement(sql).all() as { name: string; id: string }[];
   }
 
   /** The key ids of the sets that documents of a section are in, by its number. */

@@ -31,7 +31,7 @@ export async function planSite(options: PlanOptions, limit?: number): Promise<Dr
   const sections = await RunSections.of(configuration, index, rings);
   const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
-  const plan = await makePlan({ ...context, appearance, setIdOf: () => undefined });
+  const plan = await makePlan({ ...context, appearance });
   siteSettingsOf(configuration, (path) => index.planned(path));
   checkRekey(options.rekey ?? [], plan.sets);
   return {
@@ -41,6 +41,7 @@ export async function planSite(options: PlanOptions, limit?: number): Promise<Dr
     changes: countChanges(plan),
     indexLost: output.isEmpty ? undefined : lost,
     keysChanged,
+    otherPublication: lost === undefined && output.signed.others !== undefined,
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
     sections: sectionsOf(plan),

@@ -64,5 +64,6 @@ export function bitsOf(names: Iterable<string>): number {
 
 /** The highest version of a snapshot among the files that are there. */
 export function newestOf(files: ReadonlySet<string>): number {
-  return [...files].reduce((most, name) => Math.max(most, Number(/^(\d+)\.snapshot\.json$/.exec(name)?.[1] ?? 0)), 0);
+  const numbers = [...files].map((name) => Number(/^(\d+)\.snapshot\.json$/.exec(name)?.[1] ?? 0));
+  return numbers.filter(Number.isSafeInteger).reduce((most, number) => Math.max(most, number), 0);
 }

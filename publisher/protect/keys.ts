@@ -17,6 +17,7 @@ import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts'
 import type { KeyStoreContents, OpenKeyStore, SectionKeyRing } from '../keys/key-store.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../site/placeholders.ts';
 import type { Workspace } from '../workspace.ts';
+import type { OlderKeys } from './older-keys.ts';
 import { toOutput } from './to-output.ts';
 
 /** The key store of a run: what it holds changes only once it is on the disk. */
@@ -47,6 +48,12 @@ export class RunKeys {
   /** The key id of a set; `undefined` if it has no key yet. */
   idOf(name: string): KeyId | undefined {
     return this.#ids.get(name);
+  }
+
+  /** Key ids of all set keys, also of those that were replaced and are kept. */
+  async everyId(): Promise<KeyId[]> {
+    const kept = await nameSets(this.#contents.kept.map(({ name, key }) => [name, key]));
+    return [...this.#ids.values(), ...kept.map(({ id }) => id)];
   }
 
   /** All sets that have a key. */
@@ -97,6 +104,10 @@ export interface KeysWanted {
   readonly rings: ReadonlyMap<string, SectionKeyRing>;
   /** Those that get a new key. */
   readonly rekey: ReadonlySet<string>;
+  /** Whether somebody has asked for new keys, perhaps because the key server has a bundle that nobody here knows of. */
+  readonly isAsked?: boolean;
+  /** Where the key store may be older than what was published. */
+  readonly olderKeys?: OlderKeys | undefined;
   /** Key ids under which documents stay encrypted that nobody here can sign anew. */
   readonly heldBack: ReadonlySet<KeyId>;
   /** The key server's public key, if it is there. */
@@ -118,20 +129,20 @@ export interface SecuredKeys {
  * @throws PublishError `output-failed`
  */
 export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
-  const { keys, index, workspace, configuration, recipient, now } = wanted;
-  const made = new Set([...wanted.sets].filter((name) => wanted.rekey.has(name) || !keys.contents.sets.has(name)));
+  const { keys, index, workspace, configuration, recipient, now, olderKeys } = wanted;
+  const made = setsToMake(wanted);
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
   const sets = new Map([...keys.contents.sets, ...fresh]);
   const descriptor = currentDescriptor(wanted);
   const kept = await keysToKeep(wanted, made);
   const named = [...(await nameSets(sets)), ...kept];
   const handedOver = recipient && digestOfHandOver(named, descriptor, recipient, timestampOf(wanted));
-  const bundleIsNew =
-    handedOver !== undefined && (index.fact('bundle') !== handedOver || !existsSync(workspace.bundle));
-  if (made.size + wanted.rings.size > 0 || bundleIsNew || kept.length !== keys.contents.kept.length) {
-    const serial = keys.contents.serial + (bundleIsNew ? 1 : 0);
+  const isOther = olderKeys !== undefined || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
+  const bundleIsNew = handedOver !== undefined && isOther;
+  const isOlder = olderKeys !== undefined;
+  if (made.size + wanted.rings.size > 0 || bundleIsNew || isOlder || kept.length !== keys.contents.kept.length) {
     const sections = new Map([...keys.contents.sections, ...wanted.rings]);
-    const contents = { ...keys.contents, kept, sections, serial, sets };
+    const contents = { ...keys.contents, kept, sections, sets, ...numbersAfter(wanted, bundleIsNew) };
     await keys.change(contents, async () => {
       if (!bundleIsNew || recipient === undefined) return [];
       const about = { descriptor, sets: named };
@@ -145,6 +156,26 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
     for (const { id, name } of keys.sets()) index.setKeySince(id, keys.contents.setsSince.get(name) ?? now);
   });
   return { descriptor, made, bundleIsNew };
+}
+
+/** Sets that documents are in, and all those whose keys may have been replaced: they may get documents again. */
+function setsToMake({ keys, olderKeys, rekey, sets }: KeysWanted): Set<string> {
+  const needed = [...sets, ...(olderKeys?.sets ?? [])];
+  return new Set(needed.filter((name) => rekey.has(name) || !keys.contents.sets.has(name)));
+}
+
+/**
+ * An older key store does not know which serials were handed over: what is above all of them is the time (docs/spec/keys.md, section 9). What is put right
+ * here is not to be put right again by the next run.
+ */
+function numbersAfter(
+  { keys: { contents }, now, olderKeys, isAsked = false }: KeysWanted,
+  bundleIsNew: boolean,
+): Pick<KeyStoreContents, 'publication' | 'serial'> {
+  const serial = contents.serial + (bundleIsNew ? 1 : 0);
+  const publication = Math.max(contents.publication, olderKeys?.published ?? 0);
+  const jumps = olderKeys !== undefined || (isAsked && bundleIsNew);
+  return { publication, serial: jumps ? Math.max(serial, now) : serial };
 }
 
 /** Keys of before that readers still need: without them, nobody could hand them out again from this workspace. */

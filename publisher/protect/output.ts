@@ -2,8 +2,8 @@
  * The output directory, which is changed in place. What is there is looked at before anything is written: files that the index believes in
  * and that are missing are written again, and what wispr did not make is refused and never touched.
  */
-import { createHash } from 'node:crypto';
-import { closeSync, type Dirent, existsSync, opendirSync, openSync, readFileSync, readSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { type Dirent, existsSync, opendirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofIn, isHostProof } from '../../core/keys/descriptor.ts';
@@ -11,7 +11,6 @@ import { isHtmlCarrier } from '../../core/object/carrier.ts';
 import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { printable } from '../../node-support/printable.ts';
-import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { recogniseFallbackPage } from '../fallback-check.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../fallback-template.ts';
@@ -21,7 +20,10 @@ import type { IndexedFiles } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, someOf } from '../text.ts';
+import { newestOf } from './earlier-publication.ts';
 import { parseImmutableName } from './files.ts';
+import { digestOf, reading, startOf } from './output-reading.ts';
+import { inspectSignedFiles, type SignedFiles } from './signed-files.ts';
 import { type FileRole, WholeFiles } from './whole-files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
@@ -35,8 +37,12 @@ export interface InspectedOutput {
   readonly placed: IdSet;
   /** Pages that carry their objects wait to be placed. */
   readonly staged: IdSet;
-  /** Names of the files in the directory of the metadata. */
+  /** Names of the files in the directory of the metadata, but for those that are unfinished. */
   readonly metadata: ReadonlySet<string>;
+  /** How they compare with what the index says was signed. */
+  readonly signed: SignedFiles;
+  /** The highest number of a publication that something in it has. */
+  readonly newest: number;
   /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
   readonly ownTargets: ReadonlySet<string>;
   /** Files that an interrupted run had begun, as paths in the output. */
@@ -53,6 +59,8 @@ const OWN_TARGETS = [DESCRIPTOR_PATH, SETTINGS_PATH];
 
 const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';
+/** SHA-256 of nothing. */
+const EMPTY_HASH = hash('sha256', '');
 const STEP = 2000;
 
 /**
@@ -68,7 +76,7 @@ export async function inspectOutput(
   publishers: readonly string[] | undefined,
   { readOnly, checkNotStopped }: { readonly readOnly: boolean; readonly checkNotStopped: () => void },
 ): Promise<InspectedOutput> {
-  const inspection = new Inspection(out, index, readOnly);
+  const inspection = new Inspection(out, index, await inspectSignedFiles(out, index), readOnly);
   await index.listing(async () => {
     let looked = 0;
     for (const file of filesIn(out)) {
@@ -112,6 +120,7 @@ class Inspection implements InspectedOutput {
   readonly ownTargets = new Set<string>();
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
+  readonly signed: SignedFiles;
   isEmpty = true;
   readonly #out: string;
   readonly #index: PublisherIndex;
@@ -119,8 +128,9 @@ class Inspection implements InspectedOutput {
   readonly #published: readonly string[];
   readonly #whole: WholeFiles;
 
-  constructor(out: string, index: PublisherIndex, readOnly: boolean) {
+  constructor(out: string, index: PublisherIndex, signed: SignedFiles, readOnly: boolean) {
     this.#out = out;
+    this.signed = signed;
     this.#index = index;
     this.#readOnly = readOnly;
     this.#whole = new WholeFiles(out, index);
@@ -128,6 +138,10 @@ class Inspection implements InspectedOutput {
     const largest = index.largestId();
     [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
     [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
+  }
+
+  get newest(): number {
+    return Math.max(newestOf(this.metadata), this.signed.shown);
   }
 
   look({ path, name, isFile }: Found): void {
@@ -140,10 +154,9 @@ class Inspection implements InspectedOutput {
   }
 
   #lookAtMetadata(name: string, path: string): void {
-    if (isLeftoverName(name)) this.unfinished.push(path);
-    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) {
-      if (this.#whole.hasMetadata(path, name)) this.metadata.add(name);
-    } else this.#refuse(path);
+    if (isLeftoverName(name) || this.signed.litter.has(name)) this.unfinished.push(path);
+    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.metadata.add(name);
+    else this.#refuse(path);
   }
 
   /** A page that carries its object is whole, and may wait for its document; anything else goes. */
@@ -178,9 +191,13 @@ class Inspection implements InspectedOutput {
     return true;
   }
 
-  /** A file that was cut short counts as missing. */
+  /**
+   * A file that was cut short counts as missing. So does what lies at documents' own names, which say nothing of what it is, where the signed
+   * files are not those of the index: then neither are these, perhaps.
+   */
   #note(path: string, row: IndexedFiles, role: FileRole): void {
     const ids = { head: this.heads, content: this.contents, placed: this.placed }[role];
+    if (role === 'placed' && (this.signed.others || !this.signed.isWhole)) return;
     if (this.#whole.has(path, row.path, role)) ids.add(row.id);
   }
 
@@ -188,21 +205,23 @@ class Inspection implements InspectedOutput {
   #adopt(path: string): void {
     const kind = this.#kindOf(path);
     if (kind === 'foreign') this.#refuse(path);
+    else if (kind === 'unfinished') this.unfinished.push(path);
     else if (!this.#readOnly) this.#index.retire(path, kind === 'plain');
   }
 
-  /** `plain`: nothing that a publication names. */
-  #kindOf(path: string): 'immutable' | 'plain' | 'foreign' {
+  /** `plain`: nothing that a publication names. `unfinished`: a run was killed before it had written it. */
+  #kindOf(path: string): 'immutable' | 'plain' | 'unfinished' | 'foreign' {
     const file = join(this.#out, path);
     if (path.endsWith(OBJECT_SUFFIX)) {
       const start = startOf(file).toString('latin1', 0, MAGIC.length);
-      if (parseImmutableName(path)) return MAGIC.startsWith(start) ? 'immutable' : 'foreign'; // cut short as well, by a kill
-      return start === MAGIC ? 'plain' : 'foreign'; // without a hash in its name: as wispr 0.1 made them
+      if (start === MAGIC) return parseImmutableName(path) ? 'immutable' : 'plain'; // without a hash in its name: as wispr 0.1 made them
+      return parseImmutableName(path) && MAGIC.startsWith(start) ? 'unfinished' : 'foreign';
     }
     if (OWN_TARGETS.includes(parseImmutableName(path)?.path ?? '')) return 'immutable';
     if (this.#hasObject(path)) return 'plain';
     const name = parseImmutableName(path);
-    if (name && (this.#hasObject(name.path) || digestOf(file) === name.hash)) return 'immutable';
+    if (name && this.#hasObject(name.path)) return isCutShort(file, name.hash) ? 'unfinished' : 'immutable';
+    if (name && digestOf(file) === name.hash) return 'immutable';
     if (isHtmlCarrier(startOf(file))) return 'immutable';
     return this.#isFallbackPage(file) ? 'plain' : 'foreign';
   }
@@ -236,6 +255,11 @@ class Inspection implements InspectedOutput {
   }
 }
 
+/** A run that is killed leaves nothing of a file, or all of it. */
+function isCutShort(file: string, hash: string): boolean {
+  return startOf(file, 1).length === 0 && hash !== EMPTY_HASH;
+}
+
 /** Quickly: it is asked of every file. */
 function mayBeLeftover(name: string): boolean {
   return name.startsWith('.') || name.endsWith(CARRIER_SUFFIX);
@@ -258,43 +282,6 @@ function* entriesOf(directory: string): Generator<Dirent> {
   if (!existsSync(directory)) return;
   using opened = reading(directory, () => opendirSync(directory, { bufferSize: 512 }));
   for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
-}
-
-function startOf(file: string, length = 32): Buffer {
-  return reading(file, () => {
-    const descriptor = openSync(file, 'r');
-    try {
-      const start = Buffer.alloc(length);
-      return start.subarray(0, readSync(descriptor, start, 0, start.length, 0));
-    } finally {
-      closeSync(descriptor);
-    }
-  });
-}
-
-function digestOf(file: string): string {
-  return reading(file, () => {
-    const descriptor = openSync(file, 'r');
-    try {
-      const digest = createHash('sha256');
-      const piece = Buffer.allocUnsafe(1024 * 1024);
-      for (let read = -1; read !== 0; ) {
-        read = readSync(descriptor, piece);
-        digest.update(piece.subarray(0, read));
-      }
-      return digest.digest('hex');
-    } finally {
-      closeSync(descriptor);
-    }
-  });
-}
-
-function reading<Result>(file: string, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    throw new PublishError('output-failed', `cannot read ${printable(file)}: ${systemReason(error)}`, { cause: error });
-  }
 }
 
 function readProof(out: string): string {

@@ -36,8 +36,8 @@ export interface PlanContext {
   readonly output: InspectedOutput;
   readonly appearance: Appearance;
   readonly sections: RunSections;
-  /** The key id of a set; `undefined` if it has no key yet, or nobody knows. */
-  readonly setIdOf: (name: string) => KeyId | undefined;
+  /** The key id of a set, `undefined` if it has no key; left out where nobody knows without the passphrase. */
+  readonly setIdOf?: (name: string) => KeyId | undefined;
   /** Sets that get a new key. */
   readonly rekey: ReadonlySet<string>;
   /** Whether the index may be written to. */
@@ -285,8 +285,8 @@ class Planner {
     const { output, rekey, setIdOf } = this.#context;
     const { setName } = task;
     if (row.setName !== setName) return 'moved';
-    if (setName !== undefined && (rekey.has(setName) || (setIdOf(setName) ?? row.setId) !== row.setId))
-      return 'rekeyed';
+    // Under a key that is not here, nobody could be given it any more.
+    if (setName !== undefined && (rekey.has(setName) || (setIdOf && setIdOf(setName) !== row.setId))) return 'rekeyed';
     if (row.identity !== task.identity) return 'changed';
     if (row.options !== task.options) return 'remade';
     return isThere(row, output) ? undefined : 'restored';

@@ -13,6 +13,7 @@ import { type Appearance, appearanceOf } from './appearance.ts';
 import { withdrawnBefore } from './earlier-publication.ts';
 import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
 import type { Place, PlaceOptions } from './locate.ts';
+import { checkRootsKnown, type OlderKeys, olderKeysOf } from './older-keys.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
@@ -66,6 +67,8 @@ export interface Run extends Place {
   readonly plan: Plan;
   readonly settings: SiteSettings;
   readonly rekey: ReadonlySet<string>;
+  /** Where the key store may be older than what was published. */
+  readonly olderKeys: OlderKeys | undefined;
   readonly recipient: Uint8Array | undefined;
   /** Versions that stay withdrawn. */
   readonly withdrawn: readonly number[];
@@ -90,9 +93,13 @@ export async function prepare(
   checkUseful(options.signers ?? [], roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
+  await checkRootsKnown(out, keys);
+  const olderKeys = await olderKeysOf(keys, index, output, out);
+  learnOthers(index, output);
   sections.settle(index, output.metadata, publisher);
   const { setsSince } = keys.contents;
-  const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, options.rekey);
+  const named = [...(options.rekey ?? []), ...(olderKeys?.sets ?? [])];
+  const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, named);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
   const about = { source, walk, configuration, index, output, sections };
   const context = { ...about, rekey, checkNotStopped, onFound, readOnly: false };
@@ -106,7 +113,23 @@ export async function prepare(
     ...withdrawnUnder(root, await readLastPublished(workspace)),
     ...(await withdrawnBefore(out, root)),
   ];
-  return { ...place, keys, roles, sections, index, output, appearance, plan, settings, rekey, recipient, withdrawn };
+  const found = { keys, roles, sections, index, output, appearance, plan, settings };
+  return { ...place, ...found, rekey, olderKeys, recipient, withdrawn };
+}
+
+/**
+ * Readers may have seen what the output shows, and take nothing older: so whatever of it the index does not know, or knows otherwise, is signed
+ * anew. The snapshot too, whose row stays, so that the next run sees the difference if this one is interrupted.
+ */
+function learnOthers(index: PublisherIndex, { signed: { others } }: InspectedOutput): void {
+  if (others === undefined) return;
+  const rows = index.roles();
+  const snapshot = rows.get('snapshot');
+  const other = others.filter(({ name, version, sha256 }) => {
+    const own = rows.get(name);
+    return own === undefined || own.version < version || (own.version === version && own.sha256 !== sha256);
+  });
+  index.correctRoles([...other, ...(snapshot ? [{ ...snapshot, expires: 0 }] : [])]);
 }
 
 /** Sets that get a new key: those that were named, and those whose time has come. */

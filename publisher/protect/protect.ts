@@ -14,10 +14,12 @@ import { withLock } from '../workspace.ts';
 import { gatherSignatures, removeOldDrafts } from './gather.ts';
 import { noteKeyStore, RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
 import { locate, openWhileLooking } from './locate.ts';
+import { describeOlderKeys } from './older-keys.ts';
 import { type ProtectOptions, prepare, type Run, stopper } from './prepare.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type Gathered, type PublicationSummary, publish } from './publication.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
+import { noteSignedFiles } from './signed-files.ts';
 import type { PublicationContext } from './signing-plan.ts';
 import { countChanges, type ProtectSummary, publicByReason, sectionsOf } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
@@ -63,10 +65,11 @@ interface Done {
 
 /** The order of docs/spec/publication.md, section 8. */
 async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads | undefined): Promise<Done> {
-  const { index, out, plan, sections, now, settings } = run;
+  const { index, out, output, plan, sections, now, settings } = run;
   await begin(run);
   const heldBack = sections.setsHeldBack(index);
-  const secured = await secureKeys({ ...run, sets: plan.sets.keys(), rings: sections.made, heldBack });
+  const isAsked = (options.rekey?.length ?? 0) > 0;
+  const secured = await secureKeys({ ...run, isAsked, sets: plan.sets.keys(), rings: sections.made, heldBack });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
   const context = publicationOf(run, secured);
   let gathered: Gathered | undefined;
@@ -77,6 +80,7 @@ async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads |
   const publication = await publish(context, gathered);
   await removeOldDrafts(run.workspace, publication.version);
   index.startWaiting(now);
+  noteSignedFiles(out, index, output.signed, publication.isNew ? publication.version : undefined);
   noteWhole(index);
   await noteKeyStore(index, run.workspace);
   const keepFor = context.freshFor + settings.grace + MARGIN;
@@ -85,10 +89,11 @@ async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads |
 
 function publicationOf(run: Run, { descriptor }: SecuredKeys): PublicationContext {
   const { index, keys, out, roles, sections, now, output, settings } = run;
-  const { metadata, ownTargets } = output;
+  const { metadata, newest, ownTargets } = output;
   const own = { descriptor, settings: encodeSettings(settings) };
   return {
-    ...{ out, index, roles, sections, now, metadata, ownTargets, ...own },
+    ...{ out, index, roles, sections, now, metadata, newest, ownTargets, ...own },
+    isAnother: output.signed.others !== undefined,
     publisher: keys.store.publisher.id,
     freshFor: run.configuration.freshness.hours * 3600,
     lastVersion: keys.contents.publication,
@@ -151,8 +156,16 @@ async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
 }
 
 /** Where nothing was written before, no index is missed. */
-function recoveredFrom({ workspace, output }: Run, lost: LostIndex | undefined): string[] {
-  return lost && !output.isEmpty ? [`${workspace.index} is ${lost}: every document is written anew`] : [];
+function recoveredFrom({ workspace, out, output, olderKeys, keys }: Run, lost: LostIndex | undefined): string[] {
+  return [
+    ...(lost && !output.isEmpty ? [`${workspace.index} is ${lost}: every document is written anew`] : []),
+    ...(output.signed.others && !lost
+      ? [
+          `${out} has another publication than was made here last: what is not as it should be is written and signed anew`,
+        ]
+      : []),
+    ...(olderKeys ? describeOlderKeys(olderKeys, keys.contents) : []),
+  ];
 }
 
 function missingKey(set: string): never {

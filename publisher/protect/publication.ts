@@ -19,6 +19,7 @@ import {
   timestampVersion,
 } from '../../core/publication/writer.ts';
 import type { RoleRow } from '../index/rows.ts';
+import { readIfThere } from '../keys/file-update.ts';
 import { namedWithdrawn } from '../timestamp/withdrawn.ts';
 import { readTimestamp } from './earlier-publication.ts';
 import { putTargets, targetFacts } from './own-targets.ts';
@@ -114,6 +115,8 @@ async function signPublication(
     checkSectionFits(section, content);
     await put(section.name, signMetadata(content, section.signers));
   }
+  // No list leads there any more, so it is all the same who signs.
+  for (const name of plan.orphans) await put(name, signMetadata(binMetadata(about, []), [roles.snapshot]));
   const files = [...plan.roles.values()]
     .filter(({ name }) => name !== 'snapshot')
     .map((row) => [row.name, row] as const);
@@ -138,8 +141,8 @@ function signedElsewhere({ files }: Gathered, name: string, content: TufObject):
 
 async function putRoots(context: PublicationContext): Promise<void> {
   for (const [number, bytes] of context.roles.roots.entries()) {
-    const name = metadataFile('root', number + 1);
-    if (!context.metadata.has(name)) await replaceOutputFile(metadataPlace(context, name), bytes);
+    const place = metadataPlace(context, metadataFile('root', number + 1));
+    if (!(await readIfThere(place))?.equals(bytes)) await replaceOutputFile(place, bytes);
   }
 }
 

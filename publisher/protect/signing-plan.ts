@@ -10,7 +10,7 @@ import { contentTargetOf, headTargetOf, metadataFile } from '../../core/publicat
 import { binMetadata, documentsMetadata, targetsMetadata } from '../../core/publication/writer.ts';
 import type { PublishedDocument, PublisherIndex } from '../index/publisher-index.ts';
 import type { RoleRow } from '../index/rows.ts';
-import { bitsOf, newestOf, recoverRoles } from './earlier-publication.ts';
+import { bitsOf } from './earlier-publication.ts';
 import { ownTargets, targetFacts } from './own-targets.ts';
 import type { PublicationRoles } from './roles.ts';
 import type { RunSection, RunSections } from './sections.ts';
@@ -26,6 +26,10 @@ export interface PublicationContext {
   readonly publisher: string;
   /** Names of the metadata files that are there. */
   readonly metadata: ReadonlySet<string>;
+  /** The highest number of a publication that something in the output has. */
+  readonly newest: number;
+  /** Whether the output shows a publication that the index knows nothing of. */
+  readonly isAnother: boolean;
   /** Hashes of the descriptor and the settings that are there. */
   readonly ownTargets: ReadonlySet<string>;
   /** Bytes of the descriptor, and of the site settings. */
@@ -55,6 +59,8 @@ export interface SigningPlan {
   /** Numbers of the bins that are signed. */
   readonly bins: readonly number[];
   readonly sections: readonly RunSection[];
+  /** Lists of earlier numbers of bins, and of sections that are gone, whose files are not there: they may not leave a snapshot. */
+  readonly orphans: readonly string[];
   readonly targets: boolean;
   readonly documents: boolean;
   readonly snapshot: boolean;
@@ -65,7 +71,8 @@ export interface SigningPlan {
 
 /**
  * `first`: nothing is known to be signed. `keys`: others sign now. `lists`: documents are divided into more lists. `settings`: descriptor, settings
- * or sections are others. `expiry`: something ends soon. `missing`: a signed file was not there.
+ * or sections are others. `expiry`: something ends soon. `missing`: a signed file was not there, or another one
+ * under its name.
  */
 export type SigningReason = 'first' | 'keys' | 'lists' | 'settings' | 'expiry' | 'missing';
 
@@ -73,7 +80,6 @@ export type SigningReason = 'first' | 'keys' | 'lists' | 'settings' | 'expiry' |
 export async function planSigning(context: PublicationContext): Promise<SigningPlan> {
   const { index, metadata, now } = context;
   const roles = index.roles();
-  if (roles.size === 0) for (const row of await recoverRoles(context.out)) roles.set(row.name, row);
   const known = Math.max(Number(index.fact('bins') ?? 1), bitsOf(roles.keys()));
   const bits = binBitsFor(index.totals().targets, known);
   const isGood = (name: string) => {
@@ -95,16 +101,29 @@ export async function planSigning(context: PublicationContext): Promise<SigningP
   const sections = context.sections.list.filter((section) => {
     return !section.held && (!isGood(section.name) || context.sections.mustSign(section, index, metadata));
   });
+  const orphans = orphansOf(context, roles, bits);
   const facts = await targetFacts(context);
   const targets = everything || !isGood('targets') || index.fact('targets') !== facts;
-  const snapshot = bins.length + sections.length > 0 || targets || everything || !isGood('snapshot');
-  const reasons = snapshot ? reasonsOf(context, { roles, bits, facts }) : [];
-  return { bits, bins, sections, targets, documents: everything, snapshot, reasons, roles };
+  const lists = bins.length + sections.length + orphans.length;
+  const snapshot = lists > 0 || targets || everything || !isGood('snapshot');
+  const reasons = snapshot ? reasonsOf(context, { roles, bits, facts, orphans }) : [];
+  return { bits, bins, sections, orphans, targets, documents: everything, snapshot, reasons, roles };
+}
+
+function orphansOf(
+  { metadata, sections }: PublicationContext,
+  roles: ReadonlyMap<string, RoleRow>,
+  bits: number,
+): string[] {
+  const current = new Set(['targets', 'snapshot', DOCUMENTS_ROLE, ...sections.list.map(({ name }) => name)]);
+  for (let bin = 0; bin < 2 ** bits; bin++) current.add(binName(bin, bits));
+  const missing = [...roles.values()].filter(({ name, version }) => !metadata.has(metadataFile(name, version)));
+  return missing.map(({ name }) => name).filter((name) => !current.has(name));
 }
 
 function reasonsOf(
   context: PublicationContext,
-  { roles, bits, facts }: Pick<SigningPlan, 'roles' | 'bits'> & { readonly facts: string },
+  { roles, bits, facts, orphans }: Pick<SigningPlan, 'roles' | 'bits' | 'orphans'> & { readonly facts: string },
 ): SigningReason[] {
   const { index, metadata, now } = context;
   if (index.fact('signers') === undefined) return ['first'];
@@ -117,7 +136,10 @@ function reasonsOf(
     lists: Number(index.fact('bins')) !== bits,
     settings: index.fact('targets') !== facts,
     expiry: own.some(({ expires }) => expires <= now + RENEWAL),
-    missing: own.some(({ name, version }) => !metadata.has(metadataFile(name, version))),
+    missing:
+      context.isAnother ||
+      orphans.length > 0 ||
+      own.some(({ name, version }) => !metadata.has(metadataFile(name, version))),
   };
   return (Object.keys(reasons) as (keyof typeof reasons)[]).filter((reason) => reasons[reason]);
 }
@@ -128,8 +150,8 @@ export function needsTargets({ bins, documents, targets }: SigningPlan): boolean
 }
 
 /** The version of a publication that is begun now. */
-export function nextVersion({ lastVersion, index, metadata }: PublicationContext): number {
-  return Math.max(lastVersion, Number(index.fact('version') ?? 0), newestOf(metadata)) + 1;
+export function nextVersion({ lastVersion, index, newest }: PublicationContext): number {
+  return Math.max(lastVersion, Number(index.fact('version') ?? 0), newest) + 1;
 }
 
 /** What keys of `targets` sign, by role, in the order in which it is written. */

@@ -92,6 +92,8 @@ export interface DryRunSummary {
   readonly indexLost: LostIndex | undefined;
   /** Whether the key store is another than the last publication left: what a run would do besides depends on it. */
   readonly keysChanged: boolean;
+  /** Whether the output shows another publication than the last that was made here: output or index was put back from elsewhere. */
+  readonly otherPublication: boolean;
   /** Paths, in their order. */
   readonly paths: Readonly<Record<Exclude<keyof ChangeCounts, 'unchanged'>, readonly string[]>>;
   readonly sets: readonly { readonly name: string; readonly documents: number }[];

@@ -1,12 +1,11 @@
 /**
  * Files that a power cut left cut short. Objects are not waited for on their way to the disk, one by one: that would take longer than all else.
  * The index is, and may thus believe in a file whose bytes never arrived. So the first run after the machine was started looks at the lengths of
- * all files, once; ext4, XFS, Btrfs and APFS let a file have its length only when it has its bytes. What another file system mixes up beyond
+ * the files of all documents, once; ext4, XFS, Btrfs and APFS let a file have its length only when it has its bytes. What another file system mixes up beyond
  * that, `wispr verify` finds, and readers refuse.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { metadataFile } from '../../core/publication/names.ts';
 import { bootId } from '../../node-support/boot.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { IndexedDocument } from '../index/rows.ts';
@@ -18,7 +17,6 @@ export class WholeFiles {
   readonly #out: string;
   readonly #index: PublisherIndex;
   readonly #doubted: boolean;
-  #metadata: ReadonlyMap<string, number> | undefined;
 
   constructor(out: string, index: PublisherIndex) {
     this.#out = out;
@@ -29,14 +27,6 @@ export class WholeFiles {
   /** Whether a file of the document at `documentPath` has the length that was written. */
   has(file: string, documentPath: string, role: FileRole): boolean {
     return !this.#doubted || this.#hasLength(file, lengthOf(this.#index.find(documentPath), role));
-  }
-
-  /** The same for a file of metadata. */
-  hasMetadata(file: string, name: string): boolean {
-    if (!this.#doubted) return true;
-    const roles = this.#index.roles().values();
-    this.#metadata ??= new Map(Array.from(roles, (role) => [metadataFile(role.name, role.version), role.length]));
-    return this.#hasLength(file, this.#metadata.get(name));
   }
 
   /** A file of unknown length has to have some. */

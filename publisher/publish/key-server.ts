@@ -24,8 +24,14 @@ const MAXIMUM_ANSWER = 65_536;
 /** What may stand behind `Bearer`. */
 const TOKEN = /^[A-Za-z0-9._~+/-]{16,512}=*$/;
 
+/** Where a copy of the workspace has handed over a bundle that this one knows nothing of. */
+const OTHER_BUNDLE =
+  'was publisher.keys put back from an older copy, or does another copy of this workspace publish? Bring what is served into "out" (docs/publishing.md, "When the disk is gone"), and publish again; if it is refused again, "wispr publish --rekey SET" makes a bundle that is above all others, and a new key for that set';
+
 /** What to do about the answers that a key server has for publishers. */
 const HINTS: Readonly<Record<string, string>> = {
+  'bundle-conflict': OTHER_BUNDLE,
+  'bundle-older': OTHER_BUNDLE,
   '401': 'make a new token on the key server with "wispr admin token", and put it into the file',
   'publisher-key-changed':
     'ask its operator to run "wispr admin import FILE --new-publisher-key ID" with your keys.bundle and the id of your new publisher key ("wispr keys list"); then publish again',

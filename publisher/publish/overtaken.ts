@@ -71,7 +71,7 @@ export async function checkNumberIsFree({ out, target, publication: { state } }:
   const bytes = await readBounded(target, path, PUBLICATION_LIMITS.snapshotLength);
   const other = bytes && ifGood(() => verifyOwnSnapshot(bytes, state.root, READER_OPTIONS));
   // Any host has other snapshots of ours, and can put them there.
-  if (other?.version === version) throw forked(anotherPublication(target, version));
+  if (other?.version === version) throw forked(anotherPublication(target, version), goOnThere(target));
 }
 
 /**
@@ -108,7 +108,7 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
     if (bytes && equalBytes(await own(version), bytes)) return;
     const before = roots[index + 1] as RootMetadata;
     if (bytes && isRootAfter(before, bytes) && !saysTheSame(bytes, await own(version)))
-      throw forked(`${target.name} has another root ${version} than this`);
+      throw forked(`${target.name} has another root ${version} than this`, NOBODY_ELSE);
   }
 }
 
@@ -157,11 +157,13 @@ async function overtakenBy(
   { out, target, publication: { state } }: OwnAndThere,
 ): Promise<PublishError | undefined> {
   const own = state.timestamp.snapshot;
-  if (version > own.version) return newer(`${target.name} has publication ${version}, and this is ${own.version}`);
+  const hint = goOnThere(target);
+  if (version > own.version)
+    return newer(`${target.name} has publication ${version}, and this is ${own.version}`, hint);
   // One that was removed here since, because it is so old, cannot be compared.
   const bytes = await readIfThere(join(out, fileOfRole('snapshot', version)));
   if (bytes === undefined || (await hexDigest(bytes)) === sha256) return undefined;
-  return forked(anotherPublication(target, version));
+  return forked(anotherPublication(target, version), hint);
 }
 
 /** Whether a snapshot can be had that our keys have signed, now or once. */
@@ -186,7 +188,12 @@ function ifGood<Role>(verify: () => Role): Role | undefined {
   }
 }
 
-const GO_ON_THERE = 'publish from where that was made, or bring its publisher.keys and its "out" here first';
+const GO_ON_THERE =
+  'publish from where that was made; or bring its publisher.keys here, and its "out" in the place of the one here, and publish then';
+
+function goOnThere({ name }: Target): string {
+  return `${GO_ON_THERE}; where that is lost, put a whole copy of ${name} in the place of "out" here, and publish then`;
+}
 
 function foreign({ name }: Target): PublishError {
   return new PublishError('target-foreign', `${name} holds the site of another publisher, and was not touched`, {
@@ -199,16 +206,19 @@ function anotherPublication({ name }: Target, version: number): string {
 }
 
 function newerRoot({ name }: Target, { version }: RootMetadata): PublishError {
-  return newer(`${name} has root ${version + 1}, and this has ${version}`);
+  return newer(`${name} has root ${version + 1}, and this has ${version}`, NOBODY_ELSE);
 }
 
-function newer(what: string): PublishError {
-  return new PublishError('target-newer', `somebody else has published: ${what}`, { hint: GO_ON_THERE });
+/** Below a root, only the keys sign that it names. */
+const NOBODY_ELSE = `${GO_ON_THERE}; without those keys, nobody can sign below that root`;
+
+function newer(what: string, hint: string): PublishError {
+  return new PublishError('target-newer', `somebody else has published: ${what}`, { hint });
 }
 
-function forked(what: string): PublishError {
+function forked(what: string, hint: string): PublishError {
   return new PublishError('target-forked', `somebody else has published from a copy of this workspace: ${what}`, {
-    hint: GO_ON_THERE,
+    hint,
   });
 }
 

@@ -1,13 +1,14 @@
 /** Protecting a site again: what did not change keeps its bytes, and what the index says is believed only where it is true. */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roles.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
+import { verifyTree } from '../../publisher/verify/tree.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -362,6 +363,28 @@ describe('the index', () => {
     expect((await readdir(workspace.out)).filter((name) => name.startsWith('0000'))).toEqual([]);
     await writeFile(join(workspace.out, `${'0'.repeat(64)}.e.txt.protected`), 'wisp of hay');
     await expect(workspace.protect()).rejects.toMatchObject({ code: 'output-foreign' });
+  });
+
+  it('does not know files that a killed run had not begun to write: they are taken away at once', async () => {
+    await createCheap({ 'a.txt': 'a', 'b.css': 'b' }, { public: ['*.css'] });
+    await workspace.protect({ now: NOW });
+    const begun = { 'a.txt.protected': '', 'b.css.protected': 'wis', 'b.css': '', 'new/c.txt.protected': '' };
+    await mkdir(join(workspace.out, 'new'));
+    const put = async (hash: string) => {
+      for (const [name, text] of Object.entries(begun))
+        await writeFile(join(workspace.out, dirname(name), `${hash}.${basename(name)}`), text);
+    };
+    await put('0'.repeat(64));
+    expect((await verifyTree(workspace.out)).findings).toHaveLength(4);
+    await workspace.protect({ now: NOW + 1 });
+    expect((await verifyTree(workspace.out)).findings).toEqual([]);
+    await put('0'.repeat(64));
+    await lose();
+    await workspace.protect({ now: NOW + 2 });
+    expect((await verifyTree(workspace.out)).findings).toEqual([]);
+    await writeFile(join(workspace.out, `${hash('sha256', '')}.b.css`), ''); // whole, and may be a file of an earlier publication
+    await workspace.protect({ now: NOW + 3 });
+    expect(await readdir(workspace.out)).toContain(`${hash('sha256', '')}.b.css`);
   });
 
   it('that is damaged is made anew, and said to be', async () => {

@@ -1,0 +1,46 @@
+/** Reads files of the output; what the system says when it cannot is said in the publisher's own error. */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { printable } from '../../node-support/printable.ts';
+import { systemReason } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+
+/** The first bytes of a file. @throws PublishError `output-failed` */
+export function startOf(file: string, length = 32): Buffer {
+  return reading(file, () => {
+    const descriptor = openSync(file, 'r');
+    try {
+      const start = Buffer.alloc(length);
+      return start.subarray(0, readSync(descriptor, start, 0, start.length, 0));
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+/** SHA-256 of a file, hexadecimal. @throws PublishError `output-failed` */
+export function digestOf(file: string): string {
+  return reading(file, () => {
+    const descriptor = openSync(file, 'r');
+    try {
+      const digest = createHash('sha256');
+      const piece = Buffer.allocUnsafe(1024 * 1024);
+      for (let read = -1; read !== 0; ) {
+        read = readSync(descriptor, piece);
+        digest.update(piece.subarray(0, read));
+      }
+      return digest.digest('hex');
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+/** @throws PublishError `output-failed` in place of the system's error */
+export function reading<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw new PublishError('output-failed', `cannot read ${printable(file)}: ${systemReason(error)}`, { cause: error });
+  }
+}
