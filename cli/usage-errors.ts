@@ -38,8 +38,8 @@ function adaptUsageError(text: string, command: string): string[] {
 }
 
 /**
- * What to say where a word was typed in the place of a subcommand. A command that does something without one, or has one that is meant without
- * being named, takes the word for an argument too many; that there is no such command is what helps.
+ * What to say where the name of a subcommand was mistyped. A command that does something without one, or has one that is meant without being
+ * named, takes the word for an argument too many; what it is like helps more. A word that is like none of them is such an argument.
  */
 function unknownSubcommand(text: string, command: Command): string[] | undefined {
   if (!text.startsWith('error: too many arguments')) return undefined;
@@ -51,9 +51,8 @@ function unknownSubcommand(text: string, command: Command): string[] | undefined
     word,
     group.commands.map((one) => one.name()),
   );
-  const path = pathOf(group);
-  const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : `${path} --help`;
-  return [`unknown command '${printable(word)}'`, `hint: ${hint}`];
+  if (near.length === 0) return undefined;
+  return [`unknown command '${printable(word)}'`, `hint: did you mean ${near.join(' or ')}?`];
 }
 
 function pathOf(command: Command): string {
