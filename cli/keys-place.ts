@@ -1,12 +1,30 @@
 /** Where the reader's keys are, in the words of the command line. */
+import type { CodedError } from '../core/errors.ts';
+import { systemCode } from '../node-support/system-error.ts';
 
 type Place = 'passphrase' | 'keyring' | 'key-file';
 
-/** What the secrets of the database are sealed with. */
-export function describePlace(place: Place, keyFile: string): string {
+/** What may be said of a key file, by the code of what is wrong with it. */
+const KEY_FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  'storage-key-missing': 'which cannot be read',
+  'storage-key-wrong': 'which is not the right one',
+  'storage-key-exposed': 'which other users of this machine may read',
+};
+
+/**
+ * What the secrets of the database are sealed with.
+ *
+ * @param problem - what is wrong with the key file
+ */
+export function describePlace(place: Place, keyFile: string, problem?: CodedError): string {
   if (place === 'keyring') return 'a key in the keyring of this system, open while you are signed in';
   if (place === 'passphrase') return 'a passphrase, which is asked for at every start';
-  return `the key in ${keyFile}, which only you can read`;
+  return `the key in ${keyFile}, ${keyFileInWords(problem)}`;
+}
+
+function keyFileInWords(problem: CodedError | undefined): string {
+  if (systemCode(problem?.cause) === 'ENOENT') return 'which is missing';
+  return KEY_FILE_PROBLEMS[problem?.code ?? ''] ?? 'which only you can read';
 }
 
 /** Said once, when it was decided. */

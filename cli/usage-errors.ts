@@ -1,12 +1,15 @@
 /** What the parser of the command line says about wrong arguments, in the one voice. */
 import type { Command } from 'commander';
+import { nearestWords } from '../node-support/nearest-words.ts';
+import { printable } from '../node-support/printable.ts';
 import { say } from './voice.ts';
 
 /** Lets every command below `program` say what is wrong with its arguments, and where its arguments are explained. */
 export function adaptUsageErrors(program: Command): void {
   program.configureOutput({
     outputError: (text) => {
-      for (const line of adaptUsageError(text, pathOf(program))) say(line);
+      const unknown = unknownSubcommand(text, program);
+      for (const line of unknown ?? adaptUsageError(text, pathOf(program))) say(line);
     },
   });
   for (const command of program.commands) adaptUsageErrors(command);
@@ -32,6 +35,24 @@ function adaptUsageError(text: string, command: string): string[] {
     return suggestion ? `hint: ${suggestion.replace('Did', 'did')}` : line.replace(/^wispr: /, '');
   });
   return [said, ...hints, ...(hints.length === 0 ? [`hint: ${command} --help`] : [])];
+}
+
+/**
+ * What to say where the name of a subcommand was mistyped. A command that does something without one, or has one that is meant without being
+ * named, takes the word for an argument too many; what it is like helps more. A word that is like none of them is such an argument.
+ */
+function unknownSubcommand(text: string, command: Command): string[] | undefined {
+  if (!text.startsWith('error: too many arguments')) return undefined;
+  const { args } = command;
+  const group = [command, command.parent].find((one) => one && one.commands.length > 0 && one.args[0] === args[0]);
+  const [word = ''] = args;
+  if (!group || group.commands.some((one) => one.name() === word)) return undefined;
+  const near = nearestWords(
+    word,
+    group.commands.map((one) => one.name()),
+  );
+  if (near.length === 0) return undefined;
+  return [`unknown command '${printable(word)}'`, `hint: did you mean ${near.join(' or ')}?`];
 }
 
 function pathOf(command: Command): string {

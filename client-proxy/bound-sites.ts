@@ -51,8 +51,8 @@ export class BoundSites {
   #publications: ReadonlyMap<string, KeptPublication> = new Map();
   #bySite: ReadonlyMap<string, BoundSite> = new Map();
   #byLabel: ReadonlyMap<string, BoundSite> = new Map();
-  /** Names and labels of the sites that cannot be read until the Reader is unlocked. */
-  #locked: ReadonlySet<string> = new Set();
+  /** The sites that cannot be read until the Reader is unlocked, by their names and by their labels. */
+  #locked: ReadonlyMap<string, string> = new Map();
 
   /** @param now - seconds since 1970 */
   constructor(store: ReaderStore, upstream: Upstream, health: HostHealth, now: () => number) {
@@ -71,7 +71,7 @@ export class BoundSites {
 
   /** Lets go of everything that has a key, and knows the names still: nothing of these sites may be passed through. Needs nothing of the store. */
   lock(): void {
-    this.#locked = new Set([...this.#locked, ...this.#bySite.keys(), ...this.#byLabel.keys()]);
+    this.#locked = new Map([...this.#locked, ...this.all().flatMap(namesOf)]);
     this.#set([], new Map());
   }
 
@@ -109,6 +109,11 @@ export class BoundSites {
     return this.#byLabel.get(label);
   }
 
+  /** The name of a connected site, also of one that cannot be read until the Reader is unlocked: for pages that say so. */
+  nameOf(label: string): string | undefined {
+    return this.#byLabel.get(label)?.site ?? this.#locked.get(label);
+  }
+
   /** Whoever waits for it gets what the store has when it is done. */
   async #read(): Promise<void> {
     try {
@@ -127,7 +132,7 @@ export class BoundSites {
     this.#set(isOpen ? bindings.flatMap((binding) => this.#sitesOf(binding, kept)) : [], kept);
     // Not passed through to where they come from: what is asked for there is nobody else's business.
     const locked = isOpen ? [] : this.#store.sites();
-    this.#locked = new Set(locked.flatMap(({ site, label }) => [site, label]));
+    this.#locked = new Map(locked.flatMap(namesOf));
     this.#version = version;
   }
 
@@ -209,4 +214,9 @@ export class BoundSites {
     const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };
     return kept;
   }
+}
+
+/** What a site is asked for by, each with its name. */
+function namesOf({ site, label }: Pick<BoundSite, 'site' | 'label'>): [string, string][] {
+  return [site, label].map((name) => [name, site]);
 }

@@ -33,6 +33,7 @@ export type ReaderErrorCode =
   | 'descriptor-foreign'
   | 'descriptor-older'
   | 'site-taken'
+  | 'host-proof-unreachable'
   | 'not-confirmed'
   // keys
   | 'key-server-unreachable'
@@ -86,6 +87,7 @@ export type ReaderErrorCode =
   | 'allow-local-malformed'
   | 'parent-proxy-malformed'
   | 'port-taken'
+  | 'port-unusable'
   | 'already-running'
   | 'owner-unknown'
   | 'internal';

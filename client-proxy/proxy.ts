@@ -60,7 +60,7 @@ export interface RunningProxy {
 /**
  * Starts the proxy. A binding that another process makes counts from the next request on.
  *
- * @throws ReaderError `port-taken`, `already-running`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
+ * @throws ReaderError `port-taken`, `port-unusable`, `already-running`, `owner-unknown`, `parent-proxy-malformed`, and those of the store
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<RunningProxy> {
   const { otherUsers = false, onRefusal: refused = ignore } = options;
@@ -80,8 +80,9 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const { store, settings, instance, lock } = reader;
     const takenPort = await listen(server, { port: options.port, settings, preferences: store.preferences });
     instance.remember(store.preferences);
-    const status = statusOf(reader, urlOf(server));
-    const requests = await serveRequests(announcement.socket, { status, lock });
+    const url = urlOf(server);
+    const status = statusOf(reader, url);
+    const requests = await serveRequests(announcement.socket, { url, status, lock });
     const close = () => requests.close().finally(closeAll);
     const notices = [...store.notices, ...(requests.problem === undefined ? [] : [requests.problem])];
     return { ...describe({ ...reader, close }, server, takenPort), notices, status };

@@ -1,6 +1,12 @@
 /** `wispr identity forget`: a publisher, or everything. */
 import type { Command } from 'commander';
-import { type Forgotten, findPublisher, forgetEverything, forgetPublisher } from '../../client-proxy/index.ts';
+import {
+  type ConnectedPublisher,
+  type Forgotten,
+  findPublisher,
+  forgetEverything,
+  forgetPublisher,
+} from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
@@ -38,16 +44,16 @@ async function runPublisher(named: string, flags: Flags): Promise<void> {
   const options = await storageOptions(flags);
   const publisher = await findPublisher(options, named);
   const { name, sites, setKeys, keyServer } = publisher;
-  await confirm(`forget ${printable(name)} with ${sites.join(', ')}?`, flags);
+  const who = withItsSites(publisher);
+  await confirm(`forget ${who}?`, flags);
   const { overwritten, cacheDirectory, cacheForgotten } = await forgetPublisher(options, publisher);
   const read = { cacheDirectory, cacheForgotten };
   if (!read.cacheForgotten) process.exitCode = EXIT.failed;
   if (flags.json) return print(JSON.stringify({ forgotten: [{ name, sites, keyServer }], overwritten, ...read }));
   if (flags.quiet) return;
-  say(`forgotten: ${printable(name)}, with ${sites.join(', ')}`);
-  say(
-    `removed: the key of this device with ${keyServer}, ${setKeys} keys of sets, and what was kept of the publications`,
-  );
+  say(`forgotten: ${who}`);
+  const keys = setKeys === 1 ? '1 key of a set' : `${setKeys} keys of sets`;
+  say(`removed: the key of this device with ${keyServer}, ${keys}, and what was kept of the publications`);
   sayWhatWasRead(read);
   sayWhatStays(overwritten);
 }
@@ -84,7 +90,7 @@ async function runEverything(flags: Flags): Promise<void> {
     );
   sayWhoDidNot(readers, 'a Reader refused to lock');
   if (flags.quiet) return;
-  for (const { name, sites } of publishers) say(`forgotten: ${printable(name)}, with ${sites.join(', ')}`);
+  for (const publisher of publishers) say(`forgotten: ${withItsSites(publisher)}`);
   say('removed: the seed of this device, all keys, and what was kept of the publications');
   say(
     filesRemoved
@@ -97,6 +103,12 @@ async function runEverything(flags: Flags): Promise<void> {
   if (keyFileLeft !== undefined)
     say(`left: ${keyFileLeft}, which other databases may need; delete it if there are none`);
   sayWhatStays(overwritten);
+}
+
+/** Many publishers have the name of their site. */
+export function withItsSites({ name, sites }: Pick<ConnectedPublisher, 'name' | 'sites'>): string {
+  const others = sites.filter((site) => site !== name);
+  return printable(name) + (others.length > 0 ? `, with ${others.join(', ')}` : '');
 }
 
 /** Encrypted documents cannot be opened without their keys; public ones lie there as they are. */

@@ -4,7 +4,7 @@ import { exportIdentity, importIdentity, readWords, requireWords } from '../../c
 import { createFile } from '../../node-support/create-file.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { describeDecision } from '../keys-place.ts';
-import { readPassphrase } from '../passphrase.ts';
+import { readSecretLine } from '../passphrase.ts';
 import {
   addReaderOptions,
   addStorageOptions,
@@ -116,7 +116,7 @@ async function runImport(from: string, flags: ImportFlags): Promise<void> {
   const { wordsFile, replace = false, older = false, quiet, json } = flags;
   const options = await readerOptions(flags);
   if (replace && !flags.yes) await confirmReplace();
-  const words = () => (wordsFile === undefined ? askWords() : readPassphrase(wordsFile).then(requireWords));
+  const words = () => (wordsFile === undefined ? askWords() : readSecretLine(wordsFile, 'words').then(requireWords));
   const report = await importIdentity({ ...options, from, words, replace, acceptOlder: older });
   if (json) return print(JSON.stringify(report));
   if (!quiet) tell(report);

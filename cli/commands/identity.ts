@@ -6,12 +6,12 @@ import { hintFor } from '../hints.ts';
 import { describePlace } from '../keys-place.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
-import { print, say } from '../voice.ts';
+import { EXIT, explain, print, say } from '../voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
 import { addRoamingCommands } from './identity-roaming.ts';
-import { failIfAnyDidNot, sayWhoDidNot } from './readers-told.ts';
+import { failIfAnyDidNot, nameIn, sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {
   readonly json?: boolean;
@@ -43,11 +43,13 @@ function withFlags(command: Command): Command {
 
 async function runShow(flags: Flags): Promise<void> {
   const report = await describeIdentity(await storageOptions(flags));
-  const { directory, keysIn, keyFile, publishers, roaming, whyNoKeyring } = report;
+  const { directory, keysIn, keyFile, keyProblem, publishers, roaming, whyNoKeyring } = report;
+  if (keyProblem !== undefined) process.exitCode = EXIT.failed;
   if (flags.json) {
     const shown = publishers.map(({ id: _, ...publisher }) => publisher);
     const seen = roaming && { number: roaming.number, written: roaming.written };
-    return print(JSON.stringify({ directory, keysIn: keysIn ?? 'none', publishers: shown, roaming: seen ?? null }));
+    const kept = { directory, keysIn: keysIn ?? 'none', ...(keyProblem && { keyProblem: keyProblem.code }) };
+    return print(JSON.stringify({ ...kept, publishers: shown, roaming: seen ?? null }));
   }
   if (keysIn === undefined) {
     say(`there is no identity in ${directory} yet`);
@@ -55,7 +57,7 @@ async function runShow(flags: Flags): Promise<void> {
     return;
   }
   print(`kept in        ${directory}`);
-  print(`sealed with    ${describePlace(keysIn, keyFile)}`);
+  print(`sealed with    ${describePlace(keysIn, keyFile, keyProblem)}`);
   if (keysIn !== 'keyring' && whyNoKeyring) print(`               no system keyring can be used: ${whyNoKeyring}`);
   for (const { name, publisher, keyServer, sites, bound } of publishers) {
     print(`publisher      ${printable(name)}, since ${isoDay(bound)}`);
@@ -65,7 +67,8 @@ async function runShow(flags: Flags): Promise<void> {
   }
   if (publishers.length === 0) print('publisher      none yet');
   print(`roaming file   ${roaming ? `number ${roaming.number}, of ${utcMinute(roaming.written)}` : 'none written'}`);
-  if (!flags.quiet) say('hint: "wispr identity --help" lists what can be done with it');
+  if (keyProblem !== undefined) explain(keyProblem);
+  else if (!flags.quiet) say('hint: "wispr identity --help" lists what can be done with it');
 }
 
 async function runLock(flags: Flags): Promise<void> {
@@ -96,7 +99,7 @@ function tell(readers: readonly ReaderAnswer[], { json, quiet }: Flags, done: st
     print(JSON.stringify({ readers }));
     return;
   }
-  if (!quiet) for (const reader of readers) if (!('error' in reader)) say(done);
+  if (!quiet) for (const reader of readers) if (!('error' in reader)) say(nameIn(readers, reader) + done);
   sayWhoDidNot(readers, 'a Reader refused', hintFor);
   if (readers.length === 0 && !quiet) say('no Reader runs on this database, so there is nothing to lock or unlock');
 }

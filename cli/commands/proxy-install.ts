@@ -18,7 +18,7 @@ import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
 /** Where no session answers. */
-export const ENABLE_HINT = `hint: where you are logged in, type: systemctl --user daemon-reload && systemctl --user enable --now ${UNIT_NAME}`;
+export const ENABLE_HINT = `where you are logged in, type: systemctl --user daemon-reload && systemctl --user enable --now ${UNIT_NAME}`;
 
 interface InstallFlags extends ProxyFlags {
   readonly yes?: boolean;
@@ -89,5 +89,5 @@ function tell({ file, changed, dropped, running }: Installed): void {
     return;
   }
   say('no systemd of a login session answers here, so the Reader was not started');
-  say(ENABLE_HINT);
+  say(`hint: ${ENABLE_HINT}`);
 }

@@ -10,6 +10,7 @@ import {
   ReaderError,
   type ReaderFiles,
   type ReaderStatus,
+  type RunningReaders,
   readerFiles,
   readSiteStatuses,
   type ServiceState,
@@ -26,6 +27,7 @@ import { readPassphrase } from '../passphrase.ts';
 import { EXIT, print, say } from '../voice.ts';
 import { utcMinute } from './describe.ts';
 import { ENABLE_HINT } from './proxy-install.ts';
+import { failIfAnyDidNot, sayWhoIsSilent } from './readers-told.ts';
 
 interface StatusFlags {
   readonly data?: string;
@@ -35,14 +37,22 @@ interface StatusFlags {
   readonly json?: boolean;
 }
 
+/** One Reader that runs, and who started it. */
+interface Running extends ReaderStatus {
+  readonly startedBy: 'service' | 'hand';
+}
+
 /** Everything that is told. */
 interface Known {
-  readonly running: ReaderStatus | undefined;
-  readonly startedBy: 'service' | 'hand' | undefined;
+  /** Several may run on one database, each on a port of its own. */
+  readonly readers: readonly Running[];
+  /** Readers beside those that do not say how they are. */
+  readonly silent: RunningReaders['silent'];
   readonly service: ServiceState;
+  /** Of the first Reader that can tell of them; of the database where none runs. */
   readonly sites: readonly SiteStatus[];
   /** Why the sites cannot be told. */
-  readonly problem: string | undefined;
+  readonly problem: ReaderError | undefined;
   readonly cacheBytes: number;
   readonly keyPlace: KeyPlaceKind | undefined;
   readonly files: ReaderFiles;
@@ -67,7 +77,8 @@ export function addProxyStatusCommand(proxy: Command): void {
 
 async function status(flags: StatusFlags): Promise<void> {
   const known = await find(flags);
-  if (!known.running) process.exitCode = EXIT.failed;
+  if (known.readers.length === 0) process.exitCode = EXIT.failed;
+  failIfAnyDidNot(known.silent);
   if (flags.json) print(JSON.stringify(describe(known)));
   else if (!flags.quiet) tell(known);
 }
@@ -78,17 +89,17 @@ async function find({ data, keyFile, passphraseFile }: StatusFlags): Promise<Kno
     ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
   };
   const files = readerFiles(own);
-  const [running, service] = await Promise.all([askStatus(files.dataDirectory), serviceState()]);
+  const [{ readers, silent }, service] = await Promise.all([askStatus(files.dataDirectory), serviceState()]);
   const passphrase = passphraseFile === undefined ? undefined : await readPassphrase(passphraseFile);
   const given = { ...own, port: DEFAULT_PORT, ...(passphrase !== undefined && { passphrase: async () => passphrase }) };
-  const stored =
-    running ??
-    (await readSiteStatuses(given)
-      .then((sites) => ({ sites }))
-      .catch(asProblem));
+  const told = readers.find(({ locked }) => !locked) ?? readers[0];
+  const stored = told ?? (await readSiteStatuses(given).then(asSites, asProblem));
   return {
-    running,
-    startedBy: running && (running.process === service.process ? 'service' : 'hand'),
+    readers: readers.map((reader) => ({
+      ...reader,
+      startedBy: reader.process === service.process ? 'service' : 'hand',
+    })),
+    silent,
     service,
     sites: 'sites' in stored ? stored.sites : [],
     problem: 'problem' in stored ? stored.problem : undefined,
@@ -99,18 +110,25 @@ async function find({ data, keyFile, passphraseFile }: StatusFlags): Promise<Kno
   };
 }
 
-function asProblem(error: unknown): { readonly problem: string } {
-  if (error instanceof ReaderError) return { problem: `${error.message} [${error.code}]` };
-  throw error;
+function asSites(sites: readonly SiteStatus[]) {
+  return { sites };
 }
 
-function describe({ running, startedBy, service, sites, problem, cacheBytes, keyPlace, files }: Known) {
+function asProblem(problem: unknown): { readonly problem: ReaderError } {
+  if (problem instanceof ReaderError) return { problem };
+  throw problem;
+}
+
+function describe({ readers, silent, service, sites, problem, cacheBytes, keyPlace, files }: Known) {
   const { manager, active, enabled, file } = service;
+  const all = readers.map((reader) => ({ ...reader, cache: { ...reader.cache, bytes: cacheBytes } }));
   return {
-    running: running ? { ...running, cache: { ...running.cache, bytes: cacheBytes }, startedBy } : null,
+    running: all[0] ?? null,
+    readers: all,
+    ...(silent.length > 0 && { silent }),
     service: { manager, unit: file || null, active, enabled },
     sites,
-    ...(problem !== undefined && { problem }),
+    ...(problem !== undefined && { problem: inOneLine(problem) }),
     cache: { directory: files.cacheDirectory, bytes: cacheBytes },
     files: {
       database: databaseOf(files),
@@ -121,30 +139,57 @@ function describe({ running, startedBy, service, sites, problem, cacheBytes, key
 }
 
 function tell(known: Known): void {
-  const { running, startedBy, sites, problem, cacheBytes, keyPlace, files } = known;
-  if (running) {
-    const who = startedBy === 'service' ? 'the service' : 'hand';
-    print(
-      `running on ${running.url} since ${utcMinute(running.started)}, process ${running.process}, started by ${who}`,
-    );
-  } else print('not running');
-  if (running?.locked) print('locked: its sites are not shown until it has its keys');
-  for (const site of sites) print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
-  if (problem !== undefined) print(`sites: ${printable(problem)}`);
+  const { readers, sites, problem, keyPlace, files } = known;
+  for (const reader of readers) tellReader(reader);
+  if (readers.length === 0) print('not running');
+  if (readers.length === 0) for (const site of sites) tellSite(site);
+  if (problem !== undefined) print(`sites: ${printable(inOneLine(problem))}`);
   print(`service: ${serviceInWords(known.service)}`);
-  print(`cache: ${size(cacheBytes)}${running ? ` of ${size(running.cache.limit)}` : ''}: ${files.cacheDirectory}`);
+  print(`cache: ${cacheInWords(known)}`);
   print(`database: ${databaseOf(files)}`);
   if (keyPlace === 'passphrase') print('key: made from a passphrase, and nowhere on the disk');
   else if (keyPlace === 'keyring') print("key: in the system's keyring");
   else if (files.keyFile !== undefined) print(`key: ${files.keyFile}`);
-  if (!running) say(hintToStart(known.service));
-  else if (running.locked) say('hint: unlock it on your page, or with "wispr identity unlock"');
-  else if (sites.length === 0) say('hint: no site is connected yet: wispr bind "URL#CODE" connects one');
+  sayWhoIsSilent(known.silent);
+  const hint = hintFor(known);
+  if (hint !== undefined) say(`hint: ${hint}`);
+}
+
+function tellReader({ url, started, process: id, startedBy, locked, sites }: Running): void {
+  const who = startedBy === 'service' ? 'the service' : 'hand';
+  print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
+  if (locked) print('locked: its sites are not shown until it has its keys');
+  for (const site of sites) tellSite(site);
+}
+
+function tellSite(site: SiteStatus): void {
+  print(`${site.site}: ${inWords(site)}: ${site.gateway}`);
+}
+
+/** Each Reader has a limit of its own. */
+function cacheInWords({ readers, cacheBytes, files }: Known): string {
+  const limits = [...new Set(readers.map(({ cache }) => size(cache.limit)))];
+  return `${[size(cacheBytes), ...(limits.length > 0 ? [limits.join(' or ')] : [])].join(' of ')}: ${files.cacheDirectory}`;
+}
+
+function inOneLine({ message, code }: ReaderError): string {
+  return `${message} [${code}]`;
+}
+
+/** What to do next, if there is anything. */
+function hintFor({ readers, sites, problem, service }: Known): string | undefined {
+  if (readers.length === 0) {
+    // What keeps the database from being read keeps the Reader from starting; a passphrase is asked for then.
+    if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.hint;
+    return hintToStart(service);
+  }
+  if (readers.some(({ locked }) => locked)) return 'unlock it on your page, or with "wispr identity unlock"';
+  return sites.length === 0 ? 'no site is connected yet: wispr bind "URL#CODE" connects one' : undefined;
 }
 
 function hintToStart({ manager, file }: ServiceState): string {
-  if (file === '') return 'hint: "wispr proxy" starts the Reader, "wispr proxy install" does at every login';
-  return manager === 'silent' ? ENABLE_HINT : `hint: systemctl --user start ${UNIT_NAME} starts the Reader`;
+  if (file === '') return '"wispr proxy" starts the Reader, "wispr proxy install" does at every login';
+  return manager === 'silent' ? ENABLE_HINT : `systemctl --user start ${UNIT_NAME} starts the Reader`;
 }
 
 function inWords({ publication }: SiteStatus): string {

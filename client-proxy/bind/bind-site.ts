@@ -53,10 +53,10 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
   }
 }
 
-/** That of the Reader that runs, which may have been given another by name, of the service, or of the settings. */
+/** That of the Reader that runs (the first, where there are several), which may have been given another by name, of the service, or of the settings. */
 async function portOf(store: ReaderStore, options: StorageOptions): Promise<number> {
   const { directory } = storeOptions(options);
-  const running = await askStatusInPassing(directory);
+  const [running] = (await askStatusInPassing(directory)).readers;
   const port = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
   return port || (expectedPort(directory, store.preferences) ?? DEFAULT_PORT);
 }

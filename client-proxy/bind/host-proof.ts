@@ -11,6 +11,7 @@ import { HOST_PROOF_PATH, hostProofIn, hostProofLine, isHostProof } from '../../
 import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { ReaderError } from '../errors.ts';
 import { exchange } from '../keys/exchange.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -23,12 +24,13 @@ export interface ProofOptions {
 /**
  * Asks both ways at once; one is enough.
  *
- * @throws KeyError `host-proof` with what each of them said
+ * @throws KeyError `host-proof` with what each of them said; ReaderError `host-proof-unreachable` where the host could not be asked
  */
 export async function checkHostProof(site: string, publisher: KeyId, options: ProofOptions): Promise<void> {
   try {
     await bothWays(site, options, (text) => (isHostProof(text, publisher) ? true : undefined));
   } catch (error) {
+    if (!hasAnswered(error)) throw notAsked(site, error, `; for development: --trust-site ${site}`);
     throw new KeyError('host-proof', `${site} does not name this publisher: ${reasonsOf(error)}`, {
       cause: error,
       hint: `whoever runs ${site} puts "${hostProofLine(publisher)}" at https://${site}${HOST_PROOF_PATH} ("wispr protect" writes that file) or into a TXT record of _wispr.${site}; for development: --trust-site ${site}`,
@@ -39,12 +41,13 @@ export async function checkHostProof(site: string, publisher: KeyId, options: Pr
 /**
  * The publisher that a host names; the first one, where it names several.
  *
- * @throws KeyError `host-proof`
+ * @throws KeyError `host-proof`; ReaderError `host-proof-unreachable` where the host could not be asked
  */
 export async function publisherOfHost(site: string, options: ProofOptions): Promise<KeyId> {
   try {
     return await bothWays(site, options, hostProofIn);
   } catch (error) {
+    if (!hasAnswered(error)) throw notAsked(site, error);
     throw new KeyError('host-proof', `${site} names no publisher: ${reasonsOf(error)}`, { cause: error });
   }
 }
@@ -55,6 +58,22 @@ function bothWays<Found>(site: string, options: ProofOptions, read: Reading<Foun
   return Promise.any([readFile(site, options, read), readRecord(site, options, read)]);
 }
 
+/** What a host said, and what is no proof. A connection that fails, or a name without records, is not the word of a host. */
+class NoProof extends Error {}
+
+function hasAnswered(error: unknown): boolean {
+  return (error as AggregateError).errors.some((one) => one instanceof NoProof);
+}
+
+/** Nobody is to be blamed for a site that was not reached: it may well name its publisher. */
+function notAsked(site: string, error: unknown, more = ''): ReaderError {
+  const message = `${site} could not be asked who its publisher is: ${reasonsOf(error)}`;
+  return new ReaderError('host-proof-unreachable', message, {
+    cause: error,
+    hint: `check your connection, and try again; nothing was changed${more}`,
+  });
+}
+
 function reasonsOf(error: unknown): string {
   return (error as AggregateError).errors.map(reasonOf).join('; ');
 }
@@ -62,11 +81,16 @@ function reasonsOf(error: unknown): string {
 async function readFile<Found>(site: string, { dispatcher }: ProofOptions, read: Reading<Found>): Promise<Found> {
   const answer = await exchange(dispatcher, `https://${site}`, HOST_PROOF_PATH, {
     maximumLength: MESSAGE_LIMITS.hostProof,
-  });
-  if (answer.status !== 200) throw new Error(`https://${site}${HOST_PROOF_PATH} answered ${answer.status}`);
+  }).catch(asAnswered);
+  if (answer.status !== 200) throw new NoProof(`https://${site}${HOST_PROOF_PATH} answered ${answer.status}`);
   const found = read(fromUtf8(answer.body) ?? '');
-  if (found === undefined) throw new Error(`https://${site}${HOST_PROOF_PATH} names another publisher, or none`);
+  if (found === undefined) throw new NoProof(`https://${site}${HOST_PROOF_PATH} names another publisher, or none`);
   return found;
+}
+
+/** Too much is an answer as well. */
+function asAnswered(error: unknown): never {
+  throw error instanceof ReaderError && error.code === 'key-server-answer' ? new NoProof(error.message) : error;
 }
 
 async function readRecord<Found>(site: string, { dnsServers }: ProofOptions, read: Reading<Found>): Promise<Found> {
@@ -78,11 +102,12 @@ async function readRecord<Found>(site: string, { dnsServers }: ProofOptions, rea
     const records = await resolver.resolveTxt(name);
     const texts = records.map((pieces) => pieces.join('')).filter((text) => text.length <= MESSAGE_LIMITS.hostProof);
     const found = texts.map(read).find((one) => one !== undefined);
-    if (found === undefined) throw new Error(`the TXT records of ${name} name another publisher, or none`);
+    if (found === undefined) throw new NoProof(`the TXT records of ${name} name another publisher, or none`);
     return found;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    throw code === 'ENOTFOUND' || code === 'ENODATA' ? new Error(`there is no TXT record ${name}`) : error;
+    if (code === 'ENOTFOUND' || code === 'ENODATA') throw new Error(`there is no TXT record ${name}`);
+    throw error instanceof NoProof ? error : new Error(`no name server told of ${name}: ${reasonOf(error)}`);
   } finally {
     clearTimeout(timer);
   }

@@ -13,11 +13,16 @@ export interface InvitationLink {
   readonly code: string | undefined;
 }
 
+/** What "wispr invite" prints for the Reader: the link as a part of a command, perhaps with what stands in front of that. */
+const COMMAND = /^(?:.*\s)?bind\s+(["']?)(?=https?:)(.*)$/is;
+
 /**
+ * A link, or a command with one: invitations arrive as they were printed.
+ *
  * @throws ReaderError `link-malformed`, `code-refused`; the message never holds the code
  */
 export function parseInvitationLink(text: string): InvitationLink {
-  const [address = '', ...rest] = text.trim().split('#');
+  const [address = '', ...rest] = linkIn(text.trim()).split('#');
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || url.username || url.password || url.search) throw malformed('that is not the link of an invitation');
   if (!isOrigin(url.origin, { allowLoopback: true }))
@@ -30,6 +35,13 @@ export function parseInvitationLink(text: string): InvitationLink {
   }
   if (url.pathname !== '/') throw malformed('the address of a key server has no path');
   return { keyServer: url.origin, code: rest.length === 0 ? undefined : parseCode(rest.join('#')) };
+}
+
+/** In quotes, a link ends with them; else at the next space, as in a shell. What is no command stays as it is. */
+function linkIn(text: string): string {
+  const [, quote = '', link] = COMMAND.exec(text) ?? [];
+  if (link === undefined) return text;
+  return link.split(quote === '' ? /\s/ : quote, 1)[0] ?? '';
 }
 
 function parseCode(text: string): string {

@@ -46,6 +46,7 @@ interface Call extends RefusedRequest {
   address?: string;
   readingUrl?: () => string;
   publicLink?: () => string;
+  firstPage?: () => string;
   confirmed?: string;
   own?: boolean;
 }
@@ -135,8 +136,8 @@ export class Router {
     if (this.#isOwn(target)) return this.#own(call, target, target.path, true);
     const { sites, noticed, now } = this.#options;
     noticed.browsers.note(call.request.headers['user-agent'] ?? '', now());
-    const bound = sites.find(target.host);
     call.address = addressOf(target);
+    const bound = sites.find(target.host);
     if (bound === undefined) return this.#pass(call, target);
     // Cookies do not tell ports apart: an answer from another port could set them for the site.
     if (target.port !== 80)
@@ -168,7 +169,9 @@ export class Router {
   ): Promise<void> | void {
     if (host === undefined || !this.#isOwn(host))
       throw new ReaderError('host-unknown', 'the address is not one of this program');
-    call.address = addressOf({ ...host, path });
+    const label = labelOf(host.host) ?? '';
+    const site = this.#options.sites.nameOf(label);
+    call.address = addressOf(site === undefined ? { ...host, path } : { host: site, port: 80, path });
     if (call.request.headers.expect !== undefined && hasBody(call.request)) call.response.writeContinue();
     welcome(call, `http://${host.host}:${host.port}`);
     const { control, guard } = this.#options;
@@ -177,7 +180,6 @@ export class Router {
       call.own = true;
       return control.serve({ ...call, asked: host, target: path, throughProxy });
     }
-    const label = labelOf(host.host) ?? '';
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
     return this.#serve(call, bound, path, 'gateway');
@@ -194,6 +196,7 @@ export class Router {
     call.address = `${bound.site}${target.split('?', 1)[0]}`; // by whichever door: the address that the reader knows
     call.readingUrl = () => readingUrlOf(description.reading, target);
     call.publicLink = () => publicLinkOf(bound.site, description.content, target);
+    if (target.split('?', 1)[0] !== '/') call.firstPage = () => this.#firstPage(bound, door);
     const { request, response } = call;
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
@@ -213,6 +216,11 @@ export class Router {
     const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
     const site = { ...current, freshness, door, links, target, now, notices, verified };
     await serveSite(access, { ...site, request, response });
+  }
+
+  /** By the door that the reader came through. */
+  #firstPage({ site, label }: BoundSite, door: Door): string {
+    return door === 'gateway' ? gatewayUrl(label, this.#options.ownPort()) : `http://${site}/`;
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
@@ -257,9 +265,9 @@ export class Router {
   }
 }
 
-/** For logs and pages: without the query. */
-function addressOf({ host, path }: { host: string; path: string }): string {
-  return `${host}${path.split('?', 1)[0]}`;
+/** For logs and pages: without the query, and with the port, without which it would lead elsewhere. */
+function addressOf({ host, port, path }: AbsoluteTarget): string {
+  return `${host}${port === 80 ? '' : `:${port}`}${path.split('?', 1)[0]}`;
 }
 
 function checkPassages({ headers }: IncomingMessage): void {

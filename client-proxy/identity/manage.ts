@@ -9,7 +9,7 @@ import { tellReaders } from '../running/ask-readers.ts';
 import type { ReaderAnswer } from '../running/contract.ts';
 import { changeProtection, type ProtectionChange } from '../store/change-protection.ts';
 import { whyNoKeyring } from '../store/keyring.ts';
-import { keyPlaceOf, keysIn } from '../store/keys-in.ts';
+import { keyFileProblem, keyPlaceOf, keysIn } from '../store/keys-in.ts';
 import {
   cacheDirectoryFor,
   DATABASE_FILES,
@@ -35,6 +35,8 @@ export interface IdentityReport {
   /** `undefined` where there is no identity yet. */
   readonly keysIn: KeyPlace['kind'] | undefined;
   readonly keyFile: string;
+  /** What is wrong with that file, where the key should be in it: nothing can be opened then. */
+  readonly keyProblem: ReaderError | undefined;
   /** Why the system's keyring could not be used, where that is known without asking it. */
   readonly whyNoKeyring: string | undefined;
   readonly publishers: readonly ConnectedPublisher[];
@@ -42,13 +44,15 @@ export interface IdentityReport {
   readonly roaming: Pick<SeenRoaming, 'number' | 'written'> | undefined;
 }
 
-/** Looks, without needing a key, and without making anything. */
+/** Looks, without needing a key, and without making anything; a key file is looked at, so that it is not said to be fine when it is lost. */
 export async function describeIdentity(options: StorageOptions): Promise<IdentityReport> {
   const { directory, keyFile } = storeOptions(options);
-  const place = { directory, keyFile, whyNoKeyring: whyNoKeyring() };
+  const place = { directory, keyFile, keyProblem: undefined, whyNoKeyring: whyNoKeyring() };
   if (!hasDatabase(directory)) return { ...place, keysIn: undefined, publishers: [], roaming: undefined };
+  const keyProblem = await keyFileProblem(directory, keyFile);
   return withLockedStore(options, async (store) => ({
     ...place,
+    keyProblem,
     keysIn: store.keyPlace,
     publishers: await store.identity().publishers(),
     roaming: store.identity().ownRoaming(),

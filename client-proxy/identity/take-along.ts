@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readRoamingSalt } from '../../core/keys/roaming.ts';
-import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { forgetCachedSites } from '../cache/forget-cache.ts';
 import { ReaderError } from '../errors.ts';
 import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
@@ -64,7 +64,7 @@ function checkReplaceable(path: string): void {
     }
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return;
-    throw new ReaderError('roaming-unwritable', describeUnreadable(path, error), { typed: true, cause: error });
+    throw unwritable(path, error, true);
   }
   if (start.toString('latin1') !== MAGIC)
     throw new ReaderError('roaming-exists', `${path} is there already, and it is no roaming file`, {
@@ -77,11 +77,19 @@ function write(work: () => void, path: string): void {
   try {
     work();
   } catch (cause) {
-    throw new ReaderError('roaming-unwritable', `cannot write ${path}: ${systemReason(cause)}`, {
-      cause,
-      hint: 'check the space and the permissions of the folder',
-    });
+    throw unwritable(path, cause);
   }
+}
+
+/** @param typed - the name itself is what is wrong */
+function unwritable(path: string, cause: unknown, typed = false): ReaderError {
+  return new ReaderError('roaming-unwritable', `cannot write ${path}: ${systemReason(cause)}`, {
+    cause,
+    typed,
+    hint: typed
+      ? 'choose another name, in a folder of yours; nothing was changed'
+      : 'check the space and the permissions of the folder',
+  });
 }
 
 export interface ImportOptions extends StorageOptions, FetchRoamingOptions, ArrivalOptions {

@@ -1,5 +1,6 @@
 /** The seven words that open a roaming file: 7 of 7,776, which is 90 bits. */
 import { randomBytes } from '#primitives';
+import { nearestWords } from '../../node-support/nearest-words.ts';
 import { ReaderError } from '../errors.ts';
 import { EFF_LARGE_WORDLIST } from './eff-large-wordlist.ts';
 
@@ -8,9 +9,6 @@ const WORDS: readonly string[] = EFF_LARGE_WORDLIST.trim().split(/\s+/);
 const KNOWN: ReadonlySet<string> = new Set(WORDS);
 /** More than anybody types by mistake. */
 const MAXIMUM_TYPED = 400;
-const NEAREST_SHOWN = 3;
-/** A word that differs more is another word. */
-const MAXIMUM_DISTANCE = 2;
 
 /** Seven words from the system's random numbers, each as likely as any other. */
 export function drawWords(): string {
@@ -61,34 +59,6 @@ export function requireWords(typed: string): string {
 }
 
 function adviceFor({ word, place }: { readonly word: string; readonly place: number }): string {
-  const near = nearestWords(word);
+  const near = nearestWords(word, WORDS);
   return near.length === 0 ? `word ${place} is like none of them` : `word ${place} may be ${near.join(' or ')}`;
-}
-
-/** The words of the list that differ least from what was typed, if any is near. */
-function nearestWords(typed: string): string[] {
-  const near = WORDS.filter((word) => Math.abs(word.length - typed.length) <= MAXIMUM_DISTANCE)
-    .map((word) => ({ word, distance: distanceBetween(word, typed) }))
-    .filter(({ distance }) => distance <= MAXIMUM_DISTANCE);
-  const least = Math.min(...near.map(({ distance }) => distance));
-  return near
-    .filter(({ distance }) => distance === least)
-    .slice(0, NEAREST_SHOWN)
-    .map(({ word }) => word);
-}
-
-/** Optimal string alignment: letters left out, put in, changed, or two exchanged. */
-function distanceBetween(a: string, b: string): number {
-  let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, index) => index)];
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = a[i - 1] === b[j - 1] ? 0 : 1;
-      const exchanged =
-        a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY;
-      row[j] = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + change, exchanged);
-    }
-    [before, last] = [last, row];
-  }
-  return last[b.length] ?? 0;
 }

@@ -7,6 +7,7 @@ import { randomBytes, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { READER_PORT } from '../../core/site/open-in-reader.ts';
+import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { SettingsKeeper } from '../settings/settings.ts';
@@ -43,7 +44,7 @@ export interface ListenOptions {
 
 /**
  * @returns the port that another program has, where one was chosen in its place
- * @throws ReaderError `port-taken`, `already-running`
+ * @throws ReaderError `port-taken`, `port-unusable`, `already-running`
  */
 export async function listen(
   server: LoopbackServer,
@@ -96,9 +97,13 @@ function alreadyRunning(port: number): ReaderError {
 }
 
 function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
-  const why = cause.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be listened on: ${cause.message}`;
-  return new ReaderError('port-taken', `port ${port} ${why}`, {
+  if (cause.code === 'EADDRINUSE')
+    return new ReaderError('port-taken', `port ${port} is in use by another program`, {
+      cause,
+      hint: 'choose another port with --port; without --port, the Reader finds a free one and remembers it',
+    });
+  return new ReaderError('port-unusable', `port ${port} cannot be listened on: ${systemReason(cause)}`, {
     cause,
-    hint: 'choose another port with --port; without --port, the Reader finds a free one and remembers it',
+    hint: 'choose another port with --port; those below 1024 are not for ordinary users',
   });
 }

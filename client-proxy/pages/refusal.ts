@@ -18,6 +18,8 @@ export interface RefusedRequest {
   readonly readingUrl?: (() => string) | undefined;
   /** The address of the document for everybody, whoever can show it. */
   readonly publicLink?: (() => string) | undefined;
+  /** Address of the first page of the site, where it was not that page that was asked for. */
+  readonly firstPage?: (() => string) | undefined;
   /** When its publication was last confirmed, for the header field. */
   readonly confirmed?: string | undefined;
   /** Address of the Reader's own first page. */
@@ -29,14 +31,20 @@ export interface RefusedRequest {
 /** Answers with a page; where bytes are out already, ends the transfer visibly incomplete. */
 export function refuse(
   error: unknown,
-  { request, response, address, readingUrl, publicLink, confirmed, ownPage, own }: RefusedRequest,
+  { request, response, address, readingUrl, publicLink, firstPage, confirmed, ownPage, own }: RefusedRequest,
 ): CodedError {
   const known = error instanceof CodedError ? error : unforeseen(error);
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return known;
   }
-  const addresses = { address, ownPage, readingUrl: readingUrl?.(), publicLink: publicLink?.() };
+  const addresses = {
+    address,
+    ownPage,
+    readingUrl: readingUrl?.(),
+    publicLink: publicLink?.(),
+    firstPage: firstPage?.(),
+  };
   const { status, page } = refusalPage(known, addresses);
   const html = renderPage(own ? { ...page, place: 'other', action: OWN_PAGE_TEXT.back } : page);
   response.writeHead(status, {
@@ -62,14 +70,19 @@ export interface RefusedAddresses {
   readonly ownPage?: string | undefined;
   readonly readingUrl?: string | undefined;
   readonly publicLink?: string | undefined;
+  readonly firstPage?: string | undefined;
 }
 
 export function refusalPage(
   error: CodedError,
-  { address, ownPage, readingUrl, publicLink }: RefusedAddresses = {},
+  { address, ownPage, readingUrl, publicLink, firstPage }: RefusedAddresses = {},
 ): { status: number; page: Page } {
   const { status, title, lead, sameOnReadingSite = false, ...text } = refusalText(error.code);
-  const advice = ownPage !== undefined && text.adviceAt ? [text.adviceAt(ownPage), ...text.advice] : text.advice;
+  const advice = [
+    ...(ownPage !== undefined && text.adviceAt ? [text.adviceAt(ownPage)] : []),
+    ...text.advice,
+    ...(firstPage !== undefined && text.firstPage ? [text.firstPage(firstPage)] : []),
+  ];
   const page: Page = {
     title,
     lead,

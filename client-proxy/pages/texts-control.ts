@@ -224,6 +224,10 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     text: 'A site does not say that this is its publisher, so it was not connected.',
     hint: 'Anybody can claim a site; so the site itself has to name its publisher, at its own address. If the invitation is genuine, tell the publisher, with the code below.',
   },
+  'host-proof-unreachable': {
+    text: 'A site could not be asked whether this is its publisher, so it was not connected.',
+    hint: 'It did not answer. Check your connection, and try again; your invitation is still good. If it stays like this, tell the publisher, with the code below.',
+  },
   'not-confirmed': { text: 'No site was chosen, so nothing was connected.', hint: 'Choose at least one.' },
   'key-server-unreachable': {
     text: 'The key server of this invitation does not answer.',
@@ -275,6 +279,14 @@ const UNLOCK_PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'unlock-too-often': {
     text: 'Too many wrong passphrases in a row, so this one was not looked at.',
     hint: 'Wait ten seconds, and try again.',
+  },
+  'storage-key-missing': {
+    text: 'The key of this computer is not where it was, so the Reader is still locked.',
+    hint: 'Restore it from a backup. Where there is none, start the Reader on the command line: it says how to go on.',
+  },
+  'storage-key-wrong': {
+    text: 'What this computer has as its key does not fit, so the Reader is still locked.',
+    hint: 'Restore the key from a backup. Where there is none, start the Reader on the command line: it says how to go on.',
   },
   'keyring-unavailable': {
     text: 'The keyring of this computer, which has the key, cannot be used.',

@@ -18,6 +18,8 @@ export interface RefusalText {
   readonly adviceAt?: (page: string) => string;
   /** The reading site has the same to say: the page does not lead there. */
   readonly sameOnReadingSite?: true;
+  /** Comes last, where the address of the first page of the site is known: a text, too. */
+  readonly firstPage?: (address: string) => string;
 }
 
 type Code = ObjectErrorCode | PublicationErrorCode | ReadingErrorCode | KeyErrorCode | ReaderErrorCode;
@@ -172,8 +174,9 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     status: 404,
     title: 'There is no such page',
     lead: 'The publisher signed a list of all pages of this site, and none has this address.',
-    advice: ['Check the address.', 'Start from the first page of the site.'],
+    advice: ['Check the address: a letter may be missing, or one too many.'],
     sameOnReadingSite: true,
+    firstPage: (address) => `Or start from the first page of the site: ${address}`,
   },
   'metadata-too-large': LIST_CHANGED,
   'metadata-malformed': LIST_CHANGED,
@@ -271,8 +274,9 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     status: 503,
     title: 'The Reader is locked',
     lead: 'It has let go of its keys, so nothing of this site can be opened. Nothing else is shown in its place.',
-    advice: ['Reload this page when it is unlocked; "wispr identity unlock" does it on the command line.'],
-    adviceAt: (page) => `Open ${page} in another tab, and unlock it there.`,
+    advice: ['When it is unlocked, come back here and reload this page.'],
+    adviceAt: (page) =>
+      `Open ${page} in another tab, and unlock it there. Or type "wispr identity unlock" on the command line.`,
     sameOnReadingSite: true,
   },
   'reader-busy': {
@@ -332,6 +336,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...REFUSED,
     title: 'The Reader does not know this address',
     lead: 'There is no site by this name here. It may have been disconnected.',
+    adviceAt: (page) => `Open ${page} to see your sites, each with its address.`,
   },
   'form-foreign': {
     ...REFUSED,

@@ -7,7 +7,7 @@ import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { ReaderStatus } from '../status/status.ts';
 import { type AnnouncedReader, announcedReaders } from './announcement.ts';
-import { type ReaderAnswer, type ReaderRequest, UNREACHABLE } from './contract.ts';
+import { type ReaderAnswer, type ReaderRequest, type RefusedAnswer, UNREACHABLE } from './contract.ts';
 import { readLine } from './lines.ts';
 import { isOwnSocket, socketsOf } from './socket-place.ts';
 
@@ -16,28 +16,45 @@ export async function tellReaders(directory: string, request: ReaderRequest): Pr
   return askAll(directory, request, { timeout: LIMITS.controlTimeout, length: LIMITS.controlMessage });
 }
 
+/** The Readers that run on a database. */
+export interface RunningReaders {
+  /** As they say of themselves; the one that was started first comes first. */
+  readonly readers: readonly ReaderStatus[];
+  /** What became of the question to those that do not say how they are. */
+  readonly silent: readonly RefusedAnswer[];
+}
+
 /**
- * `undefined` where none runs with this database.
+ * All that run on this database.
  *
  * @throws ReaderError `reader-unreachable` where one runs, and none says how it is
  */
-export async function askStatus(directory: string): Promise<ReaderStatus | undefined> {
-  const limits = { timeout: LIMITS.statusTimeout, length: LIMITS.statusLength };
-  const answers = await askAll(directory, { do: 'status' }, limits);
-  for (const answer of answers) if ('status' in answer) return answer.status;
-  const [silent] = answers;
-  if (silent === undefined) return undefined;
-  throw unreachable(silent);
+export async function askStatus(directory: string): Promise<RunningReaders> {
+  const running = await askStatusInPassing(directory);
+  const [silent] = running.silent;
+  if (running.readers.length === 0 && silent !== undefined) throw unreachable(silent);
+  return running;
 }
 
 /** The same where it makes no difference whether one runs that says nothing. */
-export async function askStatusInPassing(directory: string): Promise<ReaderStatus | undefined> {
-  try {
-    return await askStatus(directory);
-  } catch (error) {
-    if (error instanceof ReaderError && error.code === UNREACHABLE) return undefined;
-    throw error;
-  }
+export async function askStatusInPassing(directory: string): Promise<RunningReaders> {
+  const limits = { timeout: LIMITS.statusTimeout, length: LIMITS.statusLength };
+  const answers = await askAll(directory, { do: 'status' }, limits);
+  const readers = answers.map((answer) => ('status' in answer ? answer.status : undefined));
+  return {
+    readers: readers.filter((status) => status !== undefined).sort((one, other) => one.started - other.started),
+    silent: answers.filter((_, index) => readers[index] === undefined).map(asRefused),
+  };
+}
+
+/** Of an answer that is no status. */
+function asRefused(answer: ReaderAnswer): RefusedAnswer {
+  return 'error' in answer ? answer : { error: 'a Reader runs and does not say how it is', code: UNREACHABLE };
+}
+
+/** The error where one that runs does not say how it is. */
+export function unreachable({ error, hint }: RefusedAnswer): ReaderError {
+  return new ReaderError(UNREACHABLE, error, { ...(hint !== undefined && { hint }) });
 }
 
 /** Removes what killed Readers left. */
@@ -104,12 +121,6 @@ function silence({ file, process }: Pick<AnnouncedReader, 'file' | 'process'>, w
       : `end it, and try again: kill -KILL ${process}`;
   const error = `${who} runs on this database and gave no answer: ${why}`;
   return { error, code: UNREACHABLE, hint, ...(process !== undefined && { process }) };
-}
-
-/** Of an answer that is no status. */
-function unreachable(answer: ReaderAnswer): ReaderError {
-  const { error, hint } = 'error' in answer ? answer : { error: 'a Reader runs and does not say how it is' };
-  return new ReaderError(UNREACHABLE, error, { ...(hint !== undefined && { hint }) });
 }
 
 /**

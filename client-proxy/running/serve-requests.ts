@@ -13,6 +13,8 @@ import { readLine } from './lines.ts';
 
 /** A Reader, as its requests need it. */
 export interface AskedReader {
+  /** Of its proxy: which one this is, where several run on a database. */
+  readonly url: string;
   status(): Promise<ReaderStatus>;
   readonly lock: {
     readonly isLocked: boolean;
@@ -42,14 +44,15 @@ async function answerTo(socket: Socket, reader: AskedReader): Promise<ReaderAnsw
     const line = await readLine(socket, { timeout: LIMITS.controlTimeout, length: LIMITS.controlMessage });
     return await obey(JSON.parse(line) as ReaderRequest, reader);
   } catch (error) {
-    return { error: reasonOf(error), code: error instanceof CodedError ? error.code : 'internal' };
+    const { code = 'internal', hint } = error instanceof CodedError ? error : {};
+    return { url: reader.url, error: reasonOf(error), code, ...(hint !== undefined && { hint }) };
   }
 }
 
-async function obey(request: ReaderRequest, { lock, status }: AskedReader): Promise<ReaderAnswer> {
-  if (request.do === 'status') return { locked: lock.isLocked, status: await status() };
+async function obey(request: ReaderRequest, { url, lock, status }: AskedReader): Promise<ReaderAnswer> {
+  if (request.do === 'status') return { url, locked: lock.isLocked, status: await status() };
   if (request.do === 'lock') await lock.lock();
   else if (request.do === 'unlock') await lock.unlock(request.passphrase);
   else throw new ReaderError('bad-request', 'the request is none that a Reader knows');
-  return { locked: lock.isLocked };
+  return { url, locked: lock.isLocked };
 }

@@ -7,9 +7,10 @@ import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { askStatus, askStatusInPassing } from '../running/ask-readers.ts';
+import { askStatusInPassing } from '../running/ask-readers.ts';
 import type { ReaderStatus } from '../status/status.ts';
 import { droppedOptions } from './dropped-options.ts';
+import { refuseRunning } from './readers-in-the-way.ts';
 import { type ServiceState, serviceState, systemctl } from './systemctl.ts';
 import { commandOf, readUnit, UNIT_NAME, unitFile, unitText } from './unit.ts';
 
@@ -47,11 +48,7 @@ export async function checkInstallable({
       hint: 'let your session start "wispr proxy" by what it has for that; docs/reader.md has launchd and Task Scheduler',
     });
   refuseForeign(state);
-  const running = await askStatus(dataDirectory);
-  if (running && running.process !== state.process)
-    throw new ReaderError('reader-running', `a Reader runs already, on ${running.url}, started by hand`, {
-      hint: `stop it first: kill ${running.process}`,
-    });
+  await refuseRunning(dataDirectory, { why: 'started by hand', but: state.process });
   return state;
 }
 
@@ -102,8 +99,9 @@ function writeUnit(file: string, text: string): void {
 async function untilReady(dataDirectory: string): Promise<ReaderStatus> {
   const deadline = performance.now() + LIMITS.serviceTimeout;
   while (performance.now() < deadline) {
-    const [state, running] = await Promise.all([serviceState(), askStatusInPassing(dataDirectory)]);
-    if (running && running.process === state.process) return running;
+    const [state, { readers }] = await Promise.all([serviceState(), askStatusInPassing(dataDirectory)]);
+    const running = readers.find(({ process }) => process === state.process);
+    if (running) return running;
     if (state.failed) break;
     await sleep(LIMITS.servicePoll);
   }

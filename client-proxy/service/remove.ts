@@ -2,13 +2,12 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDERS } from '../cache/layout.ts';
-import { ReaderError } from '../errors.ts';
 import { discardKeyOf } from '../identity/manage.ts';
-import { askStatus } from '../running/ask-readers.ts';
 import { DATABASE_FILES } from '../store/locations.ts';
 import { refuseForeign } from './install.ts';
+import { refuseRunning } from './readers-in-the-way.ts';
 import { serviceState, systemctl } from './systemctl.ts';
-import { readUnit, UNIT_NAME, unitFile, wantsLink } from './unit.ts';
+import { readUnit, UNIT_NAME, unitFile, unitFolders, wantsLink } from './unit.ts';
 
 /** Where everything is that may be erased. */
 export interface ReaderFiles {
@@ -43,7 +42,7 @@ export async function planRemoval(files: ReaderFiles): Promise<Removal> {
 /**
  * Stops the service and removes its unit.
  *
- * @returns what was removed
+ * @returns what was removed; folders that are empty now among it
  * @throws ReaderError `unit-foreign`, `service-failed`
  */
 export async function removeService(): Promise<string[]> {
@@ -54,7 +53,7 @@ export async function removeService(): Promise<string[]> {
   if (state.manager === 'answers' && (own || state.active)) await systemctl('disable', '--now', UNIT_NAME);
   for (const file of there) rmSync(file, { force: true });
   if (state.manager === 'answers' && there.length > 0) await systemctl('daemon-reload');
-  return there;
+  return there.length === 0 ? [] : [...there, ...unitFolders().filter(removeIfEmpty)];
 }
 
 /**
@@ -64,11 +63,7 @@ export async function removeService(): Promise<string[]> {
  * @throws ReaderError `reader-running` while one uses them, `reader-unreachable` where that one does not answer
  */
 export async function eraseData(files: ReaderFiles): Promise<string[]> {
-  const running = await askStatus(files.dataDirectory);
-  if (running)
-    throw new ReaderError('reader-running', `a Reader runs on ${running.url}, and uses what is to be erased`, {
-      hint: `stop it first: kill ${running.process}`,
-    });
+  await refuseRunning(files.dataDirectory, { why: 'and what is to be erased is in use' });
   const { data } = await planRemoval(files);
   await discardKeyOf(files.dataDirectory).catch(() => undefined); // a damaged database is erased as well
   for (const path of data) rmSync(path, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /** The systemd user unit that keeps the Reader running: systemd.service(5), systemd.exec(5), systemd.syntax(7). */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { baseDirectory } from '../store/locations.ts';
@@ -22,6 +22,12 @@ export function unitFile(environment: Environment = process.env): string {
 /** The link that starts it when the user logs in. */
 export function wantsLink(environment: Environment = process.env): string {
   return join(unitFile(environment), '..', 'default.target.wants', UNIT_NAME);
+}
+
+/** The folders in which these are, the innermost first. They are made where they are missing. */
+export function unitFolders(environment: Environment = process.env): string[] {
+  const folder = dirname(unitFile(environment));
+  return [dirname(wantsLink(environment)), folder, dirname(folder)];
 }
 
 /** What stands there: a unit of this program, somebody else's, or none. */

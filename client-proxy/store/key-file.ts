@@ -6,8 +6,14 @@ import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { createFile } from '../../node-support/create-file.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
+import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { STORAGE_KEY_LENGTH } from './protection.ts';
+
+/** The way on for whoever has no backup of the key: what it sealed is lost. @param what - is in the way of a new database */
+export function connectAnew(what = 'reader.db'): string {
+  return `move ${what} away ("wispr proxy status" says where it is), and connect again with a new invitation`;
+}
 
 /** @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong` */
 export function readKeyFile(file: string): Uint8Array {
@@ -17,22 +23,24 @@ export function readKeyFile(file: string): Uint8Array {
     mode = statSync(file).mode;
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new ReaderError(
-      'storage-key-missing',
-      `the key of the reader's database cannot be read: ${reasonOf(error)}`,
-      {
-        cause: error,
-        hint: 'restore this file from a backup; without it the database cannot be opened',
-      },
-    );
+    throw unreadable(file, error);
   }
   if ((mode & 0o077) !== 0 && process.platform !== 'win32') {
     const message = `other users of this machine may read the key of the reader's database ${file}`;
     throw new ReaderError('storage-key-exposed', message, { hint: `chmod 600 ${file}` });
   }
   const key = fromBase64url(text.trimEnd(), STORAGE_KEY_LENGTH);
-  if (key === undefined) throw wrongKeyFile(file);
+  if (key === undefined) throw noKeyFile(file);
   return key;
+}
+
+function unreadable(file: string, cause: unknown): ReaderError {
+  const hint =
+    systemCode(cause) === 'ENOENT'
+      ? `restore this file from a backup; if there is none, ${connectAnew()}`
+      : 'check the permissions of this file and of its folder';
+  const message = `the key of the reader's database is not at hand: ${describeUnreadable(file, cause)}`;
+  return new ReaderError('storage-key-missing', message, { cause, hint });
 }
 
 /** Makes the file, or reads the one that is there: several databases of one person share it. */
@@ -49,6 +57,13 @@ export function makeKeyFile(file: string): Uint8Array {
 
 export function wrongKeyFile(file: string): ReaderError {
   return new ReaderError('storage-key-wrong', `${file} is not the key of the reader's database`, {
-    hint: 'restore this file from a backup; nothing was changed',
+    hint: `restore this file from a backup; if there is none, ${connectAnew()}; nothing was changed`,
+  });
+}
+
+/** Moving the database away is not enough here: the next one would meet this file again. */
+function noKeyFile(file: string): ReaderError {
+  return new ReaderError('storage-key-wrong', `${file} holds no key, so it is not that of the reader's database`, {
+    hint: `restore this file from a backup; if there is none, ${connectAnew('it and reader.db')}; nothing was changed`,
   });
 }

@@ -15,7 +15,7 @@ import {
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
+import { connectAnew, makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
 import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
   createCheck,
@@ -89,7 +89,7 @@ async function fromKeyring(entry: string): Promise<Uint8Array> {
     throw keyringUnavailable(error);
   }
   throw new ReaderError('storage-key-missing', `the system's keyring has no entry "${entry}" of wispr`, {
-    hint: 'without it the database cannot be opened: was it made by another user, or on another machine?',
+    hint: `was the database made by another user, or on another machine? if the key is lost, ${connectAnew()}`,
   });
 }
 
@@ -184,7 +184,7 @@ function wrongKey(place: KeyPlace, keyFile: string): ReaderError {
   if (place.kind === 'key-file') return wrongKeyFile(keyFile);
   if (place.kind === 'keyring')
     return new ReaderError('storage-key-wrong', `the entry "${place.entry}" of the keyring is not the right key`, {
-      hint: 'restore it from a backup of the keyring; nothing was changed',
+      hint: `restore it from a backup of the keyring; if there is none, ${connectAnew()}; nothing was changed`,
     });
   return new ReaderError('passphrase-wrong', "this passphrase does not open the reader's database", {
     hint: 'try again; nothing was changed',

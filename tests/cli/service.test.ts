@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -70,7 +71,10 @@ describe('with a session of systemd', () => {
 
     const removed = await wispr('proxy', 'remove', '--json');
     const link = join(unit, '..', 'default.target.wants', 'wispr.service');
-    expect(JSON.parse(removed.stdout)).toEqual({ removed: [link, unit] });
+    const folder = join(unit, '..');
+    const { removed: gone } = JSON.parse(removed.stdout) as { removed: string[] };
+    expect(gone.filter((path) => path !== join(link, '..'))).toEqual([link, unit, folder, join(folder, '..')]);
+    for (const path of gone) expect([path, existsSync(path)]).toEqual([path, false]);
     expect([existsSync(unit), existsSync(link)]).toEqual([false, false]);
     expect((await systemctl('is-active', 'wispr.service')).stdout).toBe('inactive\n');
     expect((await wispr('proxy', 'status')).code).toBe(1);
@@ -119,7 +123,7 @@ describe('without a session', () => {
     expect((await started.stop('SIGTERM')).code).toBe(0);
     expect(readdirSync(odd)).toContain('reader.db');
     expect((await proxy('remove')).stderr).toContain(`removed ${unit}\n`);
-    expect(existsSync(unit)).toBe(false);
+    expect(existsSync(join(reader.home, 'config', 'systemd'))).toBe(false);
   });
 
   it('what a second install does not give again is named, and the status tells of the unit', async () => {
@@ -180,7 +184,20 @@ describe('without a session', () => {
     expect(readFileSync(unit, 'utf8')).toBe('[Service]\nExecStart=/bin/true\n');
   });
 
-  it('nor beside a Reader that was started by hand', async () => {
+  it('nor beside Readers that were started by hand, all of which are named', async () => {
+    const both = [await reader.startProxy(), await reader.startProxy()].map(({ ready }) => new URL(ready.proxy).port);
+    for (const args of [
+      ['install', '--yes'],
+      ['remove', '--erase-data', '--yes', '--quiet'],
+    ]) {
+      const { code, stderr } = await proxy(...args);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('[reader-running]')]);
+      for (const port of both) expect(stderr).toContain(`127.0.0.1:${port}`);
+      expect(stderr).toMatch(/^wispr: hint: stop them first: kill \d+ \d+$/m);
+    }
+  });
+
+  it('nor beside a single one', async () => {
     await reader.startProxy();
     const { code, stderr } = await proxy('install', '--yes');
     expect([code, stderr]).toEqual([1, expect.stringContaining('[reader-running]')]);
@@ -252,6 +269,43 @@ describe('wispr proxy status', () => {
     const known = JSON.parse(later.stdout) as { running: null; sites: { publication: { kind: string } }[] };
     expect([later.code, known.running, known.sites[0]?.publication.kind]).toEqual([1, null, 'current']);
     expect((await proxy('status', '--quiet')).stdout).toBe('');
+  });
+
+  it('names every Reader on the database, the one that was started first before the others', async () => {
+    expect((await reader.bind()).code).toBe(0);
+    const urls = [(await reader.startProxy()).ready.proxy, (await reader.startProxy()).ready.proxy];
+    const { code, stdout } = await proxy('status');
+    expect(code).toBe(0);
+    for (const url of urls) {
+      expect(stdout).toContain(`running on ${url} since `);
+      expect(stdout).toMatch(new RegExp(`^news\\.example: .*localhost:${new URL(url).port}/$`, 'm'));
+    }
+    const known = JSON.parse((await proxy('status', '--json')).stdout) as {
+      running: { url: string };
+      readers: { url: string; startedBy: string; started: number }[];
+    };
+    expect(known.readers.map(({ url }) => url).sort()).toEqual(urls.toSorted());
+    expect(known.running).toEqual(known.readers[0]);
+    expect(known.readers.map(({ startedBy }) => startedBy)).toEqual(['hand', 'hand']);
+    const [first, second] = known.readers.map(({ started }) => started);
+    expect(first).toBeLessThanOrEqual(second ?? 0);
+    const { stderr } = await reader.run(['identity', 'lock']);
+    for (const url of urls) expect(stderr).toContain(`wispr: ${url}: locked: `);
+    const told = JSON.parse((await reader.run(['identity', 'unlock', '--json'])).stdout) as { readers: unknown[] };
+    expect(told.readers).toEqual(expect.arrayContaining(urls.map((url) => ({ url, locked: false }))));
+  });
+
+  it('says what to do about a database that keeps the Reader from starting', async () => {
+    expect((await reader.bind()).code).toBe(0);
+    const key = join(reader.home, 'config', 'wispr', 'reader.key');
+    rmSync(key);
+    const locked = await proxy('status');
+    expect([locked.code, locked.stdout]).toEqual([1, expect.stringContaining('[storage-key-missing]')]);
+    expect(locked.stderr).toMatch(/^wispr: hint: restore .* new invitation\n$/);
+    writeFileSync(join(reader.home, 'data', 'wispr', 'reader.db'), 'not a database any more, whatever it was');
+    const damaged = await proxy('status');
+    expect([damaged.code, damaged.stdout]).toEqual([1, expect.stringContaining('[store-damaged]')]);
+    expect(damaged.stderr).toMatch(/^wispr: hint: restore .* new invitation; nothing was changed\n$/);
   });
 
   it('and connecting name the port that the service was installed with', async () => {

@@ -22,6 +22,11 @@ describe('wrong arguments are said in lower case, without a full stop, and with 
       'wispr bind --help',
     ],
     [['protec'], /^wispr: unknown command 'protec'\n/, 'did you mean protect?'],
+    [['proxy', 'stauts'], /^wispr: unknown command 'stauts'\n/, 'did you mean status?'],
+    [['proxy', 'begin'], /^wispr: too many arguments for 'proxy'/, 'wispr proxy --help'],
+    [['identity', 'lokc'], /^wispr: unknown command 'lokc'\n/, 'did you mean lock?'],
+    [['identity', 'show', 'lokc'], /^wispr: too many arguments for 'show'/, 'wispr identity show --help'],
+    [['proxy', 'status', 'now'], /^wispr: too many arguments for 'status'/, 'wispr proxy status --help'],
   ])('%j', async (args, message, hint) => {
     const { code, stdout, stderr } = await runWispr(args);
     expect([code, stdout]).toEqual([2, '']);

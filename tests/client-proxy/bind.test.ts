@@ -101,15 +101,40 @@ describe('a proof that the host belongs to the publisher', () => {
   });
 
   it('attack 70: a host that names nobody is refused; by hand it is believed', async () => {
-    await expect(bind()).rejects.toMatchObject({ code: 'host-proof' });
+    const connectTo = await startProofHost((server) => {
+      server.removeAllListeners('request');
+      server.on('request', (_request, response) => response.writeHead(404).end());
+    });
+    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
     expect((await bind({ trustSites: ['news.example'] })).sites).toHaveLength(1);
   });
 
   it('attack 70: of two claimed hosts, one that does not name the publisher spoils both', async () => {
     dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
     keyServer.descriptor = publisher.descriptor(keyServer.origin, { sites: twoSites() });
-    await expect(bind()).rejects.toMatchObject({ code: 'host-proof' });
+    const connectTo = await startProofHost('');
+    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
     expect(await connectedSites()).toEqual([]);
+  });
+
+  it('attack 70: a host that was not reached has said nothing, and is connected as little', async () => {
+    await expect(bind()).rejects.toMatchObject({ code: 'host-proof-unreachable' });
+    expect(await connectedSites()).toEqual([]);
+    expect(keyServer.bodies).toHaveLength(0);
+    dns.records.set('_wispr.news.example', ['wispr/1 root=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA']);
+    await expect(bind()).rejects.toMatchObject({ code: 'host-proof' }); // its records are its word, too
+  });
+
+  it('by a link that is still a part of the command that "wispr invite" prints', async () => {
+    dns.records.set('_wispr.news.example', [hostProofLine(publisher.root.id)]);
+    for (const command of [
+      (link: string) => `wispr bind ${link}`,
+      (link: string) => `For the Reader:   wispr bind ${link}\n`,
+      (link: string) => `$ wispr bind "${link}" --yes`,
+    ])
+      expect((await bind({ link: command(keyServer.invite()) })).sites).toHaveLength(1);
+    for (const link of ['wispr bind', 'wispr bind news.example', `see ${keyServer.invite()}`])
+      await expect(bind({ link })).rejects.toMatchObject({ code: 'link-malformed' });
   });
 });
 

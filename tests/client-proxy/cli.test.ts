@@ -159,17 +159,23 @@ describe('wispr bind and wispr proxy', () => {
   });
 
   it('prove a host by DNS, and a key server by its certificate', async () => {
-    const certificate = await makeCertificate(home, ['IP:127.0.0.1']);
+    const certificate = await makeCertificate(home, ['IP:127.0.0.1', 'DNS:news.example']);
     const secure = await HostileKeyServer.start(publisher, { tls: certificate });
     cleanUp.add(() => secure.close());
     const dns = await startDnsServer();
     cleanUp.add(dns.close);
-    const proof = ['--dns-server', dns.address, '--connect-to', ':443:127.0.0.1:9'];
-    const args = ['bind', secure.invite(), '--yes', ...proof, ...HERE];
+    const bindAt = (port: string) => {
+      const proof = ['--dns-server', dns.address, '--connect-to', `:443:127.0.0.1:${port}`];
+      return ['bind', `wispr bind ${secure.invite()}`, '--yes', ...proof, ...HERE];
+    };
+    const args = bindAt(new URL(secure.origin).port); // which answers, and knows nothing of a publisher
     const untrusted = await run(args);
     expect([untrusted.code, untrusted.stderr]).toEqual([1, expect.stringContaining('certificate')]);
     expectWords(untrusted.stderr);
     const env = { NODE_EXTRA_CA_CERTS: certificate.caFile };
+    const unreached = await run(bindAt('9'), { env });
+    expect([unreached.code, unreached.stderr]).toEqual([1, expect.stringContaining('[host-proof-unreachable]')]);
+    expectWords(unreached.stderr);
     const unproved = await run(args, { env });
     expect([unproved.code, unproved.stderr]).toEqual([1, expect.stringContaining('does not name this publisher')]);
     const [, hint = ''] = unproved.stderr.split('\nwispr: hint: ');

@@ -2,7 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Proposal } from '../../client-proxy/bind/connection.ts';
 import { Proposals } from '../../client-proxy/control/proposals.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { problemText } from '../../client-proxy/pages/texts-control.ts';
 import { type Received, send } from '../support/http-client.ts';
 import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
 
@@ -59,6 +61,29 @@ describe('a code without its link', () => {
     }
     expect(reader.keyServer.bodies).toEqual([]);
     expect(await siteNames()).toEqual([]);
+  });
+});
+
+describe('a site that does not answer', () => {
+  it('is not said to have named nobody, and is not connected', async () => {
+    await reader.restart({ connectTo: [':443:127.0.0.1:9'].map(parseConnectTo) });
+    const answer = await post('/connect', { link: reader.keyServer.invite() });
+    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('<code>host-proof-unreachable</code>')]);
+    expect(problemText('host-proof-unreachable')).not.toEqual(problemText('host-proof'));
+    const byCode = await post('/connect', { link: codeOf(reader.keyServer.invite()), site: 'news.example' });
+    expect(byCode.text).toContain('<code>host-proof-unreachable</code>');
+    expect(await siteNames()).toEqual([]);
+  });
+});
+
+describe('an invitation as it was printed', () => {
+  it.each([
+    ['the command', (link: string) => `wispr bind ${link}`],
+    ['its whole line', (link: string) => `For the Reader:   wispr bind ${link}`],
+    ['in quotes', (link: string) => `wispr bind '${link}'`],
+  ])('is taken: %s', async (_, printed) => {
+    const looked = await post('/connect', { link: printed(reader.keyServer.invite()) });
+    expect(whereTo(looked)).toEqual([303, expect.stringMatching(/^\/connect\/[\w-]{22}$/)]);
   });
 });
 

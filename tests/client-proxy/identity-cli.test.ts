@@ -1,7 +1,8 @@
 /** `wispr identity` as a person types it. */
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { withItsSites } from '../../cli/commands/identity-forget.ts';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { type Filled, fillStore, secretsIn } from '../support/filled-store.ts';
 import type { Ended } from '../support/programs.ts';
@@ -59,6 +60,46 @@ describe('wispr identity', () => {
       publishers: [{ keyServer: 'https://keys.example', sites: ['news.example'], setKeys: 1 }],
       roaming: null,
     });
+  });
+
+  it('says what is wrong with the key file, and how to go on', async () => {
+    const key = readFileSync(storage.keyFile);
+    const other = toBase64url(new Uint8Array(32));
+    for (const [content, code, way] of [
+      [undefined, 'storage-key-missing', /restore .* move reader\.db away .* new invitation/],
+      [`${other}\n`, 'storage-key-wrong', /restore .* move reader\.db away .* new invitation/],
+      ['no key', 'storage-key-wrong', /restore .* move it and reader\.db away .* new invitation/],
+      [key, 'storage-key-exposed', /chmod 600/],
+    ] as const) {
+      rmSync(storage.keyFile);
+      if (content !== undefined) writeFileSync(storage.keyFile, content, { mode: content === key ? 0o644 : 0o600 });
+      const shown = await run([]);
+      expect([shown.code, shown.stdout]).toEqual([1, expect.not.stringContaining('only you can read')]);
+      expect(shown.stderr).toContain(`[${code}]`);
+      expect(shown.stderr).toMatch(way);
+      expect(JSON.parse((await run(['show', '--json'])).stdout)).toMatchObject({ keyProblem: code });
+      if (content === undefined) writeFileSync(storage.keyFile, '');
+    }
+    chmodSync(storage.keyFile, 0o600);
+    expect((await good()).stdout).toContain(`${storage.keyFile}, which only you can read`);
+  });
+
+  it('names a publisher that has the name of its site once, and what it says of files is true of them', async () => {
+    const place = join(home, 'reader.db');
+    writeFileSync(place, '');
+    const file = secretFile('words', 'one\ntwo');
+    const unwritable = await run(['export', join(place, 'x'), '--words-file', join(home, 'new')]);
+    expect([unwritable.code, unwritable.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^wispr: cannot write .*\[roaming-unwritable\]\nwispr: hint: /),
+    ]);
+    await good('export', join(home, 'mine'), '--words-file', join(home, 'new'));
+    const words = await run(['import', join(home, 'mine'), '--words-file', file]);
+    expect([words.code, words.stderr]).toEqual([2, expect.stringContaining('the words file')]);
+    const { stderr } = await good('forget', 'news.example', '--yes');
+    expect(stderr).toContain(', 1 key of a set, ');
+    expect(withItsSites({ name: 'news.example', sites: ['news.example'] })).toBe('news.example');
+    expect(withItsSites({ name: 'News', sites: ['a.example', 'b.example'] })).toBe('News, with a.example, b.example');
   });
 
   it('makes nothing where there is nothing, and says what to do', { timeout: 120_000 }, async () => {

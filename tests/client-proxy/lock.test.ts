@@ -59,7 +59,7 @@ describe('a locked Reader', () => {
     expect((await read()).text).toBe('for subscribers');
     const [{ gateway = '' } = {}] = await rig.proxy.sites();
     rig.host.files.set('/a.html', Buffer.from('from the host'));
-    expect((await lockReaders(rig.storage)).readers).toEqual([{ locked: true }]);
+    expect((await lockReaders(rig.storage)).readers).toEqual([{ url: rig.proxy.url, locked: true }]);
     const asked = rig.host.requests.length;
     expect((await read()).headers['wispr-refusal']).toBe('reader-locked');
     const byGateway = await send(rig.proxy.port, '/a.html', { headers: { host: new URL(gateway).host } });
@@ -83,20 +83,35 @@ describe('a locked Reader', () => {
     expect([rig.proxy.lock.isLocked, await listed()]).toEqual([true, false]);
   });
 
+  it('names the document on its page as it is known, by whichever door', async () => {
+    const { port } = rig.proxy;
+    const host = new URL((await rig.proxy.gatewayUrl('news.example')) ?? '').host;
+    await lockReaders(rig.storage);
+    const pages = [await read(), await send(port, '/a.html?q=1', { headers: { host } })];
+    for (const { text } of pages) expect(text).toContain('<code>news.example/a.html</code>');
+    const unknown = await send(port, '/a.html', { headers: { host: host.replace(/^\w+/, 'other') } });
+    expect(unknown.text).toContain(`-mkrobieffw.localhost:${port}/a.html</code>`);
+  });
+
   it('is unlocked without a passphrase where there is none, and reads on', async () => {
     await lockReaders(rig.storage);
-    expect(await unlockReaders(rig.storage, never)).toEqual({ keysIn: 'key-file', readers: [{ locked: false }] });
+    expect(await unlockReaders(rig.storage, never)).toEqual({
+      keysIn: 'key-file',
+      readers: [{ url: rig.proxy.url, locked: false }],
+    });
     expect((await read()).text).toBe('for subscribers');
   });
 
   it('takes its passphrase and no other', async () => {
-    expect((await setPassphrase('the right one')).readers).toEqual([{ locked: false }]); // it was told the new one
+    expect((await setPassphrase('the right one')).readers).toEqual([{ url: rig.proxy.url, locked: false }]); // it was told the new one
     expect((await read()).text).toBe('for subscribers');
     await lockReaders(rig.storage);
     const wrong = await unlockReaders(rig.storage, async () => 'wrong');
     expect(wrong.readers).toEqual([expect.objectContaining({ code: 'passphrase-wrong' })]);
     expect((await read()).status).toBe(503);
-    expect((await unlockReaders(rig.storage, async () => 'the right one')).readers).toEqual([{ locked: false }]);
+    expect((await unlockReaders(rig.storage, async () => 'the right one')).readers).toEqual([
+      { url: rig.proxy.url, locked: false },
+    ]);
     expect((await read()).text).toBe('for subscribers');
   });
 
@@ -207,7 +222,7 @@ describe('the socket of a Reader', () => {
     const left = path.replace(/-\w+\.sock$/, '-1.sock');
     const { status } = spawnSync(process.execPath, ['-e', `require('node:net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`]); // biome-ignore format: one line
     expect([status, existsSync(left)]).toEqual([null, true]);
-    expect((await lockReaders(rig.storage)).readers).toEqual([{ locked: true }]);
+    expect((await lockReaders(rig.storage)).readers).toEqual([{ url: rig.proxy.url, locked: true }]);
     expect(existsSync(left)).toBe(false);
   });
 

@@ -3,6 +3,8 @@ import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ProxyOptions, startProxy } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { listen } from '../../client-proxy/listening/listen.ts';
+import type { LoopbackServer } from '../../client-proxy/listening/loopback-server.ts';
 import { SettingsKeeper } from '../../client-proxy/settings/settings.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { startContentHost } from '../support/content-host.ts';
@@ -39,10 +41,10 @@ async function choose(port: number): Promise<void> {
   await withStore((store) => new SettingsKeeper(store.preferences).save(new Map([['port', String(port)]])));
 }
 
-async function withStore<Result>(work: (store: ReaderStore) => Result): Promise<Result> {
+async function withStore<Result>(work: (store: ReaderStore) => Result | Promise<Result>): Promise<Result> {
   const store = await ReaderStore.open({ directory: storage.dataDirectory, keyFile: storage.keyFile });
   try {
-    return work(store);
+    return await work(store);
   } finally {
     store.close();
   }
@@ -68,6 +70,17 @@ describe('a port that another program has', () => {
     const taken = await occupy();
     await expect(start({ port: taken })).rejects.toMatchObject({ code: 'port-taken' });
     expect(await withStore((store) => new SettingsKeeper(store.preferences).current.port)).toBeUndefined();
+  });
+});
+
+describe('a port that may not be listened on', () => {
+  it('is not said to be taken', async () => {
+    const denied = Object.assign(new Error('listen EACCES'), { code: 'EACCES', syscall: 'listen' });
+    const server = { open: async () => denied } as unknown as LoopbackServer;
+    await withStore(async ({ preferences }) => {
+      const listening = listen(server, { port: 80, settings: new SettingsKeeper(preferences), preferences });
+      await expect(listening).rejects.toMatchObject({ code: 'port-unusable' });
+    });
   });
 });
 

@@ -25,7 +25,9 @@ afterEach(async () => {
   rmSync(runtime, { recursive: true, force: true });
 });
 
+const url = 'http://127.0.0.1:8001';
 const reader = {
+  url,
   status: () => Promise.reject(new Error('not asked')),
   lock: { isLocked: true, lock: async () => undefined, unlock: async () => undefined },
 };
@@ -90,7 +92,7 @@ describe('the place', () => {
     const control = await serve();
     rmSync(dirname(path), { recursive: true });
     await control.lookAfter();
-    expect(await answered(await peer())).toEqual({ locked: true });
+    expect(await answered(await peer())).toEqual({ url, locked: true });
     rmSync(dirname(path), { recursive: true });
     mkdirSync(dirname(path));
     chmodSync(dirname(path), 0o777);
@@ -98,14 +100,14 @@ describe('the place', () => {
     expect([control.problem === undefined, readdirSync(dirname(path))]).toEqual([false, []]);
     chmodSync(dirname(path), 0o700);
     await control.lookAfter();
-    expect([control.problem, await answered(await peer())]).toEqual([undefined, { locked: true }]);
+    expect([control.problem, await answered(await peer())]).toEqual([undefined, { url, locked: true }]);
   });
 
   it('is left alone while the socket is there', async () => {
     const control = await serve();
     const waiting = await peer();
     await control.lookAfter();
-    expect(await answered(waiting)).toEqual({ locked: true });
+    expect(await answered(waiting)).toEqual({ url, locked: true });
   });
 });
 
@@ -163,7 +165,7 @@ describe('a socket', () => {
     await serve();
     unsubscribe('tracing:net.server.listen:asyncStart', note);
     for (let count = 0; count < 2; count++) servers[0]?.emit('error', new Error('too many open files'));
-    expect([servers.length, await answered(await peer())]).toEqual([1, { locked: true }]);
+    expect([servers.length, await answered(await peer())]).toEqual([1, { url, locked: true }]);
   });
 });
 
@@ -178,7 +180,7 @@ describe('a connection', () => {
   it('ends with its answer, however much is still sent', async () => {
     await serve();
     const socket = await peer();
-    expect(await answered(socket)).toEqual({ locked: true });
+    expect(await answered(socket)).toEqual({ url, locked: true });
     const closed = new Promise((resolve) => socket.once('close', resolve));
     const timer = setInterval(() => socket.write(Buffer.alloc(1 << 20, 'x')), 1);
     await closed; // it would stay open, and fill memory
@@ -189,7 +191,7 @@ describe('a connection', () => {
   it('that was answered takes no place from others, whether its other side ends it or not', async () => {
     await serve();
     for (let count = 0; count < 2 * LIMITS.controlConnections; count++)
-      expect(await answered(await peer())).toEqual({ locked: true });
+      expect(await answered(await peer())).toEqual({ url, locked: true });
   });
 
   // Less than what ends every connection, which would let these two come true as well.
@@ -203,7 +205,7 @@ describe('a connection', () => {
     await once(further.resume(), 'end');
     expect(first.some(({ readableEnded }) => readableEnded)).toBe(false);
     first[0]?.destroy();
-    await expect.poll(async () => answered(await peer()).catch(() => undefined)).toEqual({ locked: true });
+    await expect.poll(async () => answered(await peer()).catch(() => undefined)).toEqual({ url, locked: true });
   });
 
   it('is not waited for when the Reader stops', atOnce, async () => {
@@ -223,7 +225,7 @@ describe('a connection', () => {
       const control = await serveRequests(path, { ...reader, status: () => Promise.resolve(long as never) });
       open.add(control);
       (await peer()).write('{"do":"status"}\n');
-      await expect.poll(async () => answered(await peer()).catch(() => undefined)).toEqual({ locked: true });
+      await expect.poll(async () => answered(await peer()).catch(() => undefined)).toEqual({ url, locked: true });
     } finally {
       Object.assign(LIMITS, before);
     }

@@ -69,7 +69,10 @@ async function expectUnreachable(): Promise<void> {
 
 describe('a Reader', () => {
   it('whose session ended is not taken for none', async () => {
-    expect(await askStatus(rig.storage.dataDirectory)).toMatchObject({ process: process.pid });
+    expect(await askStatus(rig.storage.dataDirectory)).toMatchObject({
+      readers: [{ process: process.pid }],
+      silent: [],
+    });
     rmSync(session, { recursive: true });
     await expectUnreachable();
   });
@@ -87,7 +90,7 @@ describe('a Reader', () => {
     const other = join(session, 'other');
     mkdirSync(other);
     vi.stubEnv('XDG_RUNTIME_DIR', other);
-    expect((await lockReaders(rig.storage)).readers).toEqual([{ locked: true }]);
+    expect((await lockReaders(rig.storage)).readers).toEqual([{ url: rig.proxy.url, locked: true }]);
     expect(refusalCode(await read())).toBe('reader-locked');
   });
 
@@ -108,7 +111,10 @@ describe('a Reader', () => {
   ])('whose database was %s drops its keys when it is told to', async (_, code, harm) => {
     harm();
     expect(rig.proxy.lock.isLocked).toBe(false);
-    expect(await lockReaders(rig.storage)).toEqual({ keysIn: undefined, readers: [{ locked: true }] });
+    expect(await lockReaders(rig.storage)).toEqual({
+      keysIn: undefined,
+      readers: [{ url: rig.proxy.url, locked: true }],
+    });
     expect(rig.proxy.lock.isLocked).toBe(true);
     await expect(forgetEverything(rig.storage)).rejects.toMatchObject({ code });
   });
