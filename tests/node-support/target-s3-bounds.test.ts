@@ -76,7 +76,8 @@ describe('attack 65: a server that never answers', () => {
 
   it('is given up where nothing moves on the line', async () => {
     open({ silence: 50 });
-    expect(await codeOf(target.put('/a', utf8('x'), OPTIONS))).toBe('target-unreachable');
+    const message = expect.stringContaining('in time');
+    await expect(target.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({ code: 'target-unreachable', message });
     expect(server.asked.length).toBeGreaterThan(1);
   });
 
@@ -134,7 +135,7 @@ describe('attack 65: a server that lists without an end', () => {
     ['more and more files', { files: 100 }, (page: number) => ({ keys: [`${page}-a`, `${page}-b`], next: `${page}` })],
     ['pages without files', { pages: 20 }, (page: number) => ({ keys: [], next: `${page}` })],
     ['the same page', {}, () => ({ keys: ['a'], next: 'again' })],
-    ['an answer that never ends', { answerLength: 10_000 }, () => ({ keys: ['a'.repeat(20_000)], next: 'x' })],
+    ['an answer that is too long', { answerLength: 10_000 }, () => ({ keys: ['a'.repeat(20_000)], next: '' })],
   ])('is refused: %s', async (_, limits, page) => {
     listing(page);
     open(limits);
