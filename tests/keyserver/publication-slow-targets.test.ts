@@ -120,6 +120,19 @@ describe('a target', () => {
     pusher.close();
   });
 
+  it('that takes a timestamp and never says so is given up as well', async () => {
+    await the.publish({ publication: 7 });
+    server.answer = (request, response) => {
+      request.resume();
+      if (request.method === 'HEAD') response.writeHead(404).end();
+    };
+    await keep({ patience: 2000, farewell: 10 });
+    the.rig.passTime(HOUR);
+    expect(await keeper.attempt()).toBe('signed');
+    expect(lines.join('')).toMatch(/"target":1,"reason":"it did not answer in time","msg":"the timestamp could not be/);
+    expect(pushTo('s3://bucket')).toMatchObject({ succeeded: null, failed: expect.any(Number) });
+  });
+
   it('has what is being pushed when the key server stops', async () => {
     await the.publish({ publication: 7 });
     const answered = Promise.withResolvers<void>();
