@@ -1,11 +1,10 @@
-/** Keeps the publication fresh while the key server runs: looks, signs, pushes, one at a time, and says what it cannot do. */
+/** Keeps the publication fresh while the key server runs: looks, signs, has it pushed, and says what it cannot do. */
 import type { Logger } from 'pino';
-import { CodedError } from '../../core/errors.ts';
-import { systemReason } from '../../node-support/system-error.ts';
+import { withinTime } from '../../node-support/within-time.ts';
 import type { KeyServerState } from '../state.ts';
-import { run } from '../storage/database.ts';
-import { type Accepted, acceptHandOver, adoptTimestamp } from './accept.ts';
-import type { Found, PushTarget } from './push-target.ts';
+import { type Accepted, acceptHandOver } from './accept.ts';
+import type { PushTarget } from './push-target.ts';
+import { Pusher, reasonFor } from './pusher.ts';
 import { type SignOutcome, signAgain } from './sign.ts';
 import { readPublication } from './state.ts';
 
@@ -17,7 +16,19 @@ export interface KeeperOptions {
   readonly resignMinutes: number;
   /** For which a timestamp is good. */
   readonly freshHours: number;
+  /** Left out but in tests. */
+  readonly limits?: KeeperLimits;
 }
+
+/** Milliseconds. */
+export interface KeeperLimits {
+  /** To read what lies at a target, and to put something there. Signing waits so long for all together. */
+  readonly patience: number;
+  /** For what is under way when the key server stops. */
+  readonly farewell: number;
+}
+
+const LIMITS: KeeperLimits = { patience: 60_000, farewell: 5000 };
 
 /** `failed`: nothing was signed, and the log says why. */
 export type KeeperOutcome = SignOutcome | 'failed';
@@ -28,31 +39,39 @@ const RETRY_MINUTES = 5;
 
 export class TimestampKeeper {
   readonly #options: KeeperOptions;
-  /** Ends when nothing is under way any more. */
+  readonly #limits: KeeperLimits;
+  readonly #pushers: readonly Pusher[];
+  /** Ends when no run is under way any more. */
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
+    const { state, log, targets, limits = LIMITS } = options;
+    this.#limits = limits;
+    const { patience } = limits;
+    this.#pushers = targets.map((target, index) => new Pusher({ state, log, target, number: index + 1, patience }));
   }
 
   /** Begins at once: after a stop of some hours the timestamp may be about to expire. */
   start(): void {
-    void this.attempt().then((outcome) => this.#schedule(outcome));
+    void this.#confirm().then((outcome) => this.#schedule(outcome));
   }
 
-  /** Lets what is under way end. */
+  /** Lets what is under way end, if it does soon. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#last;
-    for (const target of this.#options.targets) target.close();
+    await withinTime(this.#limits.farewell, () => this.idle()).catch(() => {});
+    for (const pusher of this.#pushers) pusher.close();
+    await this.idle();
   }
 
-  /** Ends when what is under way has ended. */
+  /** Ends when what is under way has ended, at the targets too. */
   async idle(): Promise<void> {
     await this.#last;
+    await Promise.all(this.#pushers.map((pusher) => pusher.idle()));
   }
 
   /**
@@ -62,18 +81,25 @@ export class TimestampKeeper {
    */
   async accept(bytes: Uint8Array): Promise<Accepted> {
     const accepted = acceptHandOver(this.#options.state, bytes);
-    // An hourly run may just have put the one before there.
-    void this.#inTurn(async () => this.#push(await this.#look()));
+    for (const pusher of this.#pushers) pusher.bring();
     return accepted;
   }
 
-  /** One run: adopts what is newer at the targets, signs, pushes. Never throws: what goes wrong is in the log and in the metrics. */
-  attempt(): Promise<KeeperOutcome> {
+  /** One run, to its end at the targets. Never throws: what goes wrong is in the log and in the metrics. */
+  async attempt(): Promise<KeeperOutcome> {
+    const outcome = await this.#confirm();
+    await this.idle();
+    return outcome;
+  }
+
+  /** Adopts what is newer at the targets, signs, and has it pushed: signing waits for what they say, but for none longer than its time. */
+  #confirm(): Promise<KeeperOutcome> {
     return this.#inTurn(async () => {
-      const lying = await this.#look();
+      const looks = await Promise.all(this.#pushers.map((pusher) => pusher.look()));
       const outcome = await this.#sign();
-      // A withdrawal, and a timestamp of the publisher's own, have to get there as well.
-      if (outcome !== 'nothing' && outcome !== 'failed') await this.#push(lying);
+      if (outcome === 'nothing' || outcome === 'failed') return outcome;
+      // A withdrawal, and a timestamp of the publisher's own, have to get there as well. Only where that is known, something may take its place.
+      for (const [index, look] of looks.entries()) if (look) this.#pushers[index]?.replace(look);
       return outcome;
     }).catch((error: unknown) => {
       this.#options.log.error({ reason: reasonFor(error) }, 'the timestamp could not be looked after');
@@ -95,24 +121,6 @@ export class TimestampKeeper {
     return next;
   }
 
-  /** Adopts what is newer. Returns what lies where: only where that is known, something may take its place. */
-  async #look(): Promise<Map<PushTarget, Found>> {
-    const { state, targets, log } = this.#options;
-    const lying = new Map<PushTarget, Found>();
-    for (const [index, target] of targets.entries()) {
-      try {
-        const found = await target.read();
-        if (found.bytes && adoptTimestamp(state, found.bytes))
-          log.info({ target: index + 1 }, 'a newer timestamp was adopted');
-        lying.set(target, found);
-      } catch (error) {
-        this.#note(target, 'failed');
-        log.error({ target: index + 1, reason: reasonFor(error) }, 'nothing can be pushed over what lies at a target');
-      }
-    }
-    return lying;
-  }
-
   async #sign(): Promise<KeeperOutcome> {
     const { state, log, freshHours } = this.#options;
     try {
@@ -131,31 +139,4 @@ export class TimestampKeeper {
       return 'failed';
     }
   }
-
-  async #push(lying: ReadonlyMap<PushTarget, Found>): Promise<void> {
-    const { state, targets, log } = this.#options;
-    const publication = readPublication(state.database);
-    if (!publication) return;
-    for (const [target, found] of lying) {
-      try {
-        await target.write(publication.timestamp, found);
-        this.#note(target, 'succeeded');
-      } catch (error) {
-        this.#note(target, 'failed');
-        const place = { target: targets.indexOf(target) + 1, reason: reasonFor(error) };
-        log.error(place, 'the timestamp could not be pushed');
-      }
-    }
-  }
-
-  #note({ name }: PushTarget, column: 'succeeded' | 'failed'): void {
-    const { database, now } = this.#options.state;
-    const sql = `INSERT INTO pushes (target, ${column}) VALUES (?, ?) ON CONFLICT (target) DO UPDATE SET ${column} = excluded.${column}`;
-    run(database, sql, name, now());
-  }
-}
-
-/** A code where there is one; of the system the few words, without paths and addresses. */
-function reasonFor(error: unknown): string {
-  return error instanceof CodedError ? `${error.code}: ${error.message}` : systemReason(error);
 }

@@ -1,9 +1,26 @@
-/** What an S3 server, or whatever answers in its place, has to say, in words for people and with what to do. */
+/** What a bucket's server, or the way to it, says, in our codes and few words. */
 import { reasonOf } from '../../core/errors.ts';
 import { systemCode, systemReason } from '../system-error.ts';
-import type { StorageErrorCode } from './errors.ts';
+import { OutOfTime } from '../within-time.ts';
+import { StorageError, type StorageErrorCode } from './errors.ts';
 
-export function nameOf(error: unknown): string {
+/** @param what - such as `cannot read /a in s3://bucket` */
+export function storageError(what: string, error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  return new StorageError(codeOf(error), `${what}: ${describe(error)}`, { cause: error, ...hintOf(error) });
+}
+
+/** Whether a server answered with one of these. */
+export function isStatus(error: unknown, ...statuses: number[]): boolean {
+  return error instanceof Error && statuses.includes(statusOf(error) ?? 0);
+}
+
+/** Whether it is a file that is not there, not the bucket. */
+export function isMissing(error: unknown): boolean {
+  return isStatus(error, 404) && nameOf(error) !== 'NoSuchBucket';
+}
+
+function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : '';
 }
 
@@ -12,13 +29,15 @@ function statusOf(error: unknown): number | undefined {
   return $metadata?.httpStatusCode;
 }
 
-export function isStatus(error: unknown, ...statuses: number[]): boolean {
-  return error instanceof Error && statuses.includes(statusOf(error) ?? 0);
+/** Ours, of a whole operation; or the client's, of one attempt or of a line on which nothing moved. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof OutOfTime || nameOf(error) === 'TimeoutError';
 }
 
-export function codeOf(error: unknown): StorageErrorCode {
+function codeOf(error: unknown): StorageErrorCode {
   if (nameOf(error) === 'CredentialsProviderError' || isStatus(error, 401, 403)) return 'target-denied';
-  if (nameOf(error) === 'NoSuchBucket' || statusOf(error) === undefined) return 'target-unreachable';
+  if (isTimeout(error) || nameOf(error) === 'NoSuchBucket' || statusOf(error) === undefined)
+    return 'target-unreachable';
   return 'target-failed';
 }
 
@@ -32,7 +51,7 @@ function tlsReason(error: unknown): string | undefined {
   return /:SSL routines:[^:]*:([^:]+):/.exec(reasonOf(error))?.[1];
 }
 
-export function hintOf(error: unknown): { hint?: string } {
+function hintOf(error: unknown): { hint?: string } {
   if (nameOf(error) === 'CredentialsProviderError')
     return { hint: 'give credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials' };
   if (reasonOf(error).includes('Region is missing'))
@@ -42,6 +61,8 @@ export function hintOf(error: unknown): { hint?: string } {
   if (nameOf(error) === 'NoSuchBucket') return { hint: 'make the bucket first; wispr makes none' };
   if (systemCode(error) === 'ERR_INVALID_URL')
     return { hint: 'write AWS_ENDPOINT_URL_S3 as a whole URL, such as http://127.0.0.1:9000' };
+  if (isTimeout(error))
+    return { hint: 'try again; if it stays so, ask whoever runs the server of the bucket, or look at the connection' };
   if (tlsReason(error) !== undefined)
     return {
       hint: 'see that host and port in AWS_ENDPOINT_URL_S3 are right, and write http:// there if that server has no certificate',
@@ -62,7 +83,8 @@ export function hintOf(error: unknown): { hint?: string } {
 }
 
 /** In few words: the server's own, or the system's. Nothing of the request, which was signed. */
-export function describe(error: unknown): string {
+function describe(error: unknown): string {
+  if (isTimeout(error)) return new OutOfTime().message;
   const tls = tlsReason(error);
   if (tls !== undefined) return `there is no TLS at the other end, or another one (${tls})`;
   if (systemCode(error) !== undefined && statusOf(error) === undefined) return systemReason(error);

@@ -2,25 +2,26 @@
  * A bucket as a target, by the official client. Endpoint, region and credentials come from where that client looks for them: the environment,
  * `~/.aws`, the machine's role. Never from arguments or wispr.json.
  */
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   type PutObjectCommandInput,
-  paginateListObjectsV2,
-  S3Client,
-  type S3ClientConfig,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { forEachInFlight } from '../in-flight.ts';
+import { UnderWay } from '../within-time.ts';
 import { StorageError } from './errors.ts';
-import { codeOf, describe, hintOf, isStatus, nameOf } from './s3-errors.ts';
+import { createClient, S3_LIMITS, type S3Limits } from './s3-client.ts';
+import { digestIn, expectedTag, lengthOf, PART_LENGTH, partLengthFor } from './s3-digest.ts';
+import { isMissing, isStatus, storageError } from './s3-errors.ts';
 import {
   changed,
   checkTargetPath,
@@ -31,56 +32,68 @@ import {
   type Target,
 } from './target.ts';
 
-/** Files longer than this are sent in parts; at most {@link PARTS_IN_FLIGHT} of them are in memory. */
-const PART_LENGTH = 8 * 1024 * 1024;
+/** At most so many parts of a file are in memory. */
 const PARTS_IN_FLIGHT = 3;
-/** The protocol allows 10,000 parts. */
-const MAXIMUM_PARTS = 9000;
 /** Bytes of the longest key. */
 const MAXIMUM_KEY = 1024;
 const REMOVALS_IN_FLIGHT = 16;
-const CONNECTIONS = 64;
+
+interface Place {
+  readonly Bucket: string;
+  readonly Key: string;
+}
+
+/** What the client is given with a command. */
+interface Bounds {
+  readonly abortSignal: AbortSignal;
+  readonly requestTimeout: number;
+}
 
 export class S3Target implements Target {
   readonly name: string;
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #client: S3Client;
+  readonly #limits: S3Limits;
+  readonly #underWay = new UnderWay();
 
   /** @param prefix - of all keys, without a slash at its end; may be empty */
-  constructor(bucket: string, prefix: string) {
+  constructor(bucket: string, prefix: string, limits: S3Limits = S3_LIMITS) {
     this.#bucket = bucket;
+    this.#limits = limits;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
     this.name = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`;
-    this.#client = new S3Client(clientConfiguration(process.env));
+    this.#client = createClient(process.env, limits);
   }
 
+  /** In what order a server lists is not looked at: not all keep to the protocol's. */
   async *list(prefix: string): AsyncGenerator<StoredFile> {
-    // Encoded, because names may have characters that XML cannot hold.
-    const input = { Bucket: this.#bucket, Prefix: this.#prefix + prefix.slice(1), EncodingType: 'url' } as const;
-    try {
-      for await (const page of paginateListObjectsV2({ client: this.#client }, input)) {
-        for (const { Key = '', Size = 0, LastModified, ETag = '' } of page.Contents ?? []) {
-          const key = decodeURIComponent(Key.replaceAll('+', ' '));
-          const path = `/${key.slice(this.#prefix.length)}`;
-          if (!path.endsWith('/')) yield stored(path, Size, LastModified, ETag); // some tools mark directories so
-        }
-      }
-    } catch (error) {
-      throw this.#error('list', prefix, error);
-    }
+    const { files: mostFiles, pages: mostPages } = this.#limits;
+    let [pages, files] = [0, 0];
+    let token: string | undefined;
+    do {
+      const page = await this.#page(prefix, token);
+      files += page.files.length;
+      if (++pages > mostPages) throw this.#outOfOrder(`lists more than ${mostPages} pages`);
+      if (files > mostFiles) throw this.#outOfOrder(`lists more than ${mostFiles} files`);
+      yield* page.files;
+      if (page.next !== undefined && page.next === token) throw this.#outOfOrder('lists one page again and again');
+      token = page.next;
+    } while (token !== undefined);
   }
 
   async head(path: string): Promise<StoredFile | undefined> {
-    return this.#find('look at', path, async (place) => {
-      const { ContentLength = 0, LastModified, ETag = '' } = await this.#client.send(new HeadObjectCommand(place));
+    return this.#find('look at', path, async (place, bounds) => {
+      const command = new HeadObjectCommand(place);
+      const { ContentLength = 0, LastModified, ETag = '' } = await this.#client.send(command, bounds);
       return stored(path, ContentLength, LastModified, ETag);
     });
   }
 
   async get(path: string, maximum: number): Promise<Uint8Array | undefined> {
-    return this.#find('read', path, async (place) => {
-      const { Body } = await this.#client.send(new GetObjectCommand(place));
+    const time = this.#limits.operation + maximum / this.#limits.reading;
+    const read = async (place: Place, bounds: Bounds) => {
+      const { Body } = await this.#client.send(new GetObjectCommand(place), bounds);
       const parts: Uint8Array[] = [];
       let length = 0;
       for await (const part of Body as AsyncIterable<Uint8Array>) {
@@ -89,7 +102,8 @@ export class S3Target implements Target {
         parts.push(part);
       }
       return Buffer.concat(parts);
-    });
+    };
+    return this.#find('read', path, read, time);
   }
 
   /** A tag is the MD5 of the content, or of the MD5s of its parts; where the server keeps its own kind, everything is sent again. */
@@ -117,7 +131,7 @@ export class S3Target implements Target {
 
   async remove(paths: Iterable<string>): Promise<void> {
     const remove = (path: string) =>
-      this.#find('remove', path, (place) => this.#client.send(new DeleteObjectCommand(place)));
+      this.#find('remove', path, (place, bounds) => this.#client.send(new DeleteObjectCommand(place), bounds));
     await forEachInFlight(paths, REMOVALS_IN_FLIGHT, async (path) => {
       await remove(path);
     });
@@ -127,10 +141,12 @@ export class S3Target implements Target {
   async removeLeftovers(before: number): Promise<void> {
     const place = { Bucket: this.#bucket, Prefix: this.#prefix };
     try {
-      const { Uploads = [] } = await this.#client.send(new ListMultipartUploadsCommand(place));
+      const list = (bounds: Bounds) => this.#client.send(new ListMultipartUploadsCommand(place), bounds);
+      const { Uploads = [] } = await this.#bounded(list);
       for (const { Key, UploadId, Initiated } of Uploads) {
         if (Initiated === undefined || Initiated.getTime() / 1000 >= before) continue;
-        await this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId }));
+        const command = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
+        await this.#bounded((bounds) => this.#client.send(command, bounds));
       }
     } catch (error) {
       // Somebody who may put need not be allowed to look for these; and not every server knows them.
@@ -139,7 +155,9 @@ export class S3Target implements Target {
     }
   }
 
+  /** Gives up what is under way. */
   close(): void {
+    this.#underWay.end();
     this.#client.destroy();
   }
 
@@ -157,16 +175,51 @@ export class S3Target implements Target {
     const length = await lengthOf(source);
     if (!(source instanceof Uint8Array) && length > PART_LENGTH) return this.#sendParts(input, source.file, length);
     const Body = source instanceof Uint8Array ? source : await readFile(source.file);
-    await this.#client.send(new PutObjectCommand({ ...input, Body }));
+    const command = new PutObjectCommand({ ...input, Body });
+    const time = this.#limits.operation + length / this.#limits.sending;
+    await this.#underWay.within(time, (abortSignal) => this.#client.send(command, { abortSignal }));
   }
 
   async #sendParts(input: PutObjectCommandInput, file: string, length: number): Promise<void> {
     const partSize = partLengthFor(length);
     const params = { ...input, Body: createReadStream(file, { highWaterMark: 1024 * 1024 }) };
-    await new Upload({ client: this.#client, params, partSize, queueSize: PARTS_IN_FLIGHT }).done();
+    const client = this.#clientForParts(this.#limits.operation + partSize / this.#limits.sending);
+    await new Upload({ client, params, partSize, queueSize: PARTS_IN_FLIGHT }).done();
   }
 
-  #place(path: string): { Bucket: string; Key: string } {
+  /** A whole file may take hours, each part has its time. The library that sends them has no bound, and hands no signal on. */
+  #clientForParts(milliseconds: number): S3Client {
+    const send = (command: Parameters<S3Client['send']>[0]) =>
+      this.#underWay.within(milliseconds, (abortSignal) => this.#client.send(command, { abortSignal }));
+    return Object.create(this.#client, { send: { value: send } });
+  }
+
+  async #page(prefix: string, token: string | undefined): Promise<{ files: StoredFile[]; next: string | undefined }> {
+    const Prefix = this.#prefix + prefix.slice(1);
+    // Encoded, because names may have characters that XML cannot hold.
+    const input = { Bucket: this.#bucket, Prefix, EncodingType: 'url', ContinuationToken: token } as const;
+    try {
+      const list = (bounds: Bounds) => this.#client.send(new ListObjectsV2Command(input), bounds);
+      const { Contents = [], NextContinuationToken } = await this.#bounded(list);
+      const files = Contents.map(({ Key = '', Size = 0, LastModified, ETag = '' }) => {
+        const key = decodeURIComponent(Key.replaceAll('+', ' '));
+        if (!key.startsWith(Prefix)) throw this.#outOfOrder('lists files that were not asked for');
+        return stored(`/${key.slice(this.#prefix.length)}`, Size, LastModified, ETag);
+      });
+      // Some tools mark directories so.
+      return { files: files.filter(({ path }) => !path.endsWith('/')), next: NextContinuationToken || undefined };
+    } catch (error) {
+      throw this.#error('list', prefix, error);
+    }
+  }
+
+  #outOfOrder(what: string): StorageError {
+    return new StorageError('target-failed', `${this.name} ${what}`, {
+      hint: 'the server is out of order, or the bucket has much besides the site: ask whoever runs it, or name another target',
+    });
+  }
+
+  #place(path: string): Place {
     checkTargetPath(path);
     const Key = this.#prefix + path.slice(1);
     if (Buffer.byteLength(Key) > MAXIMUM_KEY)
@@ -174,80 +227,37 @@ export class S3Target implements Target {
     return { Bucket: this.#bucket, Key };
   }
 
+  /** Something small: with all its attempts and its whole answer in a time. */
+  async #bounded<Result>(
+    work: (bounds: Bounds) => Promise<Result>,
+    milliseconds: number = this.#limits.operation,
+  ): Promise<Result> {
+    const { attempt } = this.#limits;
+    return this.#underWay.within(milliseconds, (abortSignal) => work({ abortSignal, requestTimeout: attempt }));
+  }
+
   async #find<Found>(
     doing: string,
     path: string,
-    work: (place: { Bucket: string; Key: string }) => Promise<Found>,
+    work: (place: Place, bounds: Bounds) => Promise<Found>,
+    milliseconds?: number,
   ): Promise<Found | undefined> {
     try {
-      return await work(this.#place(path));
+      const place = this.#place(path);
+      return await this.#bounded((bounds) => work(place, bounds), milliseconds);
     } catch (error) {
-      if (isStatus(error, 404) && nameOf(error) !== 'NoSuchBucket') return undefined;
+      if (isMissing(error)) return undefined;
       throw this.#error(doing, path, error);
     }
   }
 
   #error(doing: string, path: string, error: unknown): StorageError {
-    if (error instanceof StorageError) return error;
-    const message = `cannot ${doing} ${path} in ${this.name}: ${describe(error)}`;
-    return new StorageError(codeOf(error), message, { cause: error, ...hintOf(error) });
+    return storageError(`cannot ${doing} ${path} in ${this.name}`, error);
   }
-}
-
-/** Servers other than Amazon's are reached by path, and are asked for no more checksums than the protocol demands. */
-function clientConfiguration(environment: NodeJS.ProcessEnv): S3ClientConfig {
-  const endpoint = environment.AWS_ENDPOINT_URL_S3 ?? environment.AWS_ENDPOINT_URL;
-  const foreign = endpoint !== undefined && !/\.amazonaws\.com(?:\.cn)?(?::\d+)?\/?$/.test(endpoint);
-  const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION;
-  return {
-    maxAttempts: 5,
-    requestHandler: {
-      connectionTimeout: 10_000,
-      requestTimeout: 120_000,
-      httpAgent: { maxSockets: CONNECTIONS },
-      httpsAgent: { maxSockets: CONNECTIONS },
-    },
-    ...(region !== undefined && { region }),
-    ...(foreign && {
-      forcePathStyle: true,
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      ...(region === undefined && { region: 'us-east-1' }),
-    }),
-  };
 }
 
 function stored(path: string, length: number, modified: Date | undefined, etag: string): StoredFile {
-  const digest = etag.replaceAll('"', '');
-  return { path, length, modified: (modified?.getTime() ?? 0) / 1000, tag: etag, digest };
-}
-
-async function lengthOf(source: Source): Promise<number> {
-  return source instanceof Uint8Array ? source.length : (await stat(source.file)).size;
-}
-
-function partLengthFor(length: number): number {
-  return Math.max(PART_LENGTH, Math.ceil(length / MAXIMUM_PARTS));
-}
-
-/** The entity tag of what {@link S3Target} would send. */
-async function expectedTag(source: Source, length: number): Promise<string> {
-  if (source instanceof Uint8Array) return md5(source).toString('hex');
-  if (length <= PART_LENGTH) return md5(await readFile(source.file)).toString('hex');
-  const parts: Buffer[] = [];
-  const partLength = partLengthFor(length);
-  await using handle = await open(source.file);
-  const part = Buffer.alloc(partLength);
-  for (let at = 0; at < length; at += partLength) {
-    const { bytesRead } = await handle.read(part, 0, Math.min(partLength, length - at), at);
-    parts.push(md5(part.subarray(0, bytesRead)));
-  }
-  return `${md5(Buffer.concat(parts)).toString('hex')}-${parts.length}`;
-}
-
-/** The protocol's own checksum; nothing is trusted for it. */
-function md5(bytes: Uint8Array): Buffer {
-  return createHash('md5').update(bytes).digest();
+  return { path, length, modified: (modified?.getTime() ?? 0) / 1000, tag: etag, digest: digestIn(etag) };
 }
 
 function conditionOf(replacing: string | null | undefined): Partial<PutObjectCommandInput> {

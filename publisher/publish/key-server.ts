@@ -7,16 +7,25 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { withinTime } from '../../node-support/within-time.ts';
 import { PublishError } from '../errors.ts';
 
 export interface KeyServerAccess {
   /** Its origin. */
   readonly origin: string;
   readonly token: string;
+  /** Left out but in tests. */
+  readonly limits?: KeyServerLimits;
 }
 
-/** Milliseconds. */
-const TIMEOUTS = { headersTimeout: 60_000, bodyTimeout: 60_000 } as const;
+export interface KeyServerLimits {
+  /** Milliseconds for a request and the whole of its answer, besides those for what is sent. */
+  readonly request: number;
+  /** Bytes in a millisecond at which bundles, which may be large, have to arrive at the least. */
+  readonly sending: number;
+}
+
+const LIMITS: KeyServerLimits = { request: 60_000, sending: 4 };
 /** What stands in front of it says that it is not there. */
 const ABSENT = [502, 503, 504];
 const MAXIMUM_TOKEN = 1024;
@@ -92,42 +101,44 @@ export async function tellOfPublication(access: KeyServerAccess, news: HandOver)
  *
  * @throws PublishError `key-server-unreachable`
  */
-export async function fetchTimestamp({ origin }: KeyServerAccess): Promise<Uint8Array | undefined> {
-  try {
-    const { statusCode, body } = await request(origin + METADATA_PATH + TIMESTAMP_FILE, TIMEOUTS);
-    const bytes = await startOf(body);
-    return statusCode === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength ? bytes : undefined;
-  } catch (error) {
-    throw noAnswer(origin, error);
-  }
+export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Array | undefined> {
+  const { status, bytes } = await exchange(access, METADATA_PATH + TIMESTAMP_FILE);
+  return status === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength ? bytes : undefined;
 }
 
 /** @param what - how messages name what is put there */
-async function put({ origin, token }: KeyServerAccess, what: string, path: string, body: Uint8Array): Promise<void> {
-  const { status, code } = await answerOf(origin, path, token, body);
+async function put(access: KeyServerAccess, what: string, path: string, body: Uint8Array): Promise<void> {
+  const { origin } = access;
+  const { status, bytes } = await exchange(access, path, body);
   if (status >= 200 && status < 300) return;
   if (ABSENT.includes(status)) throw noAnswer(origin, `${status}`);
+  const code = codeIn(bytes.toString('utf8'));
   const said = code === undefined ? String(status) : `${status}, ${code}`;
-  const hint = HINTS[code ?? ''] ?? HINTS[String(status)];
+  const hint = hintFor(code ?? '') ?? hintFor(String(status));
   throw new PublishError('key-server-refused', `the key server ${origin} refuses ${what}: ${said}`, {
     ...(hint !== undefined && { hint }),
   });
 }
 
-async function answerOf(
-  origin: string,
+/** What it says chooses among our words, and nothing else. */
+function hintFor(said: string): string | undefined {
+  return Object.hasOwn(HINTS, said) ? HINTS[said] : undefined;
+}
+
+/** Puts a body, or gets; the beginning of the answer. All of it has a time: undici's own begin anew with every byte. */
+async function exchange(
+  { origin, token, limits = LIMITS }: KeyServerAccess,
   path: string,
-  token: string,
-  body: Uint8Array,
-): Promise<{ status: number; code: string | undefined }> {
+  body?: Uint8Array,
+): Promise<{ status: number; bytes: Buffer }> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
+  const putting = body && { method: 'PUT', headers, body };
   try {
-    const answer = await request(origin + path, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
-      body,
-      ...TIMEOUTS,
+    return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, async (signal) => {
+      const silence = { headersTimeout: limits.request, bodyTimeout: limits.request };
+      const answer = await request(origin + path, { ...putting, ...silence, signal });
+      return { status: answer.statusCode, bytes: await startOf(answer.body) };
     });
-    return { status: answer.statusCode, code: codeIn((await startOf(answer.body)).toString('utf8')) };
   } catch (error) {
     throw noAnswer(origin, error);
   }

@@ -14,7 +14,7 @@ import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.t
 import type { OpenedPublication } from '../publication/open.ts';
 import { contentsOf, delegatedRoles, fileOfRole, metadataFilesOf } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/roots.ts';
-import { PathSet } from './inventory.ts';
+import { KEPT_CHARACTERS, KeptNames, PathSet } from './inventory.ts';
 import { placeAtTarget } from './places.ts';
 
 export interface PruneOptions {
@@ -25,6 +25,8 @@ export interface PruneOptions {
   readonly named: PathSet;
   /** Seconds since 1970, by our clock. */
   readonly now: number;
+  /** Of names that are kept whole; {@link KEPT_CHARACTERS} if left out. */
+  readonly keptCharacters?: number;
 }
 
 export interface Pruned {
@@ -52,7 +54,9 @@ export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
   return removeUnnamed(options, before, found);
 }
 
-async function removeUnnamed({ target, named }: PruneOptions, before: number, found: Found): Promise<Pruned> {
+async function removeUnnamed(options: PruneOptions, before: number, found: Found): Promise<Pruned> {
+  const { target, named, keptCharacters = KEPT_CHARACTERS } = options;
+  const kept = new KeptNames(target, keptCharacters);
   let [removed, waiting] = [0, 0];
   const flush = async (batch: string[]) => {
     await target.remove(batch);
@@ -67,7 +71,10 @@ async function removeUnnamed({ target, named }: PruneOptions, before: number, fo
     if (found.pages.has(path)) batch.push(path);
     else if (!isImmutablePath(path)) continue;
     else if (!found.complete || found.kept.has(path) || modified >= before) waiting++;
-    else (path.startsWith(METADATA_PATH) ? metadata : batch).push(path);
+    else if (path.startsWith(METADATA_PATH)) {
+      kept.add(path);
+      metadata.push(path);
+    } else batch.push(path);
     if (batch.length >= BATCH) await flush(batch.splice(0));
   }
   await flush(batch);
@@ -83,14 +90,14 @@ interface OldSnapshot {
 
 /** The publications before this one of which the target still has the snapshot. */
 async function oldSnapshots({ target, publication }: PruneOptions, before: number): Promise<OldSnapshot[]> {
-  const found: { version: number; modified: number }[] = [];
+  const modifiedAt = new Map<number, number>(); // one for each version, however often it is listed
   for await (const { path, modified } of target.list(METADATA_PATH)) {
     const version = Number(SNAPSHOT.exec(path.slice(METADATA_PATH.length))?.[1]);
-    if (version <= publication.state.snapshot.version) found.push({ version, modified });
+    if (version <= publication.state.snapshot.version) modifiedAt.set(version, modified);
   }
-  found.sort((a, b) => a.version - b.version);
-  const replaced = (index: number) => found[index + 1]?.modified ?? 0;
-  return found.slice(0, -1).map(({ version }, index) => ({ version, live: replaced(index) >= before }));
+  const found = [...modifiedAt].sort(([a], [b]) => a - b);
+  const replaced = (index: number) => found[index + 1]?.[1] ?? 0;
+  return found.slice(0, -1).map(([version], index) => ({ version, live: replaced(index) >= before }));
 }
 
 /** What is known of old publications. */

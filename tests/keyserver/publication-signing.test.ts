@@ -76,6 +76,7 @@ describe('the key server signs the timestamp again', () => {
     rmSync(the.pushedFile);
     expect(await the.rig.server.keeper.attempt()).toBe('failed');
     expect(the.rig.log()).toContain('metadata-signature');
+    expect(existsSync(the.pushedFile)).toBe(false);
   });
 
   it('over whatever else lies there', async () => {

@@ -6,11 +6,17 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
+import type { Target } from '../../node-support/storage/target.ts';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { openPublication } from '../../publisher/publication/open.ts';
+import { PathSet } from '../../publisher/publish/inventory.ts';
+import { placeInDirectory } from '../../publisher/publish/places.ts';
+import { pruneTarget } from '../../publisher/publish/prune.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
+import { alteredTarget } from '../support/altered-target.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const PAGE = '<!doctype html><title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest.</p>';
@@ -108,4 +114,38 @@ it('keeps what a section named that was given up, as long as readers may hold th
   await age(/./);
   await publish();
   expect(await gone()).toEqual([]);
+});
+
+/** Looks for what is to be removed, as publishing does, where nothing is named any more. */
+async function prune(target: Target, keptCharacters?: number) {
+  const now = nowInSeconds();
+  const publication = await openPublication(placeInDirectory(workspace.out), { now });
+  return pruneTarget({ target, publication, named: new PathSet(), now, ...(keptCharacters && { keptCharacters }) });
+}
+
+it('stops where more old metadata are listed than can be kept, and has removed none', async () => {
+  await publish();
+  await age(/./);
+  const before = await readdir(join(place, METADATA_PATH));
+  await expect(prune(await openTarget(place), 10)).rejects.toMatchObject({ code: 'target-failed' });
+  expect(await readdir(join(place, METADATA_PATH))).toEqual(before);
+});
+
+it('looks once at a publication of before, however often the target lists it', async () => {
+  await publish();
+  await removeDocuments();
+  await publish();
+  const inner = await openTarget(place);
+  const read: string[] = [];
+  const target = alteredTarget(inner, {
+    list: async function* (prefix) {
+      for await (const file of inner.list(prefix)) for (let times = 0; times < 5; times++) yield file;
+    },
+    get: (path, maximum) => {
+      read.push(path);
+      return inner.get(path, maximum);
+    },
+  });
+  await prune(target);
+  expect(read.filter((path) => path.endsWith('.snapshot.json'))).toEqual([`${METADATA_PATH}1.snapshot.json`]);
 });

@@ -1,0 +1,130 @@
+/** Brings the timestamp to one target, and takes over what is newer there. One visit follows another; none waits for another target. */
+import type { Logger } from 'pino';
+import { CodedError } from '../../core/errors.ts';
+import { systemReason } from '../../node-support/system-error.ts';
+import { UnderWay } from '../../node-support/within-time.ts';
+import type { KeyServerState } from '../state.ts';
+import { run } from '../storage/database.ts';
+import { adoptTimestamp } from './accept.ts';
+import type { Found, PushTarget } from './push-target.ts';
+import { readPublication } from './state.ts';
+
+export interface PusherOptions {
+  readonly state: KeyServerState;
+  readonly log: Logger;
+  readonly target: PushTarget;
+  /** Of the target in the configuration, from 1: how log and metrics name it. */
+  readonly number: number;
+  /** Milliseconds, each, to read what lies there and to put something in its place. */
+  readonly patience: number;
+}
+
+/** What a look has shown. */
+export interface Look {
+  readonly found: Found;
+  /** Visits of ours that were over before it: a later one has changed what lies there. */
+  readonly visits: number;
+}
+
+export class Pusher {
+  readonly #options: PusherOptions;
+  readonly #underWay = new UnderWay();
+  #last: Promise<void> = Promise.resolve();
+  #visits = 0;
+  #isAwaited = false;
+  #isClosed = false;
+
+  constructor(options: PusherOptions) {
+    this.#options = options;
+  }
+
+  /** Takes over what is newer there, whatever else is under way. @returns `undefined` where it is not known what lies there */
+  async look(): Promise<Look | undefined> {
+    const visits = this.#visits;
+    const found = await this.#look();
+    return found && { found, visits };
+  }
+
+  /** Puts the timestamp that is known then in the place of what was seen there. */
+  replace({ found, visits }: Look): void {
+    this.#visit(async () => (visits === this.#visits ? found : this.#look()));
+  }
+
+  /** Looks, and puts the timestamp that is known then there. A visit that has not begun serves all who ask. */
+  bring(): void {
+    if (this.#isAwaited) return;
+    this.#isAwaited = true;
+    this.#visit(() => {
+      this.#isAwaited = false;
+      return this.#look();
+    });
+  }
+
+  /** Ends when what was asked for has ended. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+
+  /** Gives up what is under way. */
+  close(): void {
+    this.#isClosed = true;
+    this.#underWay.end();
+    this.#options.target.close();
+  }
+
+  #visit(find: () => Promise<Found | undefined>): void {
+    this.#last = this.#last.then(async () => {
+      const found = await find();
+      if (found) await this.#push(found);
+      this.#visits++;
+    });
+  }
+
+  async #look(): Promise<Found | undefined> {
+    const { state, target, number, patience, log } = this.#options;
+    try {
+      const found = await this.#underWay.within(patience, () => target.read());
+      if (found.bytes && adoptTimestamp(state, found.bytes))
+        log.info({ target: number }, 'a newer timestamp was adopted');
+      return found;
+    } catch (error) {
+      this.#failed(error, 'nothing can be pushed over what lies at a target');
+      return undefined;
+    }
+  }
+
+  async #push(found: Found): Promise<void> {
+    const { state, target, patience } = this.#options;
+    try {
+      const publication = readPublication(state.database);
+      if (!publication) return;
+      await this.#underWay.within(patience, () => target.write(publication.timestamp, found));
+      this.#note('succeeded');
+    } catch (error) {
+      this.#failed(error, 'the timestamp could not be pushed');
+    }
+  }
+
+  /** What is given up at the end has not failed; the database may be closed by then. */
+  #failed(error: unknown, message: string): void {
+    if (this.#isClosed) return;
+    const { log, number } = this.#options;
+    log.error({ target: number, reason: reasonFor(error) }, message);
+    try {
+      this.#note('failed');
+    } catch (failure) {
+      log.error({ target: number, reason: reasonFor(failure) }, 'that it failed could not be noted');
+    }
+  }
+
+  #note(column: 'succeeded' | 'failed'): void {
+    const { state, target } = this.#options;
+    const sql = `INSERT INTO pushes (target, ${column}) VALUES (?, ?) ON CONFLICT (target) DO UPDATE SET ${column} = excluded.${column}`;
+    run(state.database, sql, target.name, state.now());
+  }
+}
+
+/** A code where there is one; of the system the few words, without paths and addresses. */
+export function reasonFor(error: unknown): string {
+  return error instanceof CodedError ? `${error.code}: ${error.message}` : systemReason(error);
+}

@@ -1,0 +1,168 @@
+/** What a bucket's server cannot do to those who ask it: hold them, or fill them. */
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { S3Target } from '../../node-support/storage/s3.ts';
+import { S3_LIMITS, type S3Limits } from '../../node-support/storage/s3-client.ts';
+import { dripping, silent, startWaywardServer, type WaywardServer } from '../support/wayward-server.ts';
+import { all, codeOf, OPTIONS } from './target-contract.ts';
+
+let server: WaywardServer;
+let target: S3Target;
+let directory: string;
+let large: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'wispr-bounds-'));
+  large = join(directory, 'large');
+  await writeFile(large, '');
+  await truncate(large, 9 * 1024 * 1024);
+});
+afterAll(() => rm(directory, { recursive: true }));
+beforeEach(async () => {
+  server = await startWaywardServer();
+  vi.stubEnv('AWS_ENDPOINT_URL_S3', server.origin);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'tests');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'of-no-value');
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+});
+afterEach(async () => {
+  target.close();
+  vi.unstubAllEnvs();
+  await server.close();
+});
+
+function open(limits: Partial<S3Limits>, prefix = ''): S3Target {
+  target = new S3Target('bucket', prefix, { ...S3_LIMITS, ...limits });
+  return target;
+}
+
+/** No attempt ends by itself: only the time of the whole is short. */
+const SHORT = { operation: 1000, sending: 1e6, reading: 1e6 };
+
+const OPERATIONS: readonly (readonly [string, () => Promise<unknown>])[] = [
+  ['list', () => all(target)],
+  ['look at', () => target.head('/a')],
+  ['read', () => target.get('/a', 16_000)],
+  ['write', () => target.put('/a', utf8('x'), OPTIONS)],
+  ['write in parts', () => target.put('/large', { file: large }, OPTIONS)],
+  ['remove', () => target.remove(['/a'])],
+  ['list uploads of', () => target.removeLeftovers(1)],
+];
+
+describe('attack 65: a server that never answers', () => {
+  it.each(OPERATIONS)('ends in time: to %s', async (_, work) => {
+    open(SHORT);
+    await expect(work()).rejects.toMatchObject({
+      code: 'target-unreachable',
+      message: expect.stringContaining('in time'),
+      hint: expect.any(String),
+    });
+    expect(server.asked.length).toBeGreaterThan(0);
+  });
+
+  it('is asked again where only an attempt took too long', async () => {
+    server.answer = (request, response) => {
+      if (server.asked.length === 1) silent(request);
+      else response.writeHead(200, { etag: '"x"', 'content-length': 3 }).end();
+    };
+    open({ attempt: 500 });
+    expect(await target.head('/a')).toMatchObject({ length: 3 });
+    expect(server.asked.length).toBeGreaterThan(1);
+  });
+
+  it('is given up where nothing moves on the line', async () => {
+    open({ silence: 50 });
+    const message = expect.stringContaining('in time');
+    await expect(target.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({ code: 'target-unreachable', message });
+    expect(server.asked.length).toBeGreaterThan(1);
+  });
+
+  it('is let go by who closes', async () => {
+    open({});
+    const outcome = codeOf(target.get('/a', 10));
+    await vi.waitUntil(() => server.asked.length > 0);
+    target.close();
+    expect(await outcome).toBe('target-unreachable');
+    expect(await codeOf(target.head('/a'))).toBe('target-unreachable');
+  });
+});
+
+describe('attack 65: a server that answers byte by byte', () => {
+  // Of these answers the client reads the body.
+  it.each(OPERATIONS.filter(([name]) => !['look at', 'write', 'remove'].includes(name)))(
+    'ends in time, and its line with it: to %s',
+    async (_, work) => {
+      const ended = Promise.withResolvers<void>();
+      server.answer = (request, response) => {
+        dripping(request, response);
+        response.on('close', ended.resolve);
+      };
+      open(SHORT);
+      expect(await codeOf(work())).toBe('target-unreachable');
+      await ended.promise;
+    },
+  );
+
+  it('has time for what is long', async () => {
+    server.answer = (_, response) => {
+      response.writeHead(200, { 'content-length': 3 });
+      for (const [index, byte] of ['o', 'n', 'e'].entries()) setTimeout(() => response.write(byte), 150 * (index + 1));
+    };
+    open({ operation: 50, reading: 0.0003 });
+    expect(Buffer.from((await target.get('/a', 3)) ?? []).toString()).toBe('one');
+  });
+});
+
+/** Answers every listing with a page, whose successor has the token that is returned. */
+function listing(page: (number: number) => { readonly keys: readonly string[]; readonly next: string; etag?: string }) {
+  let number = 0;
+  server.answer = (_: IncomingMessage, response: ServerResponse) => {
+    const { keys, next, etag = '"x"' } = page(++number);
+    const files = keys.map((key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>${etag}</ETag></Contents>`);
+    const token = `<IsTruncated>true</IsTruncated><NextContinuationToken>${next}</NextContinuationToken>`;
+    response
+      .writeHead(200, { 'content-type': 'application/xml' })
+      .end(`<?xml version="1.0"?><ListBucketResult>${token}${files.join('')}</ListBucketResult>`);
+  };
+}
+
+describe('attack 65: a server that lists without an end', () => {
+  it.each([
+    ['more and more files', { files: 100 }, (page: number) => ({ keys: [`${page}-a`, `${page}-b`], next: `${page}` })],
+    ['pages without files', { pages: 20 }, (page: number) => ({ keys: [], next: `${page}` })],
+    ['the same page', {}, () => ({ keys: ['a'], next: 'again' })],
+    ['an answer that is too long', { answerLength: 10_000 }, () => ({ keys: ['a'.repeat(20_000)], next: '' })],
+  ])('is refused: %s', async (_, limits, page) => {
+    listing(page);
+    open(limits);
+    expect(await codeOf(all(target))).toBe('target-failed');
+  });
+
+  it('is refused where it lists what was not asked for', async () => {
+    listing((page) => ({ keys: page === 1 ? ['site/a'] : ['other/b'], next: page === 1 ? 'x' : '' }));
+    open({}, 'site');
+    expect(await codeOf(all(target))).toBe('target-failed');
+  });
+
+  it('is refused where it lists names that nobody can read', async () => {
+    listing(() => ({ keys: ['%'], next: '' }));
+    open({});
+    expect(await codeOf(all(target))).toMatch(/^target-/);
+  });
+
+  it('may list in any order, as some do', async () => {
+    listing((page) => ({ keys: [page === 1 ? 'b' : 'a'], next: page === 1 ? 'x' : '' }));
+    open({});
+    expect((await all(target)).map(({ path }) => path)).toEqual(['/a', '/b']);
+  });
+
+  it('has what it says of contents kept only where it can be compared', async () => {
+    listing(() => ({ keys: ['a'], next: '', etag: 'x'.repeat(1000) }));
+    open({});
+    expect((await all(target))[0]?.digest).toBeUndefined();
+  });
+});

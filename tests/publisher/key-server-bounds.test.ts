@@ -1,0 +1,80 @@
+/** What a key server cannot do to its publisher: hold a run up, or choose the words of a hint. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { adoptTimestamp } from '../../publisher/publish/bring-timestamp.ts';
+import {
+  fetchTimestamp,
+  handOverKeys,
+  type KeyServerAccess,
+  tellOfPublication,
+} from '../../publisher/publish/key-server.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
+import { dripping, silent, startWaywardServer, type WaywardServer } from '../support/wayward-server.ts';
+import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+let server: WaywardServer;
+let made: TestWorkspace;
+
+beforeAll(async () => {
+  made = await createWorkspace({ 'a.html': '<p>1' });
+  await made.protect();
+});
+afterAll(() => made.remove());
+beforeEach(async () => {
+  server = await startWaywardServer();
+});
+afterEach(() => server.close());
+
+const access = (limits = { request: 1000, sending: 1e6 }): KeyServerAccess => ({
+  origin: server.origin,
+  token: 'x'.repeat(20),
+  limits,
+});
+const NEWS = { timestamp: utf8('{}'), roots: [], expiries: [] };
+
+describe.each([
+  ['says nothing', silent],
+  ['answers byte by byte', dripping],
+] as const)('attack 65: a key server that %s', (_, answer) => {
+  it.each([
+    ['asked for a timestamp', () => fetchTimestamp(access())],
+    ['given keys', () => handOverKeys(access(), utf8('a bundle'))],
+    ['told of a publication', () => tellOfPublication(access(), NEWS)],
+  ])('does not answer, whoever waits: %s', async (_, work) => {
+    server.answer = answer;
+    await expect(work()).rejects.toMatchObject({
+      code: 'key-server-unreachable',
+      message: expect.stringContaining('in time'),
+    });
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('keeps nobody from signing', async () => {
+    server.answer = answer;
+    const places = { workspace: workspaceOf(made.configurationFile), out: made.out, now: nowInSeconds() };
+    expect(await adoptTimestamp({ ...places, keyServer: access() })).toMatchObject({ code: 'key-server-unreachable' });
+  });
+});
+
+it('gives a large bundle the time that its length takes', async () => {
+  server.answer = (request, response) => {
+    request.resume();
+    setTimeout(() => response.end(), 300);
+  };
+  await handOverKeys(access({ request: 50, sending: 0.001 }), utf8('0123456789'));
+  expect(server.asked).toHaveLength(1);
+});
+
+it.each(['constructor', 'toString', '__proto__'])(
+  'attack 81: takes no hint from what every object has: %s',
+  async (code) => {
+    server.answer = (request, response) => {
+      request.resume();
+      response.writeHead(400).end(JSON.stringify({ error: code }));
+    };
+    const refusal = handOverKeys(access(), utf8('a bundle'));
+    await expect(refusal).rejects.toMatchObject({ code: 'key-server-refused' });
+    await expect(refusal).rejects.not.toHaveProperty('hint', expect.anything());
+  },
+);
