@@ -39,11 +39,16 @@ async function keptFiles(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
-/** Publishes it, and waits until it is kept. */
+/** Publishes it, and reads it until it is kept: a copy is given up where the disk is slower than the reader. */
 async function readOnce(path: string, content = CONTENT): Promise<{ file: string; object: Uint8Array }> {
   const object = await rig.publisher.publish(rig.host.files, path, { content });
   expect((await get(path)).body.equals(content)).toBe(true);
-  await expect.poll(keptFiles).toHaveLength(1);
+  const kept = async () => {
+    const files = await keptFiles();
+    if (files.length === 0) await get(path);
+    return files;
+  };
+  await expect.poll(kept).toHaveLength(1);
   const [file = ''] = await keptFiles();
   expect((await readFile(file)).equals(object)).toBe(true);
   return { file, object };
