@@ -1,9 +1,9 @@
 import { type Transferable, Worker } from 'node:worker_threads';
 
 /**
- * Mebibytes of young objects that a thread may have, all three spaces of them together: so one looks for garbage after each mebibyte. With 1 it
- * looked three times as often, which took a tenth of all processor time. What a cipher gives out lies outside of them, and is given back
- * only then: with Node.js's own 16 mebibytes, each thread holds 60 MiB more, and is no faster.
+ * Mebibytes of young objects that a thread may have, all three spaces of them together, if nothing else is said: so one looks for garbage after
+ * each mebibyte. With 1 it looked three times as often, which took a tenth of all processor time. What a cipher gives out lies outside of them, and is
+ * given back only then: with Node.js's own 16 mebibytes, each thread holds 60 MiB more.
  */
 const YOUNG_GENERATION = 3;
 
@@ -20,9 +20,13 @@ export class AnsweringThread<Job, Answer> {
   #death: Error | undefined;
   #isEnding = false;
 
-  /** Starts the thread, which loads its program. */
-  constructor(program: URL) {
-    this.#worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION } });
+  /**
+   * Starts the thread, which loads its program.
+   *
+   * @param youngGeneration - mebibytes
+   */
+  constructor(program: URL, youngGeneration = YOUNG_GENERATION) {
+    this.#worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: youngGeneration } });
     this.#worker.on('message', (answer: Answer) => this.#answer(answer));
     const die = (reason: unknown) => this.#die(reason);
     this.#worker.on('error', die).on('messageerror', die);
