@@ -13,6 +13,7 @@ import { rememberPublished } from '../last-published.ts';
 import { replaceOutputFile } from '../protect/replace-output-file.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
+import { placeInDirectory, readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
@@ -26,7 +27,6 @@ import {
   TIMESTAMP_PATH,
   timestampIfGood,
 } from './overtaken.ts';
-import { placeInDirectory, readBounded } from './places.ts';
 import { isOfFuture, ownTimestamp, putTimestamp, reverted } from './timestamp-step.ts';
 
 export interface TimestampPlaces {

@@ -17,10 +17,10 @@ import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import type { PublishedSnapshot } from '../last-published.ts';
 import { openPublication, type PublicationPlace } from '../publication/open.ts';
+import { placeAtTarget, placeInDirectory } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { readPublished } from '../timestamp/published.ts';
 import { TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
-import { placeAtTarget, placeInDirectory } from './places.ts';
 
 const FILES_AT_A_TIME = 16;
 

@@ -3,8 +3,8 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
+import { placeAtTarget } from '../publication/places.ts';
 import { contentsOf, delegatedRoles } from '../publication/roles.ts';
-import { placeAtTarget } from './places.ts';
 
 /**
  * How many of the sets are new.

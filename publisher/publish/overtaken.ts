@@ -20,9 +20,9 @@ import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import type { OpenedPublication } from '../publication/open.ts';
+import { readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/roots.ts';
-import { readBounded } from './places.ts';
 
 export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 

@@ -12,10 +12,10 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
+import { placeAtTarget } from '../publication/places.ts';
 import { contentsOf, delegatedRoles, fileOfRole, metadataFilesOf } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/roots.ts';
 import { KEPT_CHARACTERS, KeptNames, PathSet } from './inventory.ts';
-import { placeAtTarget } from './places.ts';
 
 export interface PruneOptions {
   readonly target: Target;

@@ -20,8 +20,8 @@ import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publ
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import { openPublication } from '../../publisher/publication/open.ts';
+import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { expiriesOf } from '../../publisher/publish/expiries.ts';
-import { placeInDirectory } from '../../publisher/publish/places.ts';
 import { SECTION_DEPTH, Sections, targetPatterns } from '../../publisher/site/sections.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import type { TrustedStore } from '../support/published.ts';

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FileTooLong, type Target } from '../../node-support/storage/target.ts';
 import { systemCode } from '../../node-support/system-error.ts';
-import type { PublicationPlace } from '../publication/open.ts';
+import type { PublicationPlace } from './open.ts';
 
 /** One byte more than was asked for shows that a file is longer. */
 export function placeInDirectory(directory: string): PublicationPlace {
