@@ -4,7 +4,7 @@ import { METADATA_PATH } from '../core/publication/names.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
-import { type PublishedSnapshot, readLastPublished } from '../publisher/last-published.ts';
+import { readLastPublished } from '../publisher/last-published.ts';
 import {
   type AdoptPlaces,
   adoptTimestamp,
@@ -52,18 +52,12 @@ export async function confirmFromWorkspace(
 
 /** Where the output has gone on, and is not published yet, what is confirmed or withdrawn is what readers have. */
 async function signAndBring(run: Omit<TimestampRun, 'from'>, places: PublicationPlaces): Promise<SignedTimestamp> {
-  const last = (await readLastPublished(places.workspace))?.publication;
-  await using live = last && (await livePublication(places, last));
-  if (live === undefined) return signIn(places.out, run, places);
+  const { out, target, workspace } = places;
+  const { publication: last } = await readLastPublished(workspace);
+  await using live = target && last && (await LivePublication.of({ out, target, last, now: nowInSeconds() }));
+  if (live === undefined) return signIn(out, run, places);
   if (run.withdraw !== undefined && run.withdraw > live.version) throw notPublished(run.withdraw, places);
   return await signIn(live.out, { ...run, directory: join(live.out, METADATA_PATH) }, places); // awaited: it is removed next
-}
-
-async function livePublication(
-  { out, target }: PublicationPlaces,
-  last: PublishedSnapshot,
-): Promise<LivePublication | undefined> {
-  return target && LivePublication.of({ out, target, last, now: nowInSeconds() });
 }
 
 function notPublished(version: number, { target }: PublicationPlaces): PublishError {

@@ -38,8 +38,7 @@ export async function locatePlaces(
   const file = tokenFileOf(tokenFile, configuration.keyServerTokenFile, workspace);
   const token = file === undefined ? undefined : await readToken(file);
   const base = named === undefined ? dirname(workspace.configuration) : '.';
-  const text =
-    named ?? configuration.publish ?? (orLast ? ((await readLastPublished(workspace))?.target ?? null) : null);
+  const text = named ?? configuration.publish ?? (orLast ? (await readLastPublished(workspace)).target : null);
   const source = resolve(workspace.directory, configuration.source);
   const target = text === null ? undefined : await resolveTarget(text, { workspace, source, out, base });
   return { configurationFile, configuration, workspace, out, target, token };

@@ -43,10 +43,9 @@ function warnAboutKeyServer(failure: string): string[] {
 
 /** Where "publish" of wispr.json does not say it, what comes later goes to where it was published last: a slip has consequences. */
 export function describeMove(
-  last: LastPublished | undefined,
+  { target: before }: LastPublished,
   { configuration, target, out }: Pick<PublicationPlaces, 'configuration' | 'target' | 'out'>,
 ): string[] {
-  const before = last?.target ?? null;
   if (configuration.publish !== undefined || before === null || before === target?.name) return [];
   const now = target === undefined ? `no target, because ${out} counts as served itself` : target.name;
   return [

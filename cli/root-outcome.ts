@@ -62,7 +62,7 @@ export async function sayAfterRotation(role: TopLevelRole, configurationFile: st
 
 /** It may have been a thief, or a colleague. */
 async function sayWhatEnds(configurationFile: string): Promise<void> {
-  const { elsewhere = [], withdrawn = [] } = (await readLastPublished(workspaceOf(configurationFile))) ?? {};
+  const { elsewhere, withdrawn } = await readLastPublished(workspaceOf(configurationFile));
   const ending = highestVersions(
     elsewhere.flatMap(({ versions }) => versions).filter((version) => !withdrawn.includes(version)),
     SHOWN,

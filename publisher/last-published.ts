@@ -36,18 +36,12 @@ export interface LastPublished {
   readonly publication: PublishedSnapshot | undefined;
 }
 
-/** What is new. */
-export type PublishedNews = Partial<LastPublished>;
-
 const NOTHING: LastPublished = { target: null, withdrawn: [], elsewhere: [], publication: undefined };
 
-/**
- * @returns `undefined` where nothing was remembered yet
- * @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget
- */
-export async function readLastPublished({ lastPublished: file }: Workspace): Promise<LastPublished | undefined> {
+/** @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget */
+export async function readLastPublished({ lastPublished: file }: Workspace): Promise<LastPublished> {
   const bytes = await readIfThere(file);
-  if (bytes === undefined) return undefined;
+  if (bytes === undefined) return NOTHING;
   const last = parse(bytes);
   if (last) return last;
   throw new PublishError('key-store-damaged', `${file} is damaged`, {
@@ -65,9 +59,8 @@ export function withdrawnUnder(root: RootMetadata, { withdrawn, elsewhere }: Las
  *
  * @throws PublishError `key-store-damaged`, `output-failed`
  */
-export async function rememberPublished(workspace: Workspace, news: PublishedNews): Promise<void> {
-  const known = await readLastPublished(workspace);
-  const before = known ?? NOTHING;
+export async function rememberPublished(workspace: Workspace, news: Partial<LastPublished>): Promise<void> {
+  const before = await readLastPublished(workspace);
   const after: LastPublished = {
     target: news.target === undefined ? before.target : news.target,
     withdrawn: highestVersions([...before.withdrawn, ...(news.withdrawn ?? [])], PUBLICATION_LIMITS.withdrawnKept),
@@ -75,7 +68,7 @@ export async function rememberPublished(workspace: Workspace, news: PublishedNew
     publication: news.publication ?? before.publication,
   };
   const text = encode(after);
-  if (text !== (known && encode(known))) await replaceFile(workspace.lastPublished, utf8(text));
+  if (text !== encode(before)) await replaceFile(workspace.lastPublished, utf8(text));
 }
 
 function encode({ target, withdrawn, elsewhere, publication }: LastPublished): string {

@@ -2,6 +2,7 @@
  * `wispr keys … section:NAME`: who signs for a section. The keys stand in `publisher.keys`; readers learn of them from the role `targets`, so
  * a change takes effect with the next `wispr protect`, and needs no new root.
  */
+
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { KEY_LENGTH } from '../../core/keys/key-id.ts';
@@ -10,11 +11,12 @@ import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import type { PublishError } from '../errors.ts';
 import { freshRing } from '../protect/sections.ts';
+import { count } from '../text.ts';
 import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
 import { removeLeftovers, replaceFile } from './file-update.ts';
 import { type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
-import { count, refused, shortId, whenTooFew } from './roots.ts';
+import { refused, shortId, whenTooFew } from './roots.ts';
 
 /** Who signs for a section now. */
 export interface SectionOutcome {

@@ -7,6 +7,7 @@ import type { RootMetadata, TopLevelRole } from '../../core/publication/metadata
 import { type VerifyOptions, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { ROLE_VALIDITY, type RolePublicKeys, rootMetadata } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
+import { count } from '../text.ts';
 
 /** As readers of bound sites verify. */
 export const READER_OPTIONS: VerifyOptions = { verify: verifyEd25519, strict: true };
@@ -90,10 +91,6 @@ function checkRole(name: TopLevelRole, { publicKeys, threshold }: RolePublicKeys
     throw refused(`${name} is signed by one key: only root, targets and sections can have a threshold above one`);
   const most = PUBLICATION_LIMITS.keys / TOP_LEVEL_ROLES.length;
   if (keys > most) throw refused(`a role has at most ${most} keys`);
-}
-
-export function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 /** What to do about a threshold that too few keys can reach. There is none that no key at all reaches. */

@@ -212,14 +212,14 @@ class Inspection implements InspectedOutput {
   /** `plain`: nothing that a publication names. `unfinished`: a run was killed before it had written it. */
   #kindOf(path: string): 'immutable' | 'plain' | 'unfinished' | 'foreign' {
     const file = join(this.#out, path);
+    const name = parseImmutableName(path);
     if (path.endsWith(OBJECT_SUFFIX)) {
       const start = startOf(file).toString('latin1', 0, MAGIC.length);
-      if (start === MAGIC) return parseImmutableName(path) ? 'immutable' : 'plain'; // without a hash in its name: as wispr 0.1 made them
-      return parseImmutableName(path) && MAGIC.startsWith(start) ? 'unfinished' : 'foreign';
+      if (start === MAGIC) return name ? 'immutable' : 'plain'; // without a hash in its name: as wispr 0.1 made them
+      return name && MAGIC.startsWith(start) ? 'unfinished' : 'foreign';
     }
-    if (OWN_TARGETS.includes(parseImmutableName(path)?.path ?? '')) return 'immutable';
+    if (OWN_TARGETS.includes(name?.path ?? '')) return 'immutable';
     if (this.#hasObject(path)) return 'plain';
-    const name = parseImmutableName(path);
     if (name && this.#hasObject(name.path)) return isCutShort(file, name.hash) ? 'unfinished' : 'immutable';
     if (name && digestOf(file) === name.hash) return 'immutable';
     if (isHtmlCarrier(startOf(file))) return 'immutable';

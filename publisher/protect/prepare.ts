@@ -108,13 +108,15 @@ export async function prepare(
   const plan = await makePlan({ ...context, appearance, setIdOf });
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
-  const root = verifyChain(roles.roots);
-  const withdrawn = [
-    ...withdrawnUnder(root, await readLastPublished(workspace)),
-    ...(await withdrawnBefore(out, root)),
-  ];
+  const withdrawn = await withdrawnSoFar(place, roles);
   const found = { keys, roles, sections, index, output, appearance, plan, settings };
   return { ...place, ...found, rekey, olderKeys, recipient, withdrawn };
+}
+
+/** Versions that stay withdrawn, as long as those who said so may sign. */
+async function withdrawnSoFar({ workspace, out }: Place, { roots }: PublicationRoles): Promise<number[]> {
+  const root = verifyChain(roots);
+  return [...withdrawnUnder(root, await readLastPublished(workspace)), ...(await withdrawnBefore(out, root))];
 }
 
 /**

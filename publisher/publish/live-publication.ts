@@ -16,7 +16,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import type { PublishedSnapshot } from '../last-published.ts';
-import { openPublication, type PublicationPlace } from '../publication/open.ts';
+import { type OpenedPublication, openPublication, type PublicationPlace } from '../publication/open.ts';
 import { placeAtTarget, placeInDirectory } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { readPublished } from '../timestamp/published.ts';
@@ -50,9 +50,11 @@ export class LivePublication implements AsyncDisposable {
    * @throws PublicationError where what is in `out` is not good
    */
   static async of(places: LivePlaces): Promise<LivePublication | undefined> {
+    const publication = await openPublication(placeInDirectory(places.out), { now: places.now });
+    if (publication.state.timestamp.snapshot.sha256 === places.last.sha256) return undefined;
     await using stack = new AsyncDisposableStack();
     const live = stack.use(new LivePublication(await mkdtemp(join(tmpdir(), 'wispr-live-')), places.last.version));
-    if (!(await live.#gather(places).catch(isMissing))) return undefined;
+    if (!(await live.#gather(places, publication).catch(notThere))) return undefined;
     stack.move();
     return live;
   }
@@ -61,10 +63,9 @@ export class LivePublication implements AsyncDisposable {
     await rm(this.out, { recursive: true, force: true });
   }
 
-  async #gather({ out, target, last, now }: LivePlaces): Promise<boolean> {
-    const [own, there] = [placeInDirectory(out), placeAtTarget(target)];
-    const publication = await openPublication(own, { now });
-    if (publication.state.timestamp.snapshot.sha256 === last.sha256) return false;
+  /** @param publication - the one in `out` */
+  async #gather({ target, last }: LivePlaces, publication: OpenedPublication): Promise<boolean> {
+    const [own, there] = [publication.place, placeAtTarget(target)];
     const bytes = await there.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
     const timestamp = bytes && timestampIfGood(bytes, publication)?.timestamp;
     if (bytes === undefined || timestamp?.snapshot.sha256 !== last.sha256) return false;
@@ -117,7 +118,7 @@ export class LivePublication implements AsyncDisposable {
   }
 }
 
-function isMissing(error: unknown): false {
+function notThere(error: unknown): false {
   if (error instanceof StorageError) return false;
   if (error instanceof PublishError && error.code === 'publication-missing') return false;
   throw error;

@@ -40,7 +40,6 @@ describe('publishing to another place than the last time', () => {
   it.each([
     ['it is the same', last, place('/srv/web')],
     ['there was none', { ...last, target: null }, place('/srv/web')],
-    ['nothing was published yet', undefined, place('/srv/web')],
     ['wispr.json names one', last, place(undefined, '/srv/web')],
   ])('is none where %s', (_, before, now) => expect(describeMove(before, now)).toEqual([]));
 });
