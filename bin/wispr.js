@@ -4,9 +4,9 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   process.exitCode = await runWithOwnNode();
 } else {
+  await keepCompiledSources(); // first of all: without it, Node.js loads its compiler for TypeScript
   const { startFrugally } = await import('../cli/start-frugally.ts');
   startFrugally();
-  await keepCompiledSources();
   await import('../cli/main.ts');
 }
 

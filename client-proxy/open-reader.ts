@@ -1,9 +1,10 @@
 /** Everything that answering requests needs, without a port: what `wispr proxy` listens with, and `wispr fetch` asks in its own process. */
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import type { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
+import { createServer } from '../node-support/http.ts';
 import { BoundSites } from './bound-sites.ts';
 import type { ObjectCache } from './cache/object-cache.ts';
 import { openCache } from './cache/open-cache.ts';

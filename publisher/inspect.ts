@@ -2,8 +2,8 @@
 import { ByteReader } from '../core/encoding/byte-reader.ts';
 import { isHtmlCarrier, openCarrier } from '../core/object/carrier.ts';
 import { blockCount, messageLength } from '../core/object/geometry.ts';
-import { readUnverifiedHead } from '../core/object/head.ts';
 import { type Header, isEncrypted, payloadShape } from '../core/object/header.ts';
+import { readUnverifiedHead } from '../core/object/read-head.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { fileBytes, fileStart } from './verify/files.ts';

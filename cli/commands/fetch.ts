@@ -1,7 +1,7 @@
 /** `wispr fetch URL`: one verified document on standard output, for scripts. No proxy has to run. */
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type Command, InvalidArgumentError } from 'commander';
 import { DocumentRefused, type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
+import { validateHeaderName, validateHeaderValue } from '../../node-support/http.ts';
 import { size } from '../../node-support/size.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { type Delivered, deliver } from '../deliver.ts';

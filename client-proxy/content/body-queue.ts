@@ -66,6 +66,13 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
     if (!this.settled) this.#controller.abort(reason);
   }
 
+  /**
+   * Nobody looks into a chunk any more. One that fills its memory, as most of a large body do, is alone in it: the memory is given back at once.
+   */
+  spend({ buffer, byteLength }: Uint8Array): void {
+    if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+  }
+
   push(chunk: Uint8Array): void {
     this.#queued += chunk.length;
     if (this.#discarding) {

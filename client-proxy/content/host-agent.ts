@@ -3,8 +3,9 @@
  * interim answers of every kind and `OPTIONS *`, and says by which version of HTTP an answer came, on which it depends what may be believed of its
  * length. It is the slower one (docs/figures.md).
  */
-import { Agent, type ClientRequestArgs } from 'node:http';
+import type { ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { Agent } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 import type { Connector } from './connector.ts';
 

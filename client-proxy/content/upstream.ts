@@ -1,6 +1,7 @@
 /** The way out: connections for content, for key servers, for what passes through, for tunnels, and to a parent proxy where there is one. */
-import { type ClientRequest, request as httpRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { Agent, type Dispatcher, Pool } from 'undici';
+import { request as httpRequest } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 import type { AllowLocal } from './allow-local.ts';
 import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';

@@ -2,9 +2,10 @@
  * The connections of clients: so many at a time, one request after another on each, and an end for those that break HTTP's rules. RFC 9112
  * section 9.
  */
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { STATUS_CODES } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 
 interface Connection {

@@ -1,13 +1,7 @@
 /** The way back: interim answers, the answer, its body with its trailers, no faster than the client takes it. */
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  type InformationEvent,
-  type ServerResponse,
-  STATUS_CODES,
-  validateHeaderValue,
-} from 'node:http';
+import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { STATUS_CODES, validateHeaderValue } from '../../node-support/http.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { forwardedFields, forwardedTrailers } from './header-fields.ts';

@@ -1,7 +1,8 @@
 /** Connections that are no longer HTTP: tunnels, and protocols switched to. */
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse as Response } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ServerResponse } from '../../node-support/http.ts';
 
 /** Copies bytes both ways until both are done; each may end its direction alone, and neither outlives the other's end. */
 export function joinSockets(client: Duplex, clientHead: Uint8Array, remote: Duplex, remoteHead: Uint8Array): void {
@@ -22,7 +23,7 @@ export function joinSockets(client: Duplex, clientHead: Uint8Array, remote: Dupl
 }
 
 /** For a connection that Node.js handed over, where it is answered by HTTP after all; it ends with the answer. */
-export function responseOn(client: Duplex, request: IncomingMessage): ServerResponse {
+export function responseOn(client: Duplex, request: IncomingMessage): Response {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(client as Socket);

@@ -1,6 +1,7 @@
 /** One request to the doors of this process, as a program would send it to the proxy, over a pair of streams instead of a socket. */
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { request } from '../../node-support/http.ts';
 
 export interface Question {
   readonly method: 'GET' | 'HEAD';

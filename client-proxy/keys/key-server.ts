@@ -2,9 +2,10 @@
 import type { Dispatcher } from 'undici';
 import { fromUtf8 } from '../../core/encoding/bytes.ts';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
-import { DESCRIPTOR_PATH, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
+import { type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_REQUEST_PATH, REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
+import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { ReaderError } from '../errors.ts';
 import { type ExchangeAnswer, exchange } from './exchange.ts';

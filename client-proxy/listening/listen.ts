@@ -2,11 +2,11 @@
  * Which port the Reader gets. The usual one may be taken by another program; then any free one is chosen once and remembered, so that bookmarks
  * and the settings of browsers stay good. A port that was asked for by name is never replaced.
  */
-import { request } from 'node:http';
 import { randomBytes, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { READER_PORT } from '../../core/site/open-in-reader.ts';
+import { request } from '../../node-support/http.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';

@@ -3,8 +3,9 @@
  * is ours on one of them only, another user could answer on the other with pages of their own, under the names of our sites. So both are listened
  * on, or neither.
  */
-import { Server, type ServerOptions } from 'node:http';
+import type { ServerOptions } from 'node:http';
 import { type AddressInfo, createServer as createPlainServer, type Server as PlainServer, type Socket } from 'node:net';
+import { Server } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 
 const IPV4 = '127.0.0.1';

@@ -1,7 +1,7 @@
 /** Only the user who runs the Reader is served by it: not the others of the machine, root among them, whose programs pass on what others ask for. */
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CodedError } from '../../core/errors.ts';
+import { STATUS_CODES } from '../../node-support/http.ts';
 import { ReaderError } from '../errors.ts';
 import { refusalPage } from '../pages/refusal.ts';
 import { PAGE_HEADERS, renderPage } from '../pages/template.ts';

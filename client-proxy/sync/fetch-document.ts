@@ -2,7 +2,7 @@
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { openCarrier } from '../../core/object/carrier.ts';
-import { readHead } from '../../core/object/head.ts';
+import { readHead } from '../../core/object/read-head.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { expectationOf, objectUrl, type WantedDocument } from '../../core/reading/open-at.ts';
 import type { BoundSite } from '../bound-sites.ts';

@@ -3,7 +3,7 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { CodedError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { verifyBlocks } from '../../core/object/blocks.ts';
-import { readHead } from '../../core/object/head.ts';
+import { readHead } from '../../core/object/read-head.ts';
 import type { FailedList } from '../../core/publication/delegated-roles.ts';
 import { expectationOf, type WantedDocument } from '../../core/reading/open-at.ts';
 import type { BoundSite } from '../bound-sites.ts';

@@ -1,11 +1,18 @@
 import { concat, concatAll, equalBytes } from './bytes.ts';
 
+/** Where chunks come from, and who may want to know that nobody looks into one any more: that its memory can be used again. */
+interface ChunkSource extends AsyncIterator<Uint8Array> {
+  spend?(chunk: Uint8Array): void;
+}
+
 /**
  * Reads a stream of byte chunks in pieces of a wanted length. Holds no more than one piece and one chunk.
  */
 export class ByteReader {
-  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #chunks: ChunkSource;
   #rest: Uint8Array = new Uint8Array(0);
+  /** The chunk that `#rest` is the end of, if nobody was given a part of it. */
+  #own: Uint8Array | undefined;
   #ended = false;
 
   constructor(chunks: AsyncIterable<Uint8Array>) {
@@ -24,9 +31,11 @@ export class ByteReader {
   async readInto(target: Uint8Array): Promise<boolean> {
     for (let filled = 0; filled < target.length; ) {
       if (await this.atEnd()) return false;
-      const part = this.#take(Math.min(target.length - filled, this.#rest.length));
+      const part = this.#rest.subarray(0, target.length - filled);
       target.set(part, filled);
       filled += part.length;
+      this.#rest = this.#rest.subarray(part.length);
+      if (this.#rest.length === 0) this.#spend();
     }
     return true;
   }
@@ -64,6 +73,7 @@ export class ByteReader {
       const chunk = await this.#next();
       if (chunk === undefined) return true;
       this.#rest = chunk;
+      this.#own = chunk;
     }
     return false;
   }
@@ -91,7 +101,13 @@ export class ByteReader {
     await this.#chunks.return?.();
   }
 
+  #spend(): void {
+    if (this.#own) this.#chunks.spend?.(this.#own);
+    this.#own = undefined;
+  }
+
   #take(length: number): Uint8Array {
+    this.#own = undefined;
     const piece = this.#rest.subarray(0, length);
     this.#rest = this.#rest.subarray(length);
     return piece;

@@ -1,4 +1,4 @@
-import { sha256 } from '#primitives';
+import { sha256 } from '#symmetric';
 import { toHex } from './hex.ts';
 
 /** SHA-256 as TUF writes it: hexadecimal, lower case. */

@@ -44,9 +44,6 @@ const MEMBERS = ['expires', 'issued', 'keyServer', 'name', 'publisherKey', 'root
 const MAXIMUM_SITES = 16;
 const MAXIMUM_CONTENT_HOSTS = 8;
 
-/** Where a key server serves its descriptor. */
-export const DESCRIPTOR_PATH = '/.well-known/wispr-provider';
-
 /**
  * Signs a descriptor.
  *
@@ -131,9 +128,6 @@ export function hostProofIn(text: string): KeyId | undefined {
   const ids = text.split(/\r?\n/).map((line) => /^wispr\/1 root=(.*)$/.exec(line)?.[1]);
   return ids.find(isKeyId);
 }
-
-/** Where a host names its publisher. */
-export const HOST_PROOF_PATH = '/.well-known/wispr-site';
 
 function malformed(what: string): KeyError {
   return new KeyError('descriptor-malformed', `the provider descriptor is malformed: ${what}`);

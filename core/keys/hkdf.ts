@@ -1,4 +1,4 @@
-import { hmacSha512 } from '#primitives';
+import { hmacSha512 } from '#symmetric';
 import { concat, concatAll } from '../encoding/bytes.ts';
 
 const HASH_LENGTH = 64;

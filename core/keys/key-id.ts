@@ -1,5 +1,5 @@
 /** Key ids, the public names of keys: docs/spec/keys.md, "Key ids". */
-import { sha256 } from '#primitives';
+import { sha256 } from '#symmetric';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
 import { concat, utf8 } from '../encoding/bytes.ts';
 

@@ -3,9 +3,11 @@
  *
  *   salt (24) || commitment (32) || chunk 0 || chunk 1 || … || last chunk
  */
-import { type ChunkKeys, openChunks, randomBytes, sealChunks } from '#primitives';
+import { randomBytes } from '#random';
+import { openChunks, sealChunks } from '#symmetric';
 import { concat, equalBytes, utf8 } from '../encoding/bytes.ts';
 import { hkdfExpand } from '../keys/hkdf.ts';
+import type { ChunkKeys } from '../primitives/contract.ts';
 import { PREFIX_LENGTH } from './geometry.ts';
 
 export const SALT_LENGTH = 24;

@@ -17,10 +17,11 @@ import {
   type PayloadShape,
   PREFIX_LENGTH,
 } from './geometry.ts';
-import { digestsOfBlocks, type Expectation, type Head, readHead } from './head.ts';
+import { digestsOfBlocks, type Head } from './head.ts';
 import { isEncrypted, payloadShape } from './header.ts';
 import { parseMessageFront, payloadContext } from './message.ts';
 import type { Metadata } from './metadata.ts';
+import { type Expectation, readHead } from './read-head.ts';
 
 /** A set key, and when it may be used (seconds since 1970, inclusive). */
 export interface SetKey {

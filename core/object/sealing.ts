@@ -2,7 +2,7 @@
  * From content to payload, block by block and in any order: what a block is made of depends on nothing that another block holds, so the blocks
  * of a large document can be made on all cores.
  */
-import { sealChunks } from '#primitives';
+import { sealChunks } from '#symmetric';
 import { concat } from '../encoding/bytes.ts';
 import type { MessageKeys } from './chunked-encryption.ts';
 import {

@@ -2,11 +2,12 @@
  * Makes protected objects. The length of the head is known before the first block is made, so a writer can put the payload at its
  * place in a file while it streams, and the head in front of it afterwards.
  */
-import { type KeyPair, sha256 } from '#primitives';
+import { sha256 } from '#symmetric';
 import { toBase64url } from '../encoding/base64url.ts';
 import { ByteReader } from '../encoding/byte-reader.ts';
 import { concatAll, equalBytes } from '../encoding/bytes.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
+import type { KeyPair } from '../primitives/contract.ts';
 import { beginMessage } from './chunked-encryption.ts';
 import { blockCount, blockRange, chooseBlockChunks, encryptedPayloadLength, type PayloadShape } from './geometry.ts';
 import { encodeHead, headLength } from './head.ts';

@@ -62,6 +62,12 @@ export interface Primitives {
   ): Promise<Uint8Array | undefined>;
 }
 
+/** A key pair made from a 32-byte seed. */
+export interface KeyPair {
+  readonly publicKey: Uint8Array;
+  readonly secretKey: Uint8Array;
+}
+
 /** The AEAD key (32 bytes) and base nonce (12 bytes) of one message. */
 export interface ChunkKeys {
   readonly key: Uint8Array;

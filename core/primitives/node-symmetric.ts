@@ -83,8 +83,19 @@ function openRun(
     plaintext.set(chunk, to);
     from += length;
     to += chunk.length;
+    giveBack(chunk);
   }
   return plaintext.subarray(0, to);
+}
+
+/**
+ * Frees the memory of what a cipher gave out, which was copied. Left to be collected, up to 64 MiB of it waited, and as every piece was fresh
+ * memory, ciphers took a third longer.
+ *
+ * @param bytes - as `update` returned them: in memory of their own
+ */
+function giveBack({ buffer }: Buffer): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 function sealInto(
@@ -97,7 +108,9 @@ function sealInto(
 ): void {
   const cipher = createCipheriv(CIPHER, key, nonce);
   if (additionalData.length > 0) cipher.setAAD(additionalData);
-  target.set(cipher.update(plaintext), offset);
+  const sealed = cipher.update(plaintext);
+  target.set(sealed, offset);
+  giveBack(sealed);
   cipher.final(); // GCM is a stream mode: nothing is left, but the tag exists only after this call
   target.set(cipher.getAuthTag(), offset + plaintext.length);
 }

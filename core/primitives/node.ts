@@ -1,28 +1,8 @@
 /** The primitives on node:crypto. */
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-
 export * from './contract.ts';
+export { ed25519Sign } from './node-signing.ts';
 export * from './node-symmetric.ts';
+export * from './random.ts';
 export * from './sodium.ts';
 
 import './sodium.ts'; // esbuild awaits a module that is loaded late for an `import` only, not for `export *`
-
-/** Keys as OpenSSL wants them, by libsodium's form of them. */
-const signingKeys = new WeakMap<Uint8Array, KeyObject>();
-/** What stands before the seed in PKCS #8 (RFC 8410, section 7). */
-const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-/**
- * In place of libsodium's, for signing only: Ed25519 signatures are the same whoever makes them, and OpenSSL's code does not have to be compiled
- * first, on every thread again. What is strict about libsodium is its checking.
- */
-export function ed25519Sign(message: Uint8Array, secretKey: Uint8Array): Uint8Array {
-  let key = signingKeys.get(secretKey);
-  if (key === undefined) {
-    const der = Buffer.concat([PKCS8_ED25519, secretKey.subarray(0, 32)]);
-    key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-    der.fill(0);
-    signingKeys.set(secretKey, key);
-  }
-  return sign(null, message, key);
-}

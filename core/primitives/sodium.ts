@@ -3,32 +3,12 @@
  * tests/vectors), X-Wing, X25519 and constant-time comparison. The only module that imports it.
  */
 import sodium from 'libsodium-wrappers';
+import type { KeyPair } from './contract.ts';
 
 await sodium.ready;
 
 export const XWING_PUBLIC_KEY_LENGTH = 1216;
 export const XWING_CIPHERTEXT_LENGTH = 1120;
-
-/** A key pair made from a 32-byte seed. */
-export interface KeyPair {
-  readonly publicKey: Uint8Array;
-  readonly secretKey: Uint8Array;
-}
-
-/** Bytes that WebCrypto gives at once. */
-const RANDOM_PIECE = 65_536;
-
-/**
- * `length` bytes from the platform's cryptographically secure generator. Libsodium asks the same generator, but for four bytes at
- * a time, which takes two seconds a megabyte.
- */
-export function randomBytes(length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  for (let offset = 0; offset < length; offset += RANDOM_PIECE) {
-    globalThis.crypto.getRandomValues(bytes.subarray(offset, offset + RANDOM_PIECE));
-  }
-  return bytes;
-}
 
 /** Compares two secrets in time that depends on their length only. */
 export function equalSecrets(a: Uint8Array, b: Uint8Array): boolean {

@@ -1,5 +1,6 @@
 /** The primitives on WebCrypto, for browsers; it also runs on Node, where tests hold it against `node.ts`. */
 export * from './contract.ts';
+export * from './random.ts';
 export * from './sodium.ts';
 export * from './webcrypto-symmetric.ts';
 

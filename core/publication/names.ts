@@ -1,6 +1,7 @@
 /** Where the files of a publication lie: docs/spec/publication.md, sections 1 and 3. All as URL paths, in the one spelling used for fetching. */
-import { DESCRIPTOR_PATH } from '../keys/descriptor.ts';
+
 import { isDocumentPath, OBJECT_SUFFIX, urlPathOf } from '../site/path.ts';
+import { DESCRIPTOR_PATH } from '../site/well-known.ts';
 
 /** The directory of the metadata. */
 export const METADATA_PATH = '/.well-known/wispr/';

@@ -1,11 +1,11 @@
 /** The key server's API. Codes and keys travel in bodies only; errors are `{"error":"code"}` and nothing more. */
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { BINDING_PATH } from '../../core/keys/binding.ts';
-import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { KEY_REQUEST_PATH } from '../../core/keys/key-request.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
+import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { bindDevice } from '../bindings.ts';
 import { KeyServerError, type KeyServerErrorCode } from '../errors.ts';
 import { createDoor, type DoorOptions } from '../http/door.ts';

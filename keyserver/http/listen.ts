@@ -1,8 +1,9 @@
 /** Opens and closes the sockets of the two doors. */
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { isLoopback } from '../../core/site/site.ts';
+import { createServer as createHttpServer } from '../../node-support/http.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import type { DoorConfig, KeyServerConfig, ListenAddress } from '../config.ts';
 import { KeyServerError } from '../errors.ts';

@@ -5,8 +5,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
-import { DESCRIPTOR_PATH, HOST_PROOF_PATH, hostProofLine } from '../../core/keys/descriptor.ts';
+import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { encodeSettings } from '../../core/publication/settings.ts';
+import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { asPublishError, type LostIndex, openIndex } from '../index/open.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { recipientFileOf } from '../keys/hand-over.ts';

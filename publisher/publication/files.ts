@@ -1,8 +1,9 @@
 /** The files that belong to a publication, and how caches and browsers are to treat each: docs/caches.md. */
-import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
+
 import type { TrustedState } from '../../core/publication/client.ts';
 import { contentTargetOf, headTargetOf, METADATA_PATH, targetFile } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
+import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { mediaTypeOf } from '../site/media-type.ts';
 import type { PublishedDocument } from './roles.ts';
 

@@ -2,7 +2,8 @@
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { CodedError } from '../../core/errors.ts';
-import { headDigest, readUnverifiedHead } from '../../core/object/head.ts';
+import { headDigest } from '../../core/object/head.ts';
+import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import type { TufKey } from '../../core/publication/keys.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';

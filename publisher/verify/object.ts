@@ -7,8 +7,9 @@ import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { verifyBlocks } from '../../core/object/blocks.ts';
 import { ObjectError } from '../../core/object/errors.ts';
-import { type Expectation, type Head, headDigest, readHead } from '../../core/object/head.ts';
+import { type Head, headDigest } from '../../core/object/head.ts';
 import { isEncrypted } from '../../core/object/header.ts';
+import { type Expectation, readHead } from '../../core/object/read-head.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 

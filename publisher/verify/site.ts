@@ -1,11 +1,5 @@
 /** What is known of a site before its documents are looked at: whose it is, its publication, its descriptor. */
-import {
-  DESCRIPTOR_PATH,
-  HOST_PROOF_PATH,
-  isHostProof,
-  type VerifiedDescriptor,
-  verifyDescriptor,
-} from '../../core/keys/descriptor.ts';
+import { isHostProof, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
 import { KeyError } from '../../core/keys/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
@@ -19,6 +13,7 @@ import {
 } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
 import { isoTime } from '../../core/publication/verify-roles.ts';
+import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { sha256Of } from './object.ts';
 import type { VerifiedPlace } from './place.ts';

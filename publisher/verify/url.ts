@@ -1,7 +1,7 @@
 /** `wispr verify URL`: the same checks on what a web host answers. What lies there besides cannot be seen from outside. */
 import { randomInt } from 'node:crypto';
-import { HOST_PROOF_PATH } from '../../core/keys/descriptor.ts';
 import { documentPathOf } from '../../core/site/path.ts';
+import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
 import { DocumentCheck } from './documents.ts';

@@ -58,3 +58,22 @@ describe('a body in crumbs', () => {
     expect(bytes).toBeLessThanOrEqual(LIMITS.bodyQueue + 65_536);
   });
 });
+
+describe('a chunk that nobody looks into any more', () => {
+  it('is given back where it is alone in its memory', () => {
+    const { queue } = sender();
+    const alone = new Uint8Array(65_536);
+    queue.spend(alone);
+    expect(alone.buffer.detached).toBe(true);
+  });
+
+  it('is left alone where it is not, as others stand beside it', () => {
+    const { queue } = sender();
+    const answer = Buffer.from('HTTP/1.1 200 OK the head, and what it is the head of');
+    for (const chunk of [answer.subarray(16), answer.subarray(0, 16), Buffer.from('pooled')]) {
+      queue.spend(chunk);
+      expect(chunk.buffer.byteLength).toBeGreaterThan(0);
+    }
+    expect(answer.toString('latin1', 0, 8)).toBe('HTTP/1.1');
+  });
+});

@@ -134,6 +134,16 @@ describe('wispr bind and wispr proxy', () => {
     expect(started('environ')).toContain('MALLOC_ARENA_MAX=1');
   });
 
+  it('load neither a compiler, once they have run, nor the fetch of Node.js, which would take 25 MiB and a tenth of a second', async () => {
+    await (await startProxyCommand('--quiet')).stop();
+    const tell = "process.on('exit',()=>console.error(process.moduleLoadList.join('\\n')))";
+    const options = atHome({ env: { NODE_OPTIONS: `--import=data:text/javascript,${tell}` } });
+    const running = await startWispr(['proxy', '--port', '0', '--quiet'], options);
+    const { stderr } = await running.stop();
+    expect(stderr).toContain('NativeModule _http_server');
+    expect(stderr.match(/internal\/deps\/(?:amaro|undici).*/g)).toBeNull();
+  });
+
   it('end at once on SIGINT, also while a request is under way', async () => {
     host.handlers.set('/never', () => undefined);
     const running = await startProxyCommand('--quiet');

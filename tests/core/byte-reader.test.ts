@@ -45,4 +45,26 @@ describe('ByteReader', () => {
     expect(await line('abc\nd').readThrough(10, 3)).toBeUndefined();
     expect(await line('abc').readThrough(10, 9)).toBeUndefined();
   });
+
+  it('says of a chunk that nobody looks into it any more, once all of it was copied, and never where a part of it was handed out', async () => {
+    const chunks: Uint8Array[] = [5, 4, 6, 3, 2].map((length, index) => new Uint8Array(length).fill(index + 1));
+    const spent: number[] = [];
+    const source = Object.assign(streamOf(...chunks), {
+      spend: (chunk: Uint8Array) => {
+        spent.push(chunks.indexOf(chunk) + 1);
+        (chunk.buffer as ArrayBuffer).transfer(0); // what is read later has to be there all the same
+      },
+    });
+    const reader = new ByteReader(source);
+    expect(await reader.readInto(new Uint8Array(3))).toBe(true);
+    expect(spent).toEqual([]);
+    expect(await reader.read(4)).toEqual(Uint8Array.of(1, 1, 2, 2)); // a copy, out of two chunks
+    expect(spent).toEqual([1]);
+    const shared = await reader.read(1); // a part of the second
+    expect(await reader.readInto(new Uint8Array(4))).toBe(true);
+    expect([shared, spent]).toEqual([Uint8Array.of(2), [1]]);
+    expect(await reader.readThrough(4, 9)).toEqual(Uint8Array.of(3, 3, 3, 4));
+    expect(await collect(reader.remaining())).toEqual(Uint8Array.of(4, 4, 5, 5));
+    expect([...new Set(spent)]).toEqual([1]);
+  });
 });

@@ -6,7 +6,7 @@ import { concat, utf8 } from '../../core/encoding/bytes.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { encodeHtmlCarrier } from '../../core/object/carrier.ts';
-import { readUnverifiedHead } from '../../core/object/head.ts';
+import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { openAt } from '../../core/reading/open-at.ts';

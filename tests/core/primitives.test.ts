@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CHUNK_LENGTH, chunkNonce, type Primitives, SEALED_CHUNK_LENGTH } from '../../core/primitives/contract.ts';
 import * as node from '../../core/primitives/node.ts';
-import { randomBytes } from '../../core/primitives/sodium.ts';
+import { randomBytes } from '../../core/primitives/random.ts';
 import * as webcrypto from '../../core/primitives/webcrypto.ts';
 
 const IMPLEMENTATIONS: [string, Primitives, Primitives][] = [

@@ -7,7 +7,6 @@ import { createServer as createSecureServer } from 'node:https';
 import { randomBytes } from '#primitives';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { answerBinding, BINDING_PATH, normaliseCode, verifyBindingRequest } from '../../core/keys/binding.ts';
-import { DESCRIPTOR_PATH } from '../../core/keys/descriptor.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import {
   encodeKeyAnswer,
@@ -20,6 +19,7 @@ import {
 } from '../../core/keys/key-request.ts';
 import { type NamedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
+import { DESCRIPTOR_PATH } from '../../core/site/well-known.ts';
 import { closeServer, listenOnLoopback } from './content-host.ts';
 import type { TestPublisher } from './test-publisher.ts';
 

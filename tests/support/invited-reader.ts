@@ -1,7 +1,8 @@
 /** A reader who has an invitation and nothing else: publishers, their hosts with real proofs over HTTPS, a running proxy without connections. */
 import { createServer } from 'node:https';
 import { type ProxyOptions, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
-import { HOST_PROOF_PATH, hostProofLine, type SiteDescription } from '../../core/keys/descriptor.ts';
+import { hostProofLine, type SiteDescription } from '../../core/keys/descriptor.ts';
+import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { makeCertificate } from './certificates.ts';
 import { type ContentHost, closeServer, listenOnLoopback, startContentHost } from './content-host.ts';
 import { HostileKeyServer } from './hostile-key-server.ts';

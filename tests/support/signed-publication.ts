@@ -2,7 +2,7 @@
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { ByteReader, streamOf } from '../../core/encoding/byte-reader.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
-import { readUnverifiedHead } from '../../core/object/head.ts';
+import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { FirstRoot } from './first-root.ts';

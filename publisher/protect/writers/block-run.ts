@@ -1,6 +1,6 @@
 /** A few blocks of a large document: what one thread makes of it at a time. */
 import { closeSync, openSync } from 'node:fs';
-import { sha256 } from '#primitives';
+import { sha256 } from '#symmetric';
 import { concatAll } from '../../../core/encoding/bytes.ts';
 import { blockRange } from '../../../core/object/geometry.ts';
 import { contentOfBlock, type SealingPlan, sealBlock, sealedBlockLength } from '../../../core/object/sealing.ts';

@@ -13,9 +13,10 @@ import { hexDigest } from '../../../core/encoding/digest.ts';
 import { encodeHtmlCarrier, isHtmlCarrier, openCarrier } from '../../../core/object/carrier.ts';
 import { DocumentReader } from '../../../core/object/document-reader.ts';
 import { ObjectError } from '../../../core/object/errors.ts';
-import { type Head, headBytes, readHead } from '../../../core/object/head.ts';
+import { type Head, headBytes } from '../../../core/object/head.ts';
 import { type Header, isEncrypted } from '../../../core/object/header.ts';
 import type { Metadata } from '../../../core/object/metadata.ts';
+import { readHead } from '../../../core/object/read-head.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import type { Content } from '../content.ts';
 import type { WrittenDocument } from './contract.ts';
@@ -25,15 +26,16 @@ import type { Writing } from './write-document.ts';
 
 const READ_LENGTH = 1024 * 1024;
 
-/** What is answered for a document whose previous object is kept; `undefined` if there is none that could be. */
-export async function reuseDocument(writing: Writing): Promise<WrittenDocument | undefined> {
+/**
+ * What is answered for a document whose previous object is kept; `undefined` if it is not what would be written.
+ *
+ * @param previous - the digest of its head
+ */
+export async function reuseDocument(writing: Writing, previous: string): Promise<WrittenDocument | undefined> {
   const { task } = writing;
-  if (task.previous === undefined) return undefined;
   try {
-    if (task.set === undefined) return await reuseSigned(writing, task.previous);
-    return task.carrier === 'html'
-      ? await reuseCarrier(writing, task.previous)
-      : await reuseObject(writing, task.previous);
+    if (task.set === undefined) return await reuseSigned(writing, previous);
+    return task.carrier === 'html' ? await reuseCarrier(writing, previous) : await reuseObject(writing, previous);
   } catch (error) {
     if (error instanceof Unusable || error instanceof ObjectError) return undefined;
     throw error;

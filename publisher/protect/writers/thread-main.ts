@@ -11,8 +11,7 @@ import {
   threadContext,
 } from './jobs.ts';
 import { place } from './place.ts';
-import { reuseDocument } from './reuse.ts';
-import { beginWriting, writeDocument } from './write-document.ts';
+import { beginWriting, reuseIfPossible, writeDocument } from './write-document.ts';
 
 parentPort?.once('message', (data: ThreadData | undefined) => {
   if (data === undefined) return parentPort?.close(); // nothing more
@@ -41,7 +40,7 @@ async function perform(job: Job, context: ThreadContext): Promise<JobResults[Job
     case 'write':
       return writeDocument(job.task, context);
     case 'reuse':
-      return reuseDocument(await beginWriting(job.task, context));
+      return reuseIfPossible(await beginWriting(job.task, context));
     case 'run':
       return writeBlockRun(job.run, context);
     case 'place':

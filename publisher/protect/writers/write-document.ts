@@ -11,7 +11,6 @@ import type { WriteTask, WrittenDocument } from './contract.ts';
 import { contentOptions, objectWriterOf, written } from './document-object.ts';
 import { contentFile, createFile, objectFile, shownFile, stagedFile } from './files.ts';
 import type { ThreadContext } from './jobs.ts';
-import { reuseDocument } from './reuse.ts';
 import { TemporaryFile } from './temporary-file.ts';
 
 /** One document that is being written. */
@@ -25,7 +24,17 @@ export interface Writing {
 /** Writes a document, unless its previous object is what would be written. */
 export async function writeDocument(task: WriteTask, context: ThreadContext): Promise<WrittenDocument> {
   const writing = await beginWriting(task, context);
-  return (await reuseDocument(writing)) ?? writeAnew(writing);
+  return (await reuseIfPossible(writing)) ?? writeAnew(writing);
+}
+
+/**
+ * What is answered for a document whose previous object is kept; `undefined` if there is none that could be. What verifies objects is loaded when
+ * the first one is looked at: where a site is new, no thread needs libsodium, which takes 25 ms and as many MiB on each.
+ */
+export async function reuseIfPossible(writing: Writing): Promise<WrittenDocument | undefined> {
+  if (writing.task.previous === undefined) return undefined;
+  const { reuseDocument } = await import('./reuse.ts');
+  return reuseDocument(writing, writing.task.previous);
 }
 
 /** Reads the content, as far as is needed to describe it. */
