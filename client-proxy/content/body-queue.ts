@@ -4,6 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
+import { giveBack } from '../../core/encoding/give-back.ts';
 import { LIMITS } from '../limits.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -70,7 +71,7 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
    * Nobody looks into a chunk any more. One that fills its memory, as most of a large body do, is alone in it: the memory is given back at once.
    */
   spend({ buffer, byteLength }: Uint8Array): void {
-    if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+    if (buffer.byteLength === byteLength) giveBack(buffer);
   }
 
   push(chunk: Uint8Array): void {

@@ -58,17 +58,27 @@ async function deliverAll(
   if (first.done || first.value.length === length) {
     if (!first.done) await content.next(); // the end has passed its checks too
     response.writeHead(status, headers);
-    response.end(first.value);
+    endWith(response, first.value, spend);
     return;
   }
   response.writeHead(status, headers);
   for (let piece: IteratorResult<Uint8Array> = first; !piece.done; piece = await content.next()) {
     const leaving = write(response, piece.value);
     if ((leaving && !(await leaving)) || response.destroyed) return;
-    // The system has its own copy of what went into a socket; nobody knows of other streams.
-    if (leaving && response.socket instanceof Socket) spend?.(piece.value);
+    if (leaving && isCopied(response)) spend?.(piece.value);
   }
   response.end();
+}
+
+/** @param spend - told once the piece has left */
+function endWith(response: ServerResponse, piece: Uint8Array | undefined, spend: Delivery['spend']): void {
+  if (piece === undefined || spend === undefined || !isCopied(response)) response.end(piece);
+  else response.end(piece, () => spend(piece));
+}
+
+/** The system has its own copy of what went into a socket; nobody knows of other streams. */
+function isCopied({ socket }: ServerResponse): boolean {
+  return socket instanceof Socket;
 }
 
 /** Where content or coding fails in the midst of it, chunks tell the client so, and lose nothing that was sent; without them, the connection is reset. */

@@ -3,12 +3,14 @@
  * another one. Every block is verified, wherever it came from, so nothing but time depends on it. What comes from content hosts is kept.
  */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import { giveBack } from '../../core/encoding/give-back.ts';
 import type { BlockRun } from '../../core/object/block-run.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { headBytes } from '../../core/object/head.ts';
+import { isEncrypted } from '../../core/object/header.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import type { KeepWish, ObjectCache } from '../cache/object-cache.ts';
 import type { ObjectWriter } from '../cache/object-writer.ts';
@@ -43,8 +45,8 @@ export class Payload implements BlockSource, RunSupply {
   #first: Uint8Array[] | undefined = [];
   /** Whether blocks were taken out of the file of a stored object that `#bytes` does not know of. */
   #isElsewhere = false;
-  /** The memory of pieces that are nobody's business any more. */
-  readonly #spent = new WeakSet<ArrayBufferLike>();
+  /** Memory of runs that was handed out, and whether nobody looks into it any more. */
+  readonly #handedOut = new Map<ArrayBufferLike, boolean>();
 
   constructor(
     supply: Supply,
@@ -127,13 +129,20 @@ export class Payload implements BlockSource, RunSupply {
     return new OpenedRuns(this, this.#supply.opener, { first, end });
   }
 
-  /** A piece of the content has left: its memory may be used again. */
-  spend(piece: Uint8Array): void {
-    this.#spent.add(piece.buffer);
+  /** A piece of the content has left. What was opened here is alone in its memory; a signed document's pieces are blocks, which others may hold. */
+  spend({ buffer }: Uint8Array): void {
+    if (this.#handedOut.has(buffer)) this.#handedOut.set(buffer, true);
+    else if (isEncrypted(this.#reader.head.header)) giveBack(buffer);
   }
 
-  isSpent(memory: ArrayBuffer): boolean {
-    return this.#spent.delete(memory);
+  handOut(memory: ArrayBuffer): void {
+    this.#handedOut.set(memory, false);
+  }
+
+  takeBack(memory: ArrayBuffer): boolean {
+    const isSpent = this.#handedOut.get(memory) === true;
+    this.#handedOut.delete(memory);
+    return isSpent;
   }
 
   rangeOfBlock(index: number): ByteRange {

@@ -25,8 +25,9 @@ export interface RunSupply {
   readonly isKeeping: boolean;
   /** Told of blocks of the stream that have passed, where it is keeping. @param spent - to call when nobody looks into them any more */
   keepRun(blocks: Uint8Array, spent: () => void): Promise<void> | undefined;
-  /** Whether nobody looks any more into the memory of a piece that was handed out. */
-  isSpent(memory: ArrayBuffer): boolean;
+  /** Told of the memory of a piece that is handed out; and then whether nobody looks into it any more. */
+  handOut(memory: ArrayBuffer): void;
+  takeBack(memory: ArrayBuffer): boolean;
   /** Block `index` could not be had, or is not the one that was signed. @throws `error`, where there is no other source */
   recoverAt(index: number, error: unknown): Promise<void>;
 }
@@ -102,13 +103,12 @@ export class OpenedRuns implements AsyncIterable<Uint8Array> {
   async *#handOut({ first, end, answer, broken }: UnderWay): AsyncGenerator<Uint8Array> {
     const { passed, length, failure, target, sealed } = await answer;
     const { memory } = this.#opener;
-    let isFree = length === 0;
     try {
       if (sealed) await this.#keep(first, passed, sealed);
+      this.#supply.handOut(target);
       if (length > 0) yield new Uint8Array(target, 0, length);
-      isFree ||= this.#supply.isSpent(target);
     } finally {
-      if (isFree) memory.giveBack(target);
+      if (this.#supply.takeBack(target) || length === 0) memory.giveBack(target);
       else memory.forget(target.byteLength);
     }
     if (failure) await this.#recover(first + passed, new ObjectError(failure.code, failure.message));

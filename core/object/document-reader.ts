@@ -187,8 +187,9 @@ export class DocumentReader {
     }
     let position = this.#contentAt(start);
     for await (const message of elsewhere) {
+      const { length } = message; // its memory may be used again by the time that it was taken
       yield* this.#slice(message, position, wanted);
-      position += message.length;
+      position += length;
     }
   }
 

@@ -46,7 +46,8 @@ async function streamOf(arrives: (index: number) => Promise<void>): Promise<Stre
     openBlock: no,
     isKeeping: false,
     keepRun: () => undefined,
-    isSpent: () => true,
+    handOut: () => undefined,
+    takeBack: () => true,
     recoverAt: no,
   };
   return stream;

@@ -4,8 +4,11 @@ import type { Answer, Job } from './jobs.ts';
 /** What runs on a thread. */
 const THREAD_PROGRAM = new URL('./thread-main.ts', import.meta.url);
 
-/** Mebibytes of young objects. Twice the usual, for many small documents: a twentieth of their time, and no more memory at the peak. */
-const YOUNG_GENERATION = 6;
+/**
+ * Mebibytes of young objects, all three spaces of them together. Four times the usual, for many small documents: with 6, of which 3 were used, they
+ * took a twelfth more time; with 24, no less (docs/figures.md).
+ */
+const YOUNG_GENERATION = 12;
 
 /** A writing thread, as the pool sees it: it is told the keys once they are known, and then asked for batches of jobs. */
 export type Thread = AnsweringThread<readonly Job[], readonly Answer[]>;

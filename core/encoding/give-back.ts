@@ -1,0 +1,9 @@
+/**
+ * Frees the memory of bytes that nobody looks into any more. Left to be collected, up to 64 MiB of such memory wait (V8 14), and as every piece is
+ * fresh then, ciphers take a third longer.
+ *
+ * @param memory - nobody's any more, in JavaScript or in a call of the system
+ */
+export function giveBack(memory: ArrayBufferLike): void {
+  if (memory instanceof ArrayBuffer) memory.transfer(0);
+}
