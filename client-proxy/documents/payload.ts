@@ -78,15 +78,15 @@ export class Payload implements BlockSource, RunSupply {
     const { cache, site, entry } = this.#supply;
     const { head, payloadLength } = this.#reader;
     this.#writer = cache.begin(site, entry.head, head.length + payloadLength, wish);
-    if (this.#writer === undefined) return this.#giveBack(first);
-    this.#writer.keep(headBytes(head));
-    for (const block of first) this.#writer.keep(block);
+    this.#writer?.keep(headBytes(head));
+    for (const block of first)
+      if (this.#writer) this.#writer.keep(block);
+      else this.#giveBack(block);
   }
 
-  /** Blocks that were opened, and are not kept: where one is alone in its memory, and not its own message, nobody looks into it any more. */
-  #giveBack(blocks: readonly Uint8Array[]): void {
-    if (!isEncrypted(this.#reader.head.header)) return;
-    for (const { buffer, byteLength } of blocks) if (buffer.byteLength === byteLength) giveBack(buffer);
+  /** A block that was opened, and is not kept: where it is alone in its memory, and not its own message, nobody looks into it any more. */
+  #giveBack({ buffer, byteLength }: Uint8Array): void {
+    if (isEncrypted(this.#reader.head.header) && buffer.byteLength === byteLength) giveBack(buffer);
   }
 
   /** It is not kept, or not to its end. Harmless where all has come. */
