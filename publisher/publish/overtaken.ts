@@ -207,10 +207,8 @@ function goOnThere({ name }: Target): string {
 /** Readers who were shown it take nothing older, as long as its key is good: only another key ends that. */
 function claimed({ version }: MetaFile, { target, publication: { state } }: OwnAndThere): PublishError {
   const what = `the timestamp at ${target.name} names publication ${version}, which is not there, and this is ${state.timestamp.snapshot.version}`;
-  return newer(
-    what,
-    `see with "wispr verify ${target.name}" what is there; if one of you has made publication ${version}, ${GO_ON_THERE}; if nobody has, somebody else has your timestamp key: "wispr keys rotate timestamp", and publish then`,
-  );
+  const hint = `see with "wispr verify" of a copy what is there; if somebody of yours has made publication ${version}, ${GO_ON_THERE}; if nobody has, somebody else has your timestamp key: "wispr keys rotate timestamp", and publish then`;
+  return new PublishError('target-newer', what, { hint });
 }
 
 function foreign({ name }: Target): PublishError {
