@@ -201,7 +201,7 @@ describe('whoever stole a timestamp key', () => {
     await publish(made);
     const claims = await steal(1_000_000);
     await writeFile(join(place, TIMESTAMP), claims);
-    const hint = expect.stringMatching(/wispr verify .* if nobody has, .*"wispr keys rotate timestamp"/);
+    const hint = expect.stringMatching(/"wispr verify" of a copy .* if nobody has, .*"wispr keys rotate timestamp"/);
     const message = expect.stringContaining('names publication 1000000, which is not there, and this is 1');
     await expect(publish(made)).rejects.toMatchObject({ ...newer, message, hint });
     // As the advice is where a publication is there: nothing of what is claimed is used.
