@@ -50,9 +50,13 @@ export function warnAboutKeys({
     );
     say(`hint: run "wispr keys finish ${file}", with what came back from them`);
   }
-  if (publishedRoot !== undefined && publishedRoot !== rootVersion) {
+  if (publishedRoot !== undefined && publishedRoot < rootVersion) {
     say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
     say('hint: run "wispr protect"');
+  }
+  if (publishedRoot !== undefined && publishedRoot > rootVersion) {
+    say(`root ${publishedRoot} is published, and publisher.keys knows of root ${rootVersion}: it is older`);
+    say('hint: bring the publisher.keys that knows it, from after that change of keys');
   }
   if (publication !== undefined && withdrawn.includes(publication)) {
     say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);

@@ -119,9 +119,12 @@ const KEYS_CHANGED = [
 /** What a new key means, for those who gave a set one. */
 export function describeRekey({ sets, changes }: ProtectSummary): string[] {
   if (changes.rekeyed === 0) return [];
-  const names = someOf(sets.filter(({ isRekeyed }) => isRekeyed).map(({ name }) => name));
+  const fresh = sets.filter(({ isRekeyed }) => isRekeyed).map(({ name }) => name);
+  const anew = `${count(changes.rekeyed, 'document is', 'documents are')} encrypted anew`;
+  if (fresh.length === 0)
+    return [`${anew}, under keys that were published before: publisher.index knew nothing of that`];
   return [
-    `new key for ${names}: ${count(changes.rekeyed, 'document is', 'documents are')} encrypted anew`,
+    `new key for ${someOf(fresh)}: ${anew}`,
     'whoever had the old key keeps what was encrypted under it, and can read nothing that is published from now on without the new one',
   ];
 }

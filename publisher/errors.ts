@@ -90,6 +90,8 @@ export type PublishErrorCode =
   | 'stopped'
   /** The output lacks what its publication names. */
   | 'output-incomplete'
+  /** A publication has a number that nobody gets to by publishing. */
+  | 'number-out-of-bounds'
   /** The target holds another publisher's site. */
   | 'target-foreign'
   /** The target has a publication that was not made here. */

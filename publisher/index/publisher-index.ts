@@ -36,6 +36,8 @@ export type FactName =
   | 'sections'
   /** Names of the sections that `publisher.keys` alone could not sign in the last run. */
   | 'held'
+  /** There where what was learned of publications made elsewhere is only what was signed: publisher/protect/forget-unsigned.ts. */
+  | 'learned'
   /** How many roots there are. */
   | 'roots'
   /** The publication that waits for signatures: publisher/protect/gather.ts. */
@@ -84,6 +86,10 @@ export class PublisherIndex extends TaskLists {
   /** Notes what somebody else has signed, or that something has to be signed anew. */
   correctRoles(roles: Iterable<RoleRow>): void {
     this.transaction(() => this.#storeRoles(roles));
+  }
+
+  forgetRoles(names: Iterable<string>): void {
+    for (const name of names) this.run('DELETE FROM role WHERE name = ?', name);
   }
 
   #storeRoles(roles: Iterable<RoleRow>): void {

@@ -23,9 +23,19 @@ export type Roles = Readonly<Record<TopLevelRole, RolePublicKeys>>;
  *
  * @throws PublicationError
  */
-export function verifyChain([first, ...rest]: readonly Uint8Array[]): RootMetadata {
-  const start = verifyFirstRoot(first ?? new Uint8Array(0), READER_OPTIONS);
-  return rest.reduce((trusted, bytes) => verifyNextRoot(bytes, trusted, READER_OPTIONS), start);
+export function verifyChain(chain: readonly Uint8Array[]): RootMetadata {
+  return verifiedRoots(chain)[0];
+}
+
+/**
+ * Every root of such a chain, the newest first.
+ *
+ * @throws PublicationError
+ */
+export function verifiedRoots([first, ...rest]: readonly Uint8Array[]): [RootMetadata, ...RootMetadata[]] {
+  const roots: [RootMetadata, ...RootMetadata[]] = [verifyFirstRoot(first ?? new Uint8Array(0), READER_OPTIONS)];
+  for (const bytes of rest) roots.unshift(verifyNextRoot(bytes, roots[0], READER_OPTIONS));
+  return roots;
 }
 
 /** Keys and thresholds of a root. */

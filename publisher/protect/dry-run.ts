@@ -1,6 +1,7 @@
 /** `wispr protect --dry-run`: what a run would do. */
 import { openIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
+import { rootsIn } from '../publication/roots.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { appearanceOf } from './appearance.ts';
 import { checkRekey, isOtherKeyStore } from './keys.ts';
@@ -23,7 +24,9 @@ export async function planSite(options: PlanOptions, limit?: number): Promise<Dr
   using _closing = index;
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
-  const output = await inspectOutput(out, index, publishersOf(index), { readOnly: true, checkNotStopped });
+  const roots = await rootsIn(out, index.fact('root'));
+  const publishers = publishersOf(index);
+  const output = await inspectOutput(out, index, { publishers, roots, readOnly: true, checkNotStopped });
   const since = index.keysSince();
   const due = dueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
   const keysChanged = index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace));

@@ -17,6 +17,7 @@ import { placeInDirectory } from '../publication/places.ts';
 import { contentsOf, delegatedRoles } from '../publication/roles.ts';
 import { count, someOf } from '../text.ts';
 import type { RunKeys } from './keys.ts';
+import { checkNumbers } from './numbers.ts';
 import type { InspectedOutput } from './output.ts';
 
 /** How a key store stands to what was published. */
@@ -27,6 +28,8 @@ export interface OlderKeys {
   readonly published: number;
   /** Sets whose keys in it may have been replaced since. */
   readonly sets: ReadonlySet<string>;
+  /** Key ids under which the output has documents, where all of them are here. */
+  readonly shown: ReadonlySet<string | undefined>;
   /** Whether its publisher key is another than the one of the last run. */
   readonly otherPublisher: boolean;
 }
@@ -35,6 +38,7 @@ export interface OlderKeys {
  * A copy may have used the same numbers: so where the index knows nothing of what the output shows, that has to be under keys that are here.
  *
  * @returns `undefined` for a key store that is known to be the one that the last publication was made with
+ * @throws PublishError `number-out-of-bounds`
  */
 export async function olderKeysOf(
   keys: RunKeys,
@@ -45,27 +49,29 @@ export async function olderKeysOf(
   const known = keys.contents.publication;
   const indexed = Number(index.fact('version') ?? 0);
   const published = Math.max(indexed, newest);
+  checkNumbers(out, known, published);
   if (known >= published && others === undefined) return undefined;
   const unchanged = others === undefined && indexed === published ? setsAsPublished(keys, index) : new Set<string>();
-  const isOurs = known >= published && (await isUnder(keys, out));
-  const sets = isOurs ? [] : [...keys.contents.sets.keys()].filter((name) => !unchanged.has(name));
+  const shown = known >= published ? await idsUnder(keys, out) : undefined;
+  const sets = shown ? [] : [...keys.contents.sets.keys()].filter((name) => !unchanged.has(name));
   const publisher = index.fact('publisher');
   const otherPublisher = publisher !== undefined && publisher !== keys.store.publisher.id;
-  return { known, published, sets: new Set(sets), otherPublisher };
+  return { known, published, sets: new Set(sets), shown: shown ?? new Set(), otherPublisher };
 }
 
-/** Whether all documents of the publication in the output are under keys that are here; not, where nobody can tell. */
-async function isUnder(keys: RunKeys, out: string): Promise<boolean> {
+/** The keys of all documents of the publication in the output; `undefined` if not all of them are here, or nobody can tell. */
+async function idsUnder(keys: RunKeys, out: string): Promise<Set<string | undefined> | undefined> {
+  const found = new Set<string | undefined>();
   const here = new Set<string | undefined>([undefined, ...(await keys.everyId())]);
   try {
     const publication = await openPublication(placeInDirectory(out), { rootId: keys.store.rootId, now: 0 });
     for await (const role of delegatedRoles(publication)) {
-      if (role.failure) return false;
-      if ((await contentsOf(role)).documents.some(({ entry }) => !here.has(entry.set))) return false;
+      if (role.failure) return undefined;
+      for (const { entry } of (await contentsOf(role)).documents) found.add(entry.set);
     }
-    return true;
+    return [...found].every((id) => here.has(id)) ? found : undefined;
   } catch (error) {
-    if (error instanceof PublicationError) return false;
+    if (error instanceof PublicationError) return undefined;
     throw error;
   }
 }

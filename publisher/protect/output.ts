@@ -8,7 +8,8 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { hostProofIn, isHostProof } from '../../core/keys/descriptor.ts';
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
-import { METADATA_PATH, SETTINGS_PATH } from '../../core/publication/names.ts';
+import type { RootMetadata } from '../../core/publication/metadata.ts';
+import { METADATA_PATH, metadataFile, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { printable } from '../../node-support/printable.ts';
@@ -21,7 +22,7 @@ import type { IndexedFiles } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, someOf } from '../text.ts';
-import { newestOf } from './earlier-publication.ts';
+import { newestSnapshot } from './earlier-publication.ts';
 import { parseImmutableName } from './files.ts';
 import { digestOf, reading, startOf } from './output-reading.ts';
 import { inspectSignedFiles, type SignedFiles } from './signed-files.ts';
@@ -42,7 +43,7 @@ export interface InspectedOutput {
   readonly metadata: ReadonlySet<string>;
   /** How they compare with what the index says was signed. */
   readonly signed: SignedFiles;
-  /** The highest number of a publication that something in it has. */
+  /** The highest number of a publication that was signed for it, if it is above what the index knows; else 0. */
   readonly newest: number;
   /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
   readonly ownTargets: ReadonlySet<string>;
@@ -64,20 +65,27 @@ const MAGIC = 'wispr/1\n';
 const EMPTY_HASH = hash('sha256', '');
 const STEP = 2000;
 
+export interface InspectOptions {
+  /** The ids by which the host proof may name this publisher; `undefined` where nobody can tell without the passphrase. */
+  readonly publishers: readonly string[] | undefined;
+  /** Of this publisher, the newest first. */
+  readonly roots: readonly RootMetadata[];
+  /** Nothing is noted in the index. */
+  readonly readOnly: boolean;
+  readonly checkNotStopped: () => void;
+}
+
 /**
  * Looks at the output. Own files that the index does not know, because it was lost or a run was interrupted, are retired there.
  *
- * @param publishers - the ids by which the host proof may name this publisher; `undefined` where nobody can tell without the passphrase
- * @param readOnly - nothing is noted in the index
  * @throws PublishError `output-foreign`
  */
 export async function inspectOutput(
   out: string,
   index: PublisherIndex,
-  publishers: readonly string[] | undefined,
-  { readOnly, checkNotStopped }: { readonly readOnly: boolean; readonly checkNotStopped: () => void },
+  { publishers, roots, readOnly, checkNotStopped }: InspectOptions,
 ): Promise<InspectedOutput> {
-  const inspection = new Inspection(out, index, await inspectSignedFiles(out, index), readOnly);
+  const inspection = new Inspection(out, index, await inspectSignedFiles(out, index, roots), { roots, readOnly });
   await index.listing(async () => {
     let looked = 0;
     for (const file of filesIn(out)) {
@@ -88,6 +96,8 @@ export async function inspectOutput(
     }
     checkOwn(out, inspection, publishers); // inside: what is refused is not noted either
   });
+  const known = Number(index.fact('version') ?? 0);
+  inspection.newest = (await newestSnapshot(out, inspection.metadata, roots, known))?.version ?? 0;
   return inspection;
 }
 
@@ -123,26 +133,30 @@ class Inspection implements InspectedOutput {
   readonly foreign = new Problems();
   readonly signed: SignedFiles;
   isEmpty = true;
+  newest = 0;
   readonly #out: string;
   readonly #index: PublisherIndex;
   readonly #readOnly: boolean;
+  readonly #nextRoot: string;
   readonly #published: readonly string[];
   readonly #whole: WholeFiles;
 
-  constructor(out: string, index: PublisherIndex, signed: SignedFiles, readOnly: boolean) {
+  constructor(
+    out: string,
+    index: PublisherIndex,
+    signed: SignedFiles,
+    { roots, readOnly }: Pick<InspectOptions, 'roots' | 'readOnly'>,
+  ) {
     this.#out = out;
     this.signed = signed;
     this.#index = index;
     this.#readOnly = readOnly;
+    this.#nextRoot = metadataFile('root', (roots[0]?.version ?? 0) + 1);
     this.#whole = new WholeFiles(out, index);
     this.#published = index.fact('targets')?.split(' ') ?? [];
     const largest = index.largestId();
     [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
     [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
-  }
-
-  get newest(): number {
-    return Math.max(newestOf(this.metadata), this.signed.shown);
   }
 
   look({ path, name, isFile }: Found): void {
@@ -154,8 +168,9 @@ class Inspection implements InspectedOutput {
     else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
   }
 
+  /** What lies where the next root will be is none of ours, and readers who ask for one would stop at it. */
   #lookAtMetadata(name: string, path: string): void {
-    if (isLeftoverName(name) || this.signed.litter.has(name)) this.unfinished.push(path);
+    if (isLeftoverName(name) || this.signed.litter.has(name) || name === this.#nextRoot) this.unfinished.push(path);
     else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.metadata.add(name);
     else this.#refuse(path);
   }

@@ -186,7 +186,9 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     changes: countChanges(plan, done.tasks.unchanged),
     sets: Array.from(plan.sets, ([name, documents]) => {
       const isNew = done.secured.made.has(name);
-      return { name, id: keys.idOf(name) ?? missingKey(name), documents, isNew, isRekeyed: rekeyed.has(name) };
+      const id = keys.idOf(name) ?? missingKey(name);
+      const isRekeyed = rekeyed.has(name) && !run.olderKeys?.shown.has(id);
+      return { name, id, documents, isNew, isRekeyed };
     }),
     sections: sectionsOf(plan),
     public: publicByReason(plan),

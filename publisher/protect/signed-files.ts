@@ -5,7 +5,7 @@
  */
 import { type BigIntStats, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MetaFile } from '../../core/publication/metadata.ts';
+import type { MetaFile, RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { bootId } from '../../node-support/boot.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
@@ -22,21 +22,27 @@ export interface SignedFiles {
   readonly litter: ReadonlySet<string>;
   /** Whether all of it is there. */
   readonly isWhole: boolean;
-  /** What the output shows its readers, if the index knows nothing of it: what its snapshot names; perhaps nothing that can be read. */
+  /** What the output shows its readers, if the index knows nothing of it: what its snapshot names; perhaps nothing that was signed here. */
   readonly others: readonly RoleRow[] | undefined;
-  /** The number of the publication that readers are shown; 0 if there is none. */
-  readonly shown: number;
 }
 
-/** Looks at the signed files in the output. */
-export async function inspectSignedFiles(out: string, index: PublisherIndex): Promise<SignedFiles> {
+/**
+ * Looks at the signed files in the output.
+ *
+ * @param roots - of this publisher, the newest first
+ */
+export async function inspectSignedFiles(
+  out: string,
+  index: PublisherIndex,
+  roots: readonly RootMetadata[],
+): Promise<SignedFiles> {
   const rows = index.roles();
   const timestamp = await readTimestamp(out);
   const known = [markOf(rows.get('snapshot')), index.fact('shown')];
   const isAnother = timestamp !== undefined && !known.includes(markOf(timestamp.snapshot));
-  const others = isAnother ? await recoverRoles(out) : undefined;
-  const named = new Set(others?.map(({ name, version }) => metadataFile(name, version)));
-  if (isAnother) named.add(metadataFile('snapshot', timestamp.snapshot.version));
+  const recovered = isAnother ? await recoverRoles(out, timestamp.snapshot.version, roots) : undefined;
+  const named = new Set(recovered?.rows.map(({ name, version }) => metadataFile(name, version)));
+  if (recovered) named.add(metadataFile('snapshot', recovered.version));
   const before = identitiesIn(index);
   const [good, litter] = [new Map<string, string>(), new Set<string>()];
   for (const row of rows.values()) {
@@ -45,7 +51,8 @@ export async function inspectSignedFiles(out: string, index: PublisherIndex): Pr
     if (identity !== undefined) good.set(name, identity);
     else if (!named.has(name)) litter.add(name);
   }
-  return { good, litter, isWhole: good.size === rows.size, others, shown: timestamp?.snapshot.version ?? 0 };
+  const others = isAnother ? (recovered?.rows ?? []) : undefined;
+  return { good, litter, isWhole: good.size === rows.size, others };
 }
 
 /**

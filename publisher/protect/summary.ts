@@ -63,7 +63,10 @@ export interface SetSummary {
   readonly documents: number;
   /** Whether its key was made in this run. */
   readonly isNew: boolean;
-  /** Whether documents that were under another key are under this one now; an earlier run may have made it, and was stopped. */
+  /**
+   * Whether documents that were under another key are under this one now, which is new to readers; an earlier run may have made it, and was
+   * stopped.
+   */
   readonly isRekeyed: boolean;
 }
 

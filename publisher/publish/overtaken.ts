@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
-import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile, RootMetadata, SignedTimestamp, TimestampMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
@@ -22,7 +21,7 @@ import { READER_OPTIONS } from '../keys/roots.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
-import { rootsOf, underAny } from '../publication/roots.ts';
+import { ifGood, rootsOf, underAny } from '../publication/roots.ts';
 
 export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
@@ -101,13 +100,14 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
   const own = (version: number) => readFile(join(out, fileOfRole('root', version)));
   const first = await there(1);
   if (first && !equalBytes(await own(1), first) && isFirstRoot(first)) throw foreign(target);
-  const [above, roots] = [await there(root.version + 1), await rootsOf(publication)];
-  if (above && isRootAfter(root, above)) throw newerRoot(target, root);
+  const newest = await newestRoot(root, there);
+  if (newest.version > root.version) throw newerRoot(target, newest, root);
+  const roots = await rootsOf(publication);
   for (const [index, { version }] of roots.slice(0, -1).entries()) {
     const bytes = await there(version);
     if (bytes && equalBytes(await own(version), bytes)) return;
     const before = roots[index + 1] as RootMetadata;
-    if (bytes && isRootAfter(before, bytes) && !saysTheSame(bytes, await own(version)))
+    if (bytes && rootAfter(before, bytes) && !saysTheSame(bytes, await own(version)))
       throw forked(`${target.name} has another root ${version} than this`, NOBODY_ELSE);
   }
 }
@@ -118,8 +118,23 @@ function isFirstRoot(bytes: Uint8Array): boolean {
 }
 
 /** What our own root's keys do not sign is anybody's. */
-function isRootAfter(root: RootMetadata, bytes: Uint8Array): boolean {
-  return ifGood(() => verifyNextRoot(bytes, root, READER_OPTIONS)) !== undefined;
+function rootAfter(root: RootMetadata, bytes: Uint8Array): RootMetadata | undefined {
+  return ifGood(() => verifyNextRoot(bytes, root, READER_OPTIONS));
+}
+
+/** The last that follows ours: as many as readers would follow. */
+async function newestRoot(
+  root: RootMetadata,
+  there: (version: number) => Promise<Uint8Array | undefined>,
+): Promise<RootMetadata> {
+  let newest = root;
+  while (newest.version < root.version + PUBLICATION_LIMITS.rootRotations) {
+    const bytes = await there(newest.version + 1);
+    const next = bytes && rootAfter(newest, bytes);
+    if (next === undefined) break;
+    newest = next;
+  }
+  return newest;
 }
 
 /** One root may have been finished with the signatures of some here, and of others there. */
@@ -130,8 +145,9 @@ function saysTheSame(one: Uint8Array, other: Uint8Array): boolean {
 /** Readers who saw a higher one take nothing older, so it counts whether it is there or not. */
 async function checkSnapshot({ snapshot }: TimestampMetadata, places: OwnAndThere): Promise<void> {
   const overtaken = await overtakenBy(snapshot, places);
-  const isHigher = snapshot.version > places.publication.state.snapshot.version;
-  if (overtaken && (isHigher || (await isThere(snapshot, places)))) throw overtaken;
+  if (overtaken === undefined) return;
+  if (await isThere(snapshot, places)) throw overtaken;
+  if (snapshot.version > places.publication.state.snapshot.version) throw claimed(snapshot, places);
 }
 
 /**
@@ -154,15 +170,17 @@ async function checkUnderEarlierRoots(bytes: Uint8Array, places: OwnAndThere): P
 
 async function overtakenBy(
   { version, sha256 }: MetaFile,
-  { out, target, publication: { state } }: OwnAndThere,
+  { out, target, publication }: OwnAndThere,
 ): Promise<PublishError | undefined> {
-  const own = state.timestamp.snapshot;
+  const own = publication.state.timestamp.snapshot;
   const hint = goOnThere(target);
   if (version > own.version)
     return newer(`${target.name} has publication ${version}, and this is ${own.version}`, hint);
-  // One that was removed here since, because it is so old, cannot be compared.
+  // One that was removed here since, because it is so old, cannot be compared; nor can one that somebody else has changed.
   const bytes = await readIfThere(join(out, fileOfRole('snapshot', version)));
   if (bytes === undefined || (await hexDigest(bytes)) === sha256) return undefined;
+  const verify = (root: RootMetadata) => verifyOwnSnapshot(bytes, root, READER_OPTIONS);
+  if ((await underAny(await rootsOf(publication), verify))?.version !== version) return undefined;
   return forked(anotherPublication(target, version), hint);
 }
 
@@ -179,20 +197,18 @@ function timestampUnder(bytes: Uint8Array, root: RootMetadata): SignedTimestamp 
   return ifGood(() => verifyTimestamp(bytes, root, undefined, READER_OPTIONS));
 }
 
-function ifGood<Role>(verify: () => Role): Role | undefined {
-  try {
-    return verify();
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
-  }
-}
-
 const GO_ON_THERE =
   'publish from where that was made; or bring its publisher.keys here, and its "out" in the place of the one here, and publish then';
 
 function goOnThere({ name }: Target): string {
-  return `${GO_ON_THERE}; where that is lost, put a whole copy of ${name} in the place of "out" here, and publish then`;
+  return `${GO_ON_THERE}; where that is lost, make a whole copy of ${name}, see that "wispr verify COPY --root ID" finds nothing corrupted or missing in it, put it in the place of "out" here, and publish then`;
+}
+
+/** Readers who were shown it take nothing older, as long as its key is good: only another key ends that. */
+function claimed({ version }: MetaFile, { target, publication: { state } }: OwnAndThere): PublishError {
+  const what = `the timestamp at ${target.name} names publication ${version}, which is not there, and this is ${state.timestamp.snapshot.version}`;
+  const hint = `see with "wispr verify" of a copy what is there; if somebody of yours has made publication ${version}, ${GO_ON_THERE}; if nobody has, somebody else has your timestamp key: "wispr keys rotate timestamp", and publish then`;
+  return new PublishError('target-newer', what, { hint });
 }
 
 function foreign({ name }: Target): PublishError {
@@ -205,8 +221,8 @@ function anotherPublication({ name }: Target, version: number): string {
   return `${name} has another publication ${version} than was made here`;
 }
 
-function newerRoot({ name }: Target, { version }: RootMetadata): PublishError {
-  return newer(`${name} has root ${version + 1}, and this has ${version}`, NOBODY_ELSE);
+function newerRoot({ name }: Target, { version }: RootMetadata, own: RootMetadata): PublishError {
+  return newer(`${name} has root ${version}, and this has ${own.version}`, NOBODY_ELSE);
 }
 
 /** Below a root, only the keys sign that it names. */

@@ -1,6 +1,7 @@
 /** Who has signed a file of metadata that the publication does not name. */
 import { basename } from 'node:path/posix';
 import { CodedError } from '../../core/errors.ts';
+import type { TufObject } from '../../core/publication/canonical.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { countSigners, type TufKey, verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -38,15 +39,23 @@ export async function everyKey(place: DirectoryPlace, site: KnownSite): Promise<
 }
 
 /**
- * Whether one of the keys has signed a file of metadata.
+ * Whether one of the keys has signed a file of metadata, as the file of this number and kind: what was signed once, anybody can call otherwise.
  *
  * @throws CodedError for one that cannot be read, or is none
  */
 export async function isSignedByAny(place: DirectoryPlace, path: string, keys: Keys): Promise<boolean> {
   const bytes = await readStart(place, path, PUBLICATION_LIMITS.snapshotLength);
   if (bytes === undefined || bytes.length > PUBLICATION_LIMITS.snapshotLength) return false;
-  const { signatures, message } = openEnvelope(bytes, basename(path));
-  return countSigners(signatures, message, { keyids: [...keys.keys()], threshold: 1 }, keys, verifyEd25519) > 0;
+  const envelope = openEnvelope(bytes, basename(path));
+  const { signatures, message } = envelope;
+  const signers = countSigners(signatures, message, { keyids: [...keys.keys()], threshold: 1 }, keys, verifyEd25519);
+  return signers > 0 && isNamedBy(envelope.signed(), basename(path));
+}
+
+/** Whether a file has the name of its number and kind; lists do not say which they are. */
+function isNamedBy({ version, _type }: TufObject, name: string): boolean {
+  const role = /^\d+\.(root|snapshot|timestamp)\.json$/.exec(name)?.[1];
+  return name.startsWith(`${version}.`) && _type === (role ?? 'targets');
 }
 
 /** @returns `undefined` where the keys of no root have signed it */

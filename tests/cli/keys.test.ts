@@ -2,6 +2,7 @@
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import type { Ended } from '../support/programs.ts';
 import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
@@ -181,6 +182,31 @@ describe('wispr keys', () => {
     );
     await expectError(wispr('keys', 'renew', '--passphrase-file', 'other-passphrase'), 1, '[passphrase-wrong]');
     await expectError(wispr('keys', 'sign', 'wispr.json', '--key', 'ada.key', '--yes'), 1, '[draft-malformed]');
+  });
+});
+
+describe('wispr keys list, where publisher.keys is older than what is published', () => {
+  it('says so, and not that something waits to be published', async () => {
+    const own = await createWorkspace({ 'a.html': '<p>a' });
+    const inOwn = (name: string) => join(own.directory, name);
+    const list = () => runWispr(['keys', 'list', '--passphrase-file', at('passphrase')], { cwd: own.directory });
+    await own.protect();
+    await copyFile(inOwn('publisher.keys'), inOwn('older.keys'));
+    await rotateRole({ configurationFile: own.configurationFile, passphrase: PASSPHRASE }, 'targets');
+    const ahead = await list();
+    expect(ahead.stderr).toContain(
+      'root 2 is not published yet; readers know root 1\nwispr: hint: run "wispr protect"',
+    );
+    await own.protect();
+    expect((await list()).stderr).toBe('');
+    await copyFile(inOwn('older.keys'), inOwn('publisher.keys'));
+    const older = await list();
+    expect(older.stderr).toMatch(
+      /^wispr: root 2 is published, and publisher\.keys knows of root 1: it is older\nwispr: hint: bring /,
+    );
+    expect(older.stderr).not.toContain('not published yet');
+    expectOneVoice(older);
+    await own.remove();
   });
 });
 

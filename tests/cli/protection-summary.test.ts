@@ -20,6 +20,14 @@ describe('a new key', () => {
       /^new key for gold, killed: 2 doc/,
     );
   });
+
+  it('is not said of one that was published before, where only the index is older', () => {
+    const sets = [{ name: 'gold', id: 'x', documents: 2, isNew: false, isRekeyed: false }];
+    const changes = { added: 0, changed: 0, moved: 0, rekeyed: 2, removed: 0, unchanged: 0 };
+    expect(describeRekey({ sets, changes } as unknown as ProtectSummary)).toEqual([
+      expect.stringMatching(/^2 documents are encrypted anew, under keys that were published before/),
+    ]);
+  });
 });
 
 describe('publishing to another place than the last time', () => {

@@ -115,6 +115,9 @@ describe('a copy that has published', () => {
     for (const text of ['2', '3', '4']) await change(copy, 'a.html', text);
     await publish(copy);
     await refused(() => publish(made), newer);
+    const hint = expect.stringMatching(/make a whole copy .* "wispr verify COPY --root ID"/);
+    await writeFile(join(made.source, 'a.html'), '<p>1');
+    await expect(publish(made)).rejects.toMatchObject({ ...newer, hint });
     for (const text of ['x2', 'x3', 'x4', 'x5']) await change(made, 'a.html', text);
     await refused(() => publish(made), forked);
     const theirs = await readFile(join(place, TIMESTAMP));
@@ -128,6 +131,21 @@ describe('a copy that has published', () => {
     await expect(publish(made, { ...all, target: host })).rejects.toMatchObject({ code: 'target-reverted' });
     expect(await publish(made, all)).toMatchObject({ publication: 5 });
     expect(await found()).toEqual([]);
+  });
+});
+
+describe('a copy whose keys were changed', () => {
+  it('is said to have the last root that follows, however many there are', async () => {
+    await publish(made);
+    const copy = await copyOf();
+    for (let version = 2; version <= 4; version++) await rotate(copy);
+    await change(copy, 'a.html', '2');
+    await publish(copy);
+    const message = expect.stringMatching(/has root 4, and this has 1$/);
+    await expect(publish(made)).rejects.toMatchObject({ ...newer, message });
+    await rm(join(place, METADATA_PATH, '3.root.json'));
+    const broken = expect.stringMatching(/has root 2, and this has 1$/);
+    await expect(publish(made)).rejects.toMatchObject({ ...newer, message: broken });
   });
 });
 
@@ -183,10 +201,17 @@ describe('whoever stole a timestamp key', () => {
     await publish(made);
     const claims = await steal(1_000_000);
     await writeFile(join(place, TIMESTAMP), claims);
-    await expect(publish(made)).rejects.toMatchObject(newer);
+    const hint = expect.stringMatching(/"wispr verify" of a copy .* if nobody has, .*"wispr keys rotate timestamp"/);
+    const message = expect.stringContaining('names publication 1000000, which is not there, and this is 1');
+    await expect(publish(made)).rejects.toMatchObject({ ...newer, message, hint });
+    // As the advice is where a publication is there: nothing of what is claimed is used.
+    await rm(made.out, { recursive: true });
+    await cp(place, made.out, { recursive: true });
+    await made.protect();
+    await expect(publish(made)).rejects.toMatchObject({ ...newer, hint });
     await rotate(made);
     await made.protect();
-    expect((await publish(made)).publication).toBeGreaterThan(0);
+    expect((await publish(made)).publication).toBeLessThan(10);
     expect(await found()).toEqual([]);
   });
 

@@ -1,19 +1,22 @@
 /** A workspace whose parts come from different times or copies: output, index and key store, put back from elsewhere. */
-import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, lstat, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { openBundle } from '../../core/keys/bundle.ts';
+import { encodeEnvelope, openEnvelope } from '../../core/publication/envelope.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { parseConfiguration } from '../../publisher/configuration/read.ts';
-import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { rotatePublisherKey, rotateRole } from '../../publisher/keys/change-roles.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
+import { identityOf } from '../../publisher/site/walk.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import type { TrustedStore } from '../support/published.ts';
@@ -63,6 +66,12 @@ async function bring(...names: string[]): Promise<void> {
     await rm(here(name), { recursive: true, force: true });
     await cp(there(name), here(name), everything);
   }
+}
+
+/** What the index has of a publication that was shown. */
+function markIn(timestamp: Buffer): string {
+  const { version, hashes } = JSON.parse(String(timestamp)).signed.meta['snapshot.json'];
+  return `${version} ${hashes.sha256}`;
 }
 
 /** Readers who have seen every publication so far find a whole one, which has what the site has. */
@@ -177,6 +186,43 @@ describe('a signed file', () => {
     },
   );
 
+  it('that is another casts doubt on what lies at documents’ own names, which nothing signs', async () => {
+    await workspace.protect();
+    await damage('1.targets.json');
+    await rm(join(workspace.out, 'c.css')); // it may be the same file as the content
+    await writeFile(join(workspace.out, 'c.css'), 'x');
+    await writeFile(join(workspace.out, 'a.html'), 'of another time');
+    await workspace.protect();
+    await expectWhole();
+  });
+
+  it('is looked at again after a start of the machine, though it is the very file that was good', async () => {
+    await workspace.protect();
+    await damage('1.targets.json');
+    const identity = identityOf(await lstat(file('1.targets.json'), { bigint: true }));
+    const change = (sql: string, ...values: string[]) => {
+      using index = new DatabaseSync(here('publisher.index'));
+      index.prepare(sql).run(...values);
+    };
+    const sql = "UPDATE fact SET value = json_set(value, '$.\"1.targets.json\"', ?) WHERE name = 'signedFiles'";
+    change(sql, identity); // as after a power cut, which leaves other bytes than were written
+    expect((await workspace.protect()).publication.version).toBe(1);
+    change("UPDATE fact SET value = 'another' WHERE name = 'boot'");
+    expect((await workspace.protect()).publication).toMatchObject({ version: 2, reasons: ['missing'] });
+    await expectWhole();
+  });
+
+  it('that is a root which others have signed as well stays good', async () => {
+    const { configurationFile } = workspace;
+    await rotateRole({ configurationFile, passphrase: PASSPHRASE }, 'targets');
+    await workspace.protect();
+    const { signatures, message } = openEnvelope(await readFile(file('2.root.json')), 'root');
+    const another = { keyid: 'ab'.repeat(32), sig: 'cd'.repeat(64) };
+    await writeFile(file('2.root.json'), encodeEnvelope([...signatures, another], message));
+    expect(await workspace.protect()).toMatchObject({ publication: { version: 1 }, recovered: [] });
+    await expectWhole();
+  });
+
   it('that is copied is the same, and nothing is signed', async () => {
     await workspace.protect();
     await cp(workspace.out, copy, everything);
@@ -269,6 +315,74 @@ describe('an older key store', () => {
     await expectWhole();
   });
 
+  it('gives a set a new key also where only some of its documents are under another', async () => {
+    await workspace.protect();
+    await copyAll();
+    await workspace.write('b.html', '<p>b, later');
+    await workspace.protect();
+    const before = await idOf();
+    const index = new DatabaseSync(here('publisher.index'));
+    index.exec("UPDATE document SET set_id = 'another' WHERE path = '/b.html'"); // as where a section was held back
+    index.close();
+    await bring('publisher.keys');
+    await workspace.protect();
+    expect(await idOf()).not.toBe(before);
+    await expectWhole();
+  });
+
+  it('gives all sets new keys where the index is older than the output', async () => {
+    await workspace.protect();
+    await copyAll();
+    await workspace.protect({ now: NOW - 20, rekey: ['subscribers'] });
+    await workspace.write('a.html', '<p>later');
+    await workspace.protect({ now: NOW - 10 });
+    const before = await idOf();
+    const last = await readFile(join(workspace.out, METADATA, 'timestamp.json'));
+    await bring('publisher.keys', 'publisher.index');
+    const shown = markIn(last);
+    const index = new DatabaseSync(here('publisher.index'));
+    index.prepare("UPDATE fact SET value = ? WHERE name = 'shown'").run(shown); // so that nothing but the number tells
+    index.close();
+    expect((await workspace.protect()).sets[0]).toMatchObject({ isNew: true });
+    expect(await idOf()).not.toBe(before);
+    await expectWhole();
+  });
+
+  it('whose publisher key is another than that of the last run is said to be so', async () => {
+    await workspace.protect();
+    await copyAll();
+    await rotatePublisherKey({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE });
+    await workspace.protect({ now: NOW - 10 });
+    await bring('publisher.keys');
+    expect((await workspace.protect()).recovered.at(-1)).toContain(
+      'its publisher key is another than that of the last publication',
+    );
+    await expectWhole();
+  });
+
+  it('does not count as one because of a root of its number that does not follow', async () => {
+    const { configurationFile } = workspace;
+    await rotateRole({ configurationFile, passphrase: PASSPHRASE }, 'targets');
+    await workspace.protect();
+    const root = await readFile(join(workspace.out, METADATA, '2.root.json'));
+    await cp(join(workspace.out, METADATA, '1.root.json'), join(workspace.out, METADATA, '2.root.json'));
+    expect(await workspace.protect()).toMatchObject({ recovered: [] });
+    expect(await readFile(join(workspace.out, METADATA, '2.root.json'))).toEqual(root);
+  });
+
+  it('that has used the same numbers is not believed to be the last one where a list is not there to tell', async () => {
+    await workspace.protect();
+    await copyAll();
+    await protectCopy({ rekey: ['subscribers'] });
+    await workspace.write('a.html', '<p>ours');
+    const { sets } = await workspace.protect();
+    await bring('protected');
+    const lists = (await readdir(join(workspace.out, METADATA))).filter((name) => /^2\.documents-/.test(name));
+    for (const name of lists) await rm(join(workspace.out, METADATA, name));
+    expect((await workspace.protect()).sets[0]?.id).not.toBe(sets[0]?.id);
+    await expectWhole();
+  });
+
   it('that has used the same numbers is noticed by what it cannot open', async () => {
     await workspace.protect();
     await copyAll();
@@ -313,6 +427,30 @@ describe('an older key store', () => {
     await rotateRole({ configurationFile, passphrase: PASSPHRASE }, 'targets');
     await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-older' });
     expect(await snapshot(workspace.out)).toEqual(before);
+  });
+});
+
+describe('an older index', () => {
+  it('that is lost leaves nothing of a file that was cut short', async () => {
+    await workspace.protect();
+    const content = (await readdir(workspace.out)).find((name) => /^[0-9a-f]{64}\.c\.css$/.test(name)) ?? '';
+    await truncate(join(workspace.out, content), 0);
+    await workspace.write('c.css', 'another'); // so that nobody writes it again
+    await rm(here('publisher.index'));
+    await workspace.protect();
+    expect(await readdir(workspace.out)).not.toContain(content);
+    await expectWhole();
+  });
+
+  it('makes no key new that was published before', async () => {
+    await workspace.protect();
+    await copyAll();
+    await workspace.protect({ now: NOW - 10, rekey: ['subscribers'] });
+    await bring('publisher.index');
+    const { sets, changes } = await workspace.protect();
+    expect(changes.rekeyed).toBe(3);
+    expect(sets[0]).toMatchObject({ isNew: false, isRekeyed: false });
+    await expectWhole();
   });
 });
 

@@ -128,21 +128,39 @@ describe('what an unfinished publish left', () => {
     const signed = await readFile(join(place, METADATA, '2.snapshot.json'), 'utf8');
     await writeFile(join(place, METADATA, '3.snapshot.json'), signed.replace('"version":2', '"version":3'));
     const { signers } = await two.workspace.keyStore();
-    const padded = signMetadata({ padding: 'x'.repeat(PUBLICATION_LIMITS.snapshotLength) }, [signers.snapshot]);
+    const list = (version: number, length: number) =>
+      signMetadata({ _type: 'targets', version, padding: 'x'.repeat(length) }, [signers.snapshot]);
+    const padded = list(4, PUBLICATION_LIMITS.snapshotLength);
     const most = PUBLICATION_LIMITS.snapshotLength - (padded.length - PUBLICATION_LIMITS.snapshotLength);
     for (const [name, length] of [
-      ['4', most],
-      ['5', most + 1],
+      [4, most],
+      [5, most + 1],
     ] as const)
-      await writeFile(
-        join(place, METADATA, `${name}.x.json`),
-        signMetadata({ padding: 'x'.repeat(length) }, [signers.snapshot]),
-      );
+      await writeFile(join(place, METADATA, `${name}.x.json`), list(name, length));
     expect((await extras()).filter((finding) => /\/[345]\./.test(finding))).toEqual([
       `/${METADATA}/3.snapshot.json file-unsigned`,
       `/${METADATA}/4.x.json file-unfinished`,
       `/${METADATA}/5.x.json file-unsigned`,
     ]);
+  });
+
+  it('has no metadata that were signed for another number or as something else, whatever they are called now', async () => {
+    const metadata = (name: string) => join(place, METADATA, name);
+    for (const name of ['0.snapshot.json', '9007199254740990.snapshot.json', '2.x.json'])
+      await cp(metadata('2.snapshot.json'), metadata(name));
+    await cp(metadata('1.targets.json'), metadata('3.targets.json'));
+    await cp(metadata('1.root.json'), metadata('1.documents-x.json'));
+    const names = [
+      '0.snapshot.json',
+      '1.documents-x.json',
+      '2.x.json',
+      '3.targets.json',
+      '9007199254740990.snapshot.json',
+    ];
+    const found = (await extras()).filter((finding) => finding.endsWith('.json file-unsigned'));
+    expect(found.sort()).toEqual(names.map((name) => `/${METADATA}/${name} file-unsigned`));
+    await cp(metadata('2.snapshot.json'), metadata('02.snapshot.json'));
+    expect(await extras()).toContain(`/${METADATA}/02.snapshot.json file-unsigned`);
   });
 
   it('has copies of public documents that the publisher signed, and pages with their objects', async () => {
