@@ -4,6 +4,8 @@ import { defineTemplate, type Fact, type Page } from './template.ts';
 import { HOME_TEXT } from './texts-control.ts';
 
 export interface HomePage extends Page {
+  /** What is the matter with the Reader itself. */
+  readonly warning: WarningView | undefined;
   readonly publishers: readonly PublisherView[];
   /** Sites with protected content that the reader is not connected with. */
   readonly seen: readonly { readonly site: string; readonly url: string }[];
@@ -17,6 +19,12 @@ export interface HomePage extends Page {
   readonly lately: LatelyView | undefined;
   /** Where locking keeps anybody out: where a passphrase is asked for afterwards. */
   readonly lock: PageForm | undefined;
+}
+
+export interface WarningView {
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly detail: string;
 }
 
 export interface PublisherView {
@@ -84,7 +92,14 @@ const VERIFIED = `<ul class="log">
 </ul>
 `;
 
-const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, lock, form } = it.page; const text = it.words; %>
+const HOME = `<% const { warning, publishers, seen, browser, pac, tunnels, lately, lock, form } = it.page; const text = it.words; %>
+<% if (warning) { %>
+<section class="box alarm" aria-labelledby="warning">
+<h2 id="warning"><%= warning.title %></h2>
+<% for (const line of warning.lines) { %><p><%= line %></p><% } %>
+<details><summary><%= text.details %></summary><p><%= warning.detail %></p></details>
+</section>
+<% } %>
 <% if (form) { %><%~ include('@form', { form, text: it.text }) %><% } %>
 <% publishers.forEach((publisher, index) => { %>
 <section aria-labelledby="publisher-<%= index %>">

@@ -47,6 +47,15 @@ export const HOME_TEXT = {
   lead: 'What you open here is fetched from wherever it is carried, checked against its publisher’s signature, and decrypted on this computer.',
   emptyTitle: 'No site is connected yet',
   emptyLead: 'A publisher’s invitation connects this computer with its sites. Paste the link of yours here.',
+  unkept: {
+    title: {
+      full: 'The disk of this computer is full',
+      other: 'The Reader cannot write what it keeps',
+    },
+    means:
+      'What it has learned of your sites since then, it goes by and holds in memory: newer publications, withdrawals, keys. When the Reader stops, that is lost, and it has to learn it again.',
+    room: 'Make room on the disk. There is no need to restart the Reader: it writes everything down by itself as soon as it can.',
+  },
   open: (site: string) => `Open ${site}`,
   unread: 'Not opened yet.',
   refused: (why: string) => `Not shown at the moment: ${why}.`,
@@ -216,6 +225,10 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     hint: 'Try again later. If it stays like this, tell the publisher.',
   },
   'descriptor-expired': { ...KEY_SERVER_WRONG, text: 'What the publisher has signed about itself has expired.' },
+  'disk-full': {
+    text: 'The disk of this computer is full, so the connection could not be kept.',
+    hint: 'Make room on the disk, and try again. The Reader need not be restarted for it.',
+  },
   'site-taken': {
     text: 'One of these sites is connected already, with another publisher or key server.',
     hint: 'Two publishers never share a site. If the site has changed hands, disconnect the old publisher first.',

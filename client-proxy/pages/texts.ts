@@ -126,6 +126,13 @@ const OWN_FAULT: RefusalText = {
   advice: ['Restart the Reader, and look at what it says.'],
 };
 
+const DISK_FULL: RefusalText = {
+  status: 507,
+  title: 'The disk of this computer is full',
+  lead: 'The Reader would have to keep something for this, and there is no room for it. Nothing was changed.',
+  advice: ['Make room on the disk, and try again. The Reader need not be restarted for it.'],
+};
+
 const REFUSED: RefusalText = {
   status: 403,
   title: 'The Reader does not do that',
@@ -289,6 +296,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   },
   'store-damaged': OWN_FAULT,
   'store-unusable': OWN_FAULT,
+  'disk-full': DISK_FULL,
   internal: OWN_FAULT,
   'bad-request': {
     ...REFUSED,

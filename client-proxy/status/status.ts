@@ -30,11 +30,13 @@ export interface ReaderStatus {
   readonly cache: CacheStatus;
   /** Whether its keys are locked away; then it can tell of no site. */
   readonly locked: boolean;
+  /** Why something newer than what the database has could not be written; it is used from memory. */
+  readonly unkept?: { readonly code: string; readonly problem: string };
 }
 
 /** How a Reader that starts now is, whenever it is asked. @param url - of the proxy */
 export function statusOf(
-  { sites, cache, lock }: Pick<OpenReader, 'sites' | 'cache' | 'lock'>,
+  { sites, cache, lock, store }: Pick<OpenReader, 'sites' | 'cache' | 'lock' | 'store'>,
   url: string,
 ): () => Promise<ReaderStatus> {
   const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url };
@@ -44,7 +46,12 @@ export function statusOf(
     sites: await siteStatuses(sites, port),
     cache: cache.status(),
     locked: lock.isLocked,
+    ...unkeptIn(store),
   });
+}
+
+function unkeptIn({ unkept }: OpenReader['store']): Pick<ReaderStatus, 'unkept'> {
+  return unkept === undefined ? {} : { unkept: { code: unkept.code, problem: unkept.message } };
 }
 
 /** @param port - of the gateway */

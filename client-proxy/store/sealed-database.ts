@@ -107,11 +107,16 @@ export class SealedDatabase {
     }
   }
 
-  /** One transaction that another process's sees whole or not at all. @throws ReaderError `store-unusable`, also where nobody would find it any more */
+  /** One transaction that another process's sees whole or not at all. @throws ReaderError `disk-full`, `store-unusable`, the latter also where nobody would find it any more */
   write<Result>(work: () => Result): Result {
     const result = this.writeQuietly(work);
     this.#changes++;
     return result;
+  }
+
+  /** Something that this process goes by is another now, although it could not be written. */
+  noteChange(): void {
+    this.#changes++;
   }
 
   /** As {@link write}, for what is no change to anybody in this process. */
@@ -120,7 +125,7 @@ export class SealedDatabase {
     try {
       return inTransaction(this.#database, work);
     } catch (error) {
-      throw error instanceof ReaderError ? error : unwritable(error);
+      throw error instanceof ReaderError ? error : unwritable(error, this.#database.location());
     }
   }
 
