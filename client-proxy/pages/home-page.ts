@@ -32,6 +32,8 @@ export interface PublisherView {
   readonly sites: readonly SiteView[];
   /** What may be read until when, in a few words each. */
   readonly readable: readonly string[];
+  /** The publisher has disconnected this device, as far as the Reader has heard. */
+  readonly isRevoked: boolean;
   /** Whether there are keys that will be renewed. */
   readonly renews: boolean;
   readonly asks: readonly AskView[];
@@ -104,6 +106,7 @@ const HOME = `<% const { warning, publishers, seen, browser, pac, tunnels, latel
 <% publishers.forEach((publisher, index) => { %>
 <section aria-labelledby="publisher-<%= index %>">
 <h2 id="publisher-<%= index %>"><bdi><%= publisher.name %></bdi></h2>
+<% if (publisher.isRevoked) { %><div class="box alarm"><p><%= text.revoked %></p></div><% } %>
 <% for (const ask of publisher.asks) { %>
 <div class="box">
 <h3><%= ask.title %></h3>

@@ -53,7 +53,7 @@ export const HOME_TEXT = {
       other: 'The Reader cannot write what it keeps',
     },
     means:
-      'What it has learned of your sites since then, it goes by and holds in memory: newer publications, withdrawals, keys. When the Reader stops, that is lost, and it has to learn it again.',
+      'What the Reader has learned of your sites since then, it goes by and holds in memory: newer publications, withdrawals, keys. When it stops, that is lost, and it has to learn it again.',
     room: 'Make room on the disk. There is no need to restart the Reader: it writes everything down by itself as soon as it can.',
   },
   open: (site: string) => `Open ${site}`,
@@ -65,10 +65,13 @@ export const HOME_TEXT = {
   publication: (version: number) => `Publication ${version}.`,
   readable: 'What you may read',
   noKeys: 'Public pages. Keys for others come when you first open a page of theirs.',
+  publicOnly: 'Public pages.',
   keysUntil: (count: number, until: string) =>
     `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, with keys until ${until}`,
   keysRenewed:
     'New keys come by themselves when these end and you open such a page, for as long as you are subscribed.',
+  revoked:
+    'The publisher has disconnected this device, and gives it no keys any more. What you have keys for can be read until they end. Ask the publisher for a new invitation.',
   keysFrom: (count: number, from: string) =>
     `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, from ${from} on`,
   keysEnded: (count: number) => `${count === 1 ? 'One set' : `${count} sets`} whose time is over`,
@@ -283,11 +286,25 @@ export const LOCKED_TEXT = {
   submit: 'Unlock',
 } as const;
 
+/** Where everything was forgotten that a passphrase protected. */
+export const ANEW_TEXT = {
+  title: 'No site is connected yet',
+  lead: 'Everything was forgotten. A passphrase protected your keys on this computer: choose the one that protects those that come now. Then you can connect.',
+  passphrase: 'New passphrase',
+  passphraseHint:
+    'At least 8 characters; four or five unrelated words are good. It stays on this computer, and nobody can find it out if it is lost.',
+  submit: 'Go on',
+} as const;
+
 /** Why a Reader stays locked, by code. */
 const UNLOCK_PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'passphrase-wrong': {
     text: 'This is not the passphrase. The Reader is still locked.',
     hint: 'Try again; look at Caps Lock and at the keyboard’s language.',
+  },
+  'passphrase-too-short': {
+    text: 'This passphrase has fewer than 8 characters.',
+    hint: 'Four or five unrelated words are easy to remember and hard to guess.',
   },
   'unlock-too-often': {
     text: 'Too many wrong passphrases in a row, so this one was not looked at.',

@@ -202,6 +202,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The publisher has taken this edition back',
     lead: 'It told all readers not to show what it published last, and has not published anything newer yet.',
     advice: [TRY_LATER],
+    sameOnReadingSite: true,
   },
   'root-unexpected': {
     ...LIST_CHANGED,
@@ -407,6 +408,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...UNREACHABLE,
     title: 'The site does not answer',
     lead: 'The computer behind this address could not be reached.',
+    advice: ['Check the address: a letter may be missing, or one too many.', 'Check your connection.', TRY_LATER],
   },
   'host-answer': { ...UNREACHABLE, title: 'The site gave no proper answer', lead: 'What it sent cannot be passed on.' },
 };

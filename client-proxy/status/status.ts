@@ -28,7 +28,7 @@ export interface ReaderStatus {
   readonly url: string;
   readonly sites: readonly SiteStatus[];
   readonly cache: CacheStatus;
-  /** Whether its keys are locked away; then it can tell of no site. */
+  /** Whether its keys are locked away; then it can tell of no site. Where everything was forgotten, there are none. */
   readonly locked: boolean;
   /** Why something newer than what the database has could not be written; it is used from memory. */
   readonly unkept?: { readonly code: string; readonly problem: string };
@@ -45,7 +45,7 @@ export function statusOf(
     ...known,
     sites: await siteStatuses(sites, port),
     cache: cache.status(),
-    locked: lock.isLocked,
+    locked: lock.isLocked && !lock.isEmpty,
     ...unkeptIn(store),
   });
 }

@@ -8,6 +8,7 @@ import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenDatabase, unwritable } from './database.ts';
 import type { OpenedFile } from './opened-file.ts';
+import { type KeyPlace, readProtection } from './protection.ts';
 import type { Sealing } from './sealing.ts';
 import { type Opened, openSealing, type Passphrase, type StorageKeyOptions } from './storage-key.ts';
 
@@ -26,6 +27,7 @@ export class SealedDatabase {
   readonly #selectCheck: StatementSync;
   #passphrase: Passphrase | undefined;
   #opened: Opened | undefined;
+  #keyWasIn: KeyPlace['kind'] | undefined;
   #renewal: Promise<Sealing> | undefined;
   #changes = 0;
   #locks = 0;
@@ -36,6 +38,7 @@ export class SealedDatabase {
     this.#file = file;
     this.#keyOptions = { keyFile: options.keyFile, keyring: options.keyring };
     this.#passphrase = options.passphrase;
+    this.#keyWasIn = readProtection(database)?.place.kind;
     this.#selectCheck = database.prepare("SELECT value FROM storage WHERE name = 'check'");
   }
 
@@ -43,7 +46,7 @@ export class SealedDatabase {
   static async open(opening: Opening, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
     const sealed = new SealedDatabase(opening, options);
     try {
-      sealed.#opened = await openSealing(opening.database, options);
+      sealed.#use(await openSealing(opening.database, options));
     } catch (error) {
       if (!mayWait || !(error instanceof ReaderError) || !CAN_WAIT.includes(error.code)) throw error;
     }
@@ -58,6 +61,11 @@ export class SealedDatabase {
   /** `undefined` while it is locked. */
   get opened(): Opened | undefined {
     return this.#opened;
+  }
+
+  /** Where the key was when there was one last: also after everything was forgotten. */
+  get keyWasIn(): KeyPlace['kind'] | undefined {
+    return this.#keyWasIn;
   }
 
   /** Counts this process's own changes; SQLite counts those of others only. */
@@ -171,7 +179,12 @@ export class SealedDatabase {
     if (this.#locks !== asked) throw readerLocked();
     const opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase });
     if (this.#locks !== asked) throw readerLocked();
+    return this.#use(opened);
+  }
+
+  #use(opened: Opened): Opened {
     this.#opened = opened;
+    this.#keyWasIn = opened.protection.place.kind;
     return opened;
   }
 

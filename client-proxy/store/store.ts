@@ -112,6 +112,11 @@ export class ReaderStore {
     return readProtection(this.#database)?.place.kind;
   }
 
+  /** Where it was when there was one last, as far as this process knows. */
+  get keyWasIn(): KeyPlace['kind'] | undefined {
+    return this.keyPlace ?? this.#sealed.keyWasIn;
+  }
+
   /** Whether the database was made just now. */
   get isFresh(): boolean {
     return this.#sealed.opened?.fresh ?? false;

@@ -24,6 +24,6 @@ export function fillDisk(directory: string): FullDisk {
 }
 
 /** What `node:sqlite` throws where a file system has no room. */
-export function fullError(): Error {
+function fullError(): Error {
   return Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
 }
