@@ -7,6 +7,7 @@ export type ReaderErrorCode =
   | 'store-newer'
   | 'store-exposed'
   | 'store-unusable'
+  | 'disk-full'
   | 'storage-key-missing'
   | 'storage-key-exposed'
   | 'storage-key-wrong'

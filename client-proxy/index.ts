@@ -12,6 +12,7 @@ export { gatewayUrl } from './gateway-label.ts';
 export {
   describeIdentity,
   type Forgotten,
+  type ForgottenAll,
   findPublisher,
   forgetEverything,
   forgetPublisher,

@@ -16,6 +16,7 @@ import { openControlPages } from './control/open-control.ts';
 import { ChangedDeliveries } from './documents/changed-deliveries.ts';
 import { BoundTunnels } from './doors/bound-tunnels.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
+import type { ReaderError } from './errors.ts';
 import { gatewayUrl } from './gateway-label.ts';
 import { ReaderLock } from './identity/lock.ts';
 import { Instance } from './listening/listen.ts';
@@ -52,6 +53,8 @@ export interface ProxyOptions extends StorageOptions {
   readonly cacheBytes?: number;
   /** Told of a content host that was late, was not there, or gave bytes that nobody signed: for a log. */
   readonly onHostFault?: (report: HostReport) => void;
+  /** Told when something could not be written to the database, and is used from memory; and, with `undefined`, when it is there. */
+  readonly onUnkept?: (problem: ReaderError | undefined) => void;
   /** Told of every refusal: for a log. `address` is host and path, never the query. */
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
@@ -90,6 +93,7 @@ export async function openReader(
   });
   const ownPort = () => port;
   const store = await ReaderStore.open({ ...storeOptions(options), mayWait: options.mayStartLocked });
+  if (options.onUnkept) store.whenUnkept(options.onUnkept);
   const settings = new SettingsKeeper(store.preferences);
   let upstream: Upstream | undefined;
   let cache: ObjectCache | undefined;

@@ -1,6 +1,5 @@
 /** The personal proxy: one port on loopback, for programs that use a proxy and for browsers that do not. */
 import type { AddressInfo } from 'node:net';
-import type { BoundSites } from './bound-sites.ts';
 import type { CacheStatus } from './cache/object-cache.ts';
 import type { HostReport } from './content/host-health.ts';
 import { SERVER_OPTIONS } from './doors/server.ts';
@@ -71,9 +70,9 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   let closeAll = async () => announcement.close();
   try {
     const reader = await openReader(options, server);
-    const idle = lookAfter(reader.sites);
+    const idle = lookAfter(reader);
     closeAll = () => {
-      clearInterval(idle);
+      for (const timer of idle) clearInterval(timer);
       return reader.close().finally(announcement.close);
     };
     await dropDead(directory);
@@ -92,10 +91,16 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
   }
 }
 
-/** While nobody asks for anything: where the database was erased or forgotten, the keys go all the same. */
-function lookAfter(sites: BoundSites): NodeJS.Timeout {
+/**
+ * While nobody asks for anything: where the database was erased or forgotten, the keys go all the same; and what could not be written is tried
+ * again.
+ */
+function lookAfter({ sites, store }: OpenReader): NodeJS.Timeout[] {
   const look = async () => sites.refresh();
-  return setInterval(() => void look().catch(ignore), LIMITS.idleCheck).unref(); // a request meets the same error, and says it
+  return [
+    setInterval(() => void look().catch(ignore), LIMITS.idleCheck).unref(), // a request meets the same error, and says it
+    setInterval(() => store.keepUnkept(), LIMITS.unkeptRetry).unref(),
+  ];
 }
 
 function describe(

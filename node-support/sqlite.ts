@@ -5,6 +5,8 @@ import type { DatabaseSync } from 'node:sqlite';
 const DAMAGED = [11, 26];
 /** SQLITE_READONLY */
 const READ_ONLY = 8;
+/** SQLITE_CONSTRAINT */
+const CONSTRAINT = 19;
 
 /** Runs `work` as one transaction that nobody else's writing can interleave with: whole or not at all. `work` must not wait for anything. */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
@@ -28,6 +30,11 @@ export function isSqliteError(error: unknown): error is Error & { errcode: numbe
 /** Whether SQLite says that a file, or the directory that it lies in, cannot be written. */
 export function saysReadOnly(error: unknown): boolean {
   return isSqliteError(error) && (Number(error.errcode) & 0xff) === READ_ONLY;
+}
+
+/** Whether SQLite says that a row contradicts another, or what its table allows. */
+export function saysConstraint(error: unknown): boolean {
+  return isSqliteError(error) && (Number(error.errcode) & 0xff) === CONSTRAINT;
 }
 
 /** Whether SQLite says that a file is damaged, or no database at all. */

@@ -68,19 +68,25 @@ function introduce({ name, publisher, keyServer, sites }: ConnectionRequest): vo
   say(`its fingerprint: ${publisher}`);
 }
 
-function tell({ sites, port, keysNowIn }: BoundSites): void {
+function tell({ sites, port, keysNowIn, reader }: BoundSites): void {
   for (const { site, label } of sites) say(`connected: ${site}, to be opened at ${gatewayUrl(label, port)}`);
   say('a browser that uses the Reader as its proxy may still show what it kept of them from before: clear that once');
   if (keysNowIn) for (const line of describeDecision(keysNowIn)) say(line);
-  say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
+  if (reader === 'none')
+    say('hint: "wispr proxy" has to run while you read; "wispr proxy install" starts it at every login');
+  if (reader === 'locked') {
+    say('the Reader that runs is locked: it shows nothing of connected sites until it has its keys');
+    say('hint: unlock it on your page, or with "wispr identity unlock"');
+  }
 }
 
-function describe({ name, publisher, keyServer, sites, port }: BoundSites) {
+function describe({ name, publisher, keyServer, sites, port, reader }: BoundSites) {
   return {
     name,
     publisher,
     keyServer,
     sites: sites.map(({ site, label }) => ({ site, gateway: gatewayUrl(label, port) })),
+    ...(reader === 'locked' && { locked: true }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import {
   type ConnectedPublisher,
   type Forgotten,
+  type ForgottenAll,
   findPublisher,
   forgetEverything,
   forgetPublisher,
@@ -46,7 +47,7 @@ async function runPublisher(named: string, flags: Flags): Promise<void> {
   const { name, sites, setKeys, keyServer } = publisher;
   const who = withItsSites(publisher);
   await confirm(`forget ${who}?`, flags);
-  const { overwritten, cacheDirectory, cacheForgotten } = await forgetPublisher(options, publisher);
+  const { overwritten, cacheDirectory, cacheForgotten, hasRoamed } = await forgetPublisher(options, publisher);
   const read = { cacheDirectory, cacheForgotten };
   if (!read.cacheForgotten) process.exitCode = EXIT.failed;
   if (flags.json) return print(JSON.stringify({ forgotten: [{ name, sites, keyServer }], overwritten, ...read }));
@@ -55,54 +56,43 @@ async function runPublisher(named: string, flags: Flags): Promise<void> {
   const keys = setKeys === 1 ? '1 key of a set' : `${setKeys} keys of sets`;
   say(`removed: the key of this device with ${keyServer}, ${keys}, and what was kept of the publications`);
   sayWhatWasRead(read);
-  sayWhatStays(overwritten);
+  sayWhatStays({ overwritten, hasRoamed });
 }
 
 async function runEverything(flags: Flags): Promise<void> {
   const options = await storageOptions(flags);
   await confirm('forget every publisher, and the seed of this device?', flags);
-  const {
-    publishers,
-    overwritten,
-    filesRemoved,
-    readers,
-    keyDiscarded,
-    keyFileLeft,
-    directory,
-    cacheDirectory,
-    cacheForgotten,
-  } = await forgetEverything(options);
-  if (!cacheForgotten) process.exitCode = EXIT.failed;
-  failIfAnyDidNot(readers);
+  const all = await forgetEverything(options);
+  if (!all.cacheForgotten) process.exitCode = EXIT.failed;
+  failIfAnyDidNot(all.readers);
+  if (flags.json) return print(JSON.stringify(inJson(all)));
+  sayWhoDidNot(all.readers, 'a Reader refused to lock');
+  if (!flags.quiet) tellEverything(all);
+}
+
+function inJson(all: ForgottenAll) {
+  const { publishers, overwritten, cacheDirectory, cacheForgotten, filesRemoved, readers, keyDiscarded } = all;
   const forgotten = publishers.map(({ name, sites, keyServer }) => ({ name, sites, keyServer }));
-  if (flags.json)
-    return print(
-      JSON.stringify({
-        forgotten,
-        overwritten,
-        cacheDirectory,
-        cacheForgotten,
-        filesRemoved,
-        readers,
-        keyDiscarded,
-        keyFileLeft: keyFileLeft ?? null,
-      }),
-    );
-  sayWhoDidNot(readers, 'a Reader refused to lock');
-  if (flags.quiet) return;
+  const { keyFileLeft = null } = all;
+  return { forgotten, overwritten, cacheDirectory, cacheForgotten, filesRemoved, readers, keyDiscarded, keyFileLeft };
+}
+
+function tellEverything(all: ForgottenAll): void {
+  const { publishers, wasEmpty, filesRemoved, directory, cacheForgotten, keyDiscarded, keyFileLeft } = all;
   for (const publisher of publishers) say(`forgotten: ${withItsSites(publisher)}`);
-  say('removed: the seed of this device, all keys, and what was kept of the publications');
+  if (wasEmpty) say('everything was forgotten before: there was no seed, and no key');
+  else say('removed: the seed of this device, all keys, and what was kept of the publications');
   say(
     filesRemoved
       ? `removed: the database in ${directory}`
       : `left: the empty database in ${directory}, which a Reader that runs has open`,
   );
-  sayWhatWasRead({ cacheDirectory, cacheForgotten });
+  if (!wasEmpty || !cacheForgotten) sayWhatWasRead(all);
   if (!keyDiscarded)
     say('left: the entry of wispr in the keyring, which could not be reached; it opens nothing any more');
   if (keyFileLeft !== undefined)
     say(`left: ${keyFileLeft}, which other databases may need; delete it if there are none`);
-  sayWhatStays(overwritten);
+  if (!wasEmpty) sayWhatStays(all);
 }
 
 /** Many publishers have the name of their site. */
@@ -125,7 +115,7 @@ function sayWhatWasRead({
 }
 
 /** What no program can promise. */
-function sayWhatStays(overwritten: boolean): void {
+function sayWhatStays({ overwritten, hasRoamed }: Pick<Forgotten, 'overwritten' | 'hasRoamed'>): void {
   if (overwritten)
     say(
       'what was removed from the database is overwritten in its files; disks, SSDs above all, may keep old blocks, and backups do',
@@ -134,9 +124,8 @@ function sayWhatStays(overwritten: boolean): void {
     say(
       'what was removed from the database could not be overwritten everywhere: another program reads it, or the disk is full',
     );
-  say(
-    'hint: roaming files elsewhere still have it; ask the publisher to disconnect this device if it should end there too',
-  );
+  const elsewhere = hasRoamed ? 'roaming files elsewhere still have it; ' : '';
+  say(`hint: ${elsewhere}ask the publisher to disconnect this device if it should end there too`);
 }
 
 async function confirm(question: string, { yes }: Flags): Promise<void> {

@@ -1,6 +1,12 @@
 /** `wispr identity`: what this device is to its publishers, and how that is kept. */
 import type { Command } from 'commander';
-import { describeIdentity, lockReaders, type ReaderAnswer, unlockReaders } from '../../client-proxy/index.ts';
+import {
+  describeIdentity,
+  lockReaders,
+  type ReaderAnswer,
+  type ReaderError,
+  unlockReaders,
+} from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
 import { hintFor } from '../hints.ts';
 import { describePlace } from '../keys-place.ts';
@@ -67,8 +73,17 @@ async function runShow(flags: Flags): Promise<void> {
   }
   if (publishers.length === 0) print('publisher      none yet');
   print(`roaming file   ${roaming ? `number ${roaming.number}, of ${utcMinute(roaming.written)}` : 'none written'}`);
-  if (keyProblem !== undefined) explain(keyProblem);
+  if (keyProblem !== undefined) explainLost(keyProblem, roaming?.number);
   else if (!flags.quiet) say('hint: "wispr identity --help" lists what can be done with it');
+}
+
+/** @param roaming - number of the roaming file that may bring back what the key opened */
+function explainLost(keyProblem: ReaderError, roaming: number | undefined): void {
+  explain(keyProblem);
+  if (roaming !== undefined)
+    say(
+      `hint: or move reader.db away, and bring back what roaming file number ${roaming} has, with its words: wispr identity import FILE`,
+    );
 }
 
 async function runLock(flags: Flags): Promise<void> {

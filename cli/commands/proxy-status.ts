@@ -62,6 +62,9 @@ const DESCRIPTION = `say whether the Reader runs, what it is connected with, and
 
 exit code 0 if it runs, 1 if not`;
 
+/** What becomes of what a Reader could not write. */
+export const UNKEPT_MEANS = 'what is newer than it is used from memory, and is lost when the Reader stops';
+
 export function addProxyStatusCommand(proxy: Command): void {
   proxy
     .command('status')
@@ -155,10 +158,11 @@ function tell(known: Known): void {
   if (hint !== undefined) say(`hint: ${hint}`);
 }
 
-function tellReader({ url, started, process: id, startedBy, locked, sites }: Running): void {
+function tellReader({ url, started, process: id, startedBy, locked, sites, unkept }: Running): void {
   const who = startedBy === 'service' ? 'the service' : 'hand';
   print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
   if (locked) print('locked: its sites are not shown until it has its keys');
+  if (unkept !== undefined) print(`not kept: ${printable(unkept.problem)} [${unkept.code}]; ${UNKEPT_MEANS}`);
   for (const site of sites) tellSite(site);
 }
 
@@ -184,6 +188,8 @@ function hintFor({ readers, sites, problem, service }: Known): string | undefine
     return hintToStart(service);
   }
   if (readers.some(({ locked }) => locked)) return 'unlock it on your page, or with "wispr identity unlock"';
+  if (readers.some(({ unkept }) => unkept?.code === 'disk-full'))
+    return 'make room on the disk, and do not stop the Reader before';
   return sites.length === 0 ? 'no site is connected yet: wispr bind "URL#CODE" connects one' : undefined;
 }
 

@@ -27,7 +27,9 @@ export interface BindOptions extends ProofSettings, StorageOptions {
 export interface BoundSites extends BoundResult {
   /** Where the reader's proxy listens; if none runs, where it will, unless it is told otherwise. */
   readonly port: number;
-  /** Where the reader's keys are kept, if that was decided just now. */
+  /** Of the Reader that runs, where one does: whether its keys are locked away, so that it shows nothing of these sites yet. */
+  readonly reader: 'none' | 'open' | 'locked';
+  /** Where the reader's keys are kept, if that was decided just now, or this is the first publisher: a try before may have failed. */
   readonly keysNowIn: KeyPlace['kind'] | undefined;
 }
 
@@ -42,9 +44,10 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
     try {
       const means = { store, upstream };
       const proposal = await propose(means, link, options);
+      const isFirst = (await store.bindings()).length === 0;
       const bound = await connect(means, proposal, await chooseSites(proposal.request, options));
-      const port = await portOf(store, options);
-      return { ...bound, port, keysNowIn: store.isFresh ? store.keyPlace : undefined };
+      const keysNowIn = isFirst ? store.keyPlace : undefined;
+      return { ...bound, ...(await readerOn(store, options)), keysNowIn };
     } finally {
       await upstream.close();
     }
@@ -54,11 +57,13 @@ export async function bindSite(options: BindOptions): Promise<BoundSites> {
 }
 
 /** That of the Reader that runs (the first, where there are several), which may have been given another by name, of the service, or of the settings. */
-async function portOf(store: ReaderStore, options: StorageOptions): Promise<number> {
+async function readerOn(store: ReaderStore, options: StorageOptions): Promise<Pick<BoundSites, 'port' | 'reader'>> {
   const { directory } = storeOptions(options);
   const [running] = (await askStatusInPassing(directory)).readers;
-  const port = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
-  return port || (expectedPort(directory, store.preferences) ?? DEFAULT_PORT);
+  const own = running && URL.canParse(running.url) ? Number(new URL(running.url).port) : undefined;
+  const port = own || (expectedPort(directory, store.preferences) ?? DEFAULT_PORT);
+  if (running === undefined) return { port, reader: 'none' };
+  return { port, reader: running.locked ? 'locked' : 'open' };
 }
 
 async function chooseSites(request: ConnectionRequest, { confirm }: BindOptions): Promise<readonly string[]> {

@@ -24,6 +24,7 @@ export async function showHome(context: ControlContext, asked: Asked): Promise<C
     title: isEmpty ? HOME_TEXT.emptyTitle : HOME_TEXT.title,
     lead: isEmpty ? HOME_TEXT.emptyLead : HOME_TEXT.lead,
     place: 'home',
+    warning: warningOf(context),
     status: doneText(asked.query.get('done')),
     form: isEmpty ? connectForm(context.token) : undefined,
     publishers,
@@ -35,6 +36,13 @@ export async function showHome(context: ControlContext, asked: Asked): Promise<C
     lock: context.lock.needsPassphrase ? lockForm(context) : undefined,
   };
   return { html: renderHome(page) };
+}
+
+function warningOf({ store: { unkept } }: ControlContext): HomePage['warning'] {
+  if (unkept === undefined) return undefined;
+  const { title, means, room } = HOME_TEXT.unkept;
+  const isFull = unkept.code === 'disk-full';
+  return { title: isFull ? title.full : title.other, lines: isFull ? [means, room] : [means], detail: unkept.message };
 }
 
 function seenSites({ seen, sites }: ControlContext): HomePage['seen'] {

@@ -2,7 +2,7 @@
 import { CodedError } from '../../core/errors.ts';
 import type { FormField, PageForm } from '../pages/form.ts';
 import { type PageAlert, renderPage } from '../pages/template.ts';
-import { HOME_TEXT, LOCKED_TEXT, unlockProblemText } from '../pages/texts-control.ts';
+import { ANEW_TEXT, HOME_TEXT, LOCKED_TEXT, unlockProblemText } from '../pages/texts-control.ts';
 import type { ControlAnswer } from './answer.ts';
 import type { ControlContext } from './context.ts';
 import type { Asked } from './control-pages.ts';
@@ -28,7 +28,8 @@ export async function showLocked(context: ControlContext, { target }: Asked): Pr
 export async function unlock(context: ControlContext, form: URLSearchParams): Promise<ControlAnswer> {
   const to = wayOn(form.get('to') ?? '');
   try {
-    await context.lock.unlock(context.lock.needsPassphrase ? (form.get('passphrase') ?? '') : undefined);
+    const { needsPassphrase, needsNewPassphrase } = context.lock;
+    await context.lock.unlock(needsPassphrase || needsNewPassphrase ? (form.get('passphrase') ?? '') : undefined);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     const alert = { ...unlockProblemText(error.code), code: error.code };
@@ -37,28 +38,30 @@ export async function unlock(context: ControlContext, form: URLSearchParams): Pr
   return { goTo: to ?? '/?done=unlocked' };
 }
 
-function renderLocked({ token, lock: { needsPassphrase } }: ControlContext, to?: string, alert?: PageAlert): string {
+function renderLocked({ token, lock }: ControlContext, to?: string, alert?: PageAlert): string {
+  const { needsPassphrase, needsNewPassphrase } = lock;
+  const text = needsNewPassphrase ? ANEW_TEXT : LOCKED_TEXT;
   const fields: FormField[] = [
-    ...(needsPassphrase ? [passphraseField(alert === undefined)] : []),
+    ...(needsPassphrase || needsNewPassphrase ? [passphraseField(text, alert === undefined)] : []),
     ...(to === undefined ? [] : [{ kind: 'hidden', name: 'to', value: to } as const]),
   ];
   return renderPage({
-    title: LOCKED_TEXT.title,
-    lead: LOCKED_TEXT.lead,
+    title: text.title,
+    lead: text.lead,
     place: 'home',
     alert,
-    ...(!needsPassphrase && { note: LOCKED_TEXT.noPassphrase }),
-    form: { action: '/unlock', token, fields, submit: LOCKED_TEXT.submit },
+    ...(fields.every(({ name }) => name !== 'passphrase') && { note: LOCKED_TEXT.noPassphrase }),
+    form: { action: '/unlock', token, fields, submit: text.submit },
   });
 }
 
 /** Browsers are not asked to keep it: they would fill it in for whatever program has this port another day. */
-function passphraseField(focus: boolean): FormField {
+function passphraseField(text: typeof ANEW_TEXT | typeof LOCKED_TEXT, focus: boolean): FormField {
   return {
     kind: 'password',
     name: 'passphrase',
-    label: LOCKED_TEXT.passphrase,
-    hint: LOCKED_TEXT.passphraseHint,
+    label: text.passphrase,
+    hint: text.passphraseHint,
     required: true,
     focus,
   };

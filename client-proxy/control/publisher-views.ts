@@ -23,14 +23,16 @@ async function describePublisher(binding: StoredBinding, context: ControlContext
   const name = shownName(binding.descriptor.name);
   const keys = store.keyTimes(binding.id);
   const bound = binding.sites.flatMap(({ site }) => sites.find(site) ?? []);
+  const isRevoked = bound.some((site) => site.keys.isRevoked);
   const open = newSites(binding).filter((site) => !store.preferences.isDeclined(binding.id, site));
   const declined = newSites(binding).filter((site) => !open.includes(site));
   const form = (action: string, site: string, submit: string) => siteForm(action, binding.id, site, submit, token);
   return {
     name,
     sites: await Promise.all(bound.map((site) => describeSite(site, context))),
-    readable: readableInWords(keys, now()),
-    renews: keys.some(({ notAfter }) => now() <= notAfter),
+    readable: readableInWords(keys, now(), isRevoked ? HOME_TEXT.publicOnly : HOME_TEXT.noKeys),
+    isRevoked,
+    renews: !isRevoked && keys.some(({ notAfter }) => now() <= notAfter),
     asks: open.map((site) => ({
       title: HOME_TEXT.asksTitle(name, site),
       look: form('/sites/look', site, HOME_TEXT.look),
@@ -75,7 +77,7 @@ function stateInWords(status: Awaited<ReturnType<BoundSite['publication']['statu
 }
 
 /** One line for each day on which keys end: readers think in the ends of their subscriptions. */
-function readableInWords(keys: readonly KeyTime[], now: number): string[] {
+function readableInWords(keys: readonly KeyTime[], now: number, none: string): string[] {
   const good = keys.filter(({ notBefore, notAfter }) => notBefore <= now && now <= notAfter);
   const early = keys.filter(({ notBefore }) => now < notBefore);
   const ended = keys.length - good.length - early.length;
@@ -84,7 +86,7 @@ function readableInWords(keys: readonly KeyTime[], now: number): string[] {
     ...countByDay(early.map(({ notBefore }) => notBefore)).map(([day, count]) => HOME_TEXT.keysFrom(count, day)),
     ...(ended > 0 ? [HOME_TEXT.keysEnded(ended)] : []),
   ];
-  return lines.length > 0 ? lines : [HOME_TEXT.noKeys];
+  return lines.length > 0 ? lines : [none];
 }
 
 function countByDay(times: readonly number[]): [day: string, count: number][] {

@@ -39,12 +39,12 @@ export function controlRoutes(context: ControlContext): Route[] {
 
 /**
  * What needs keys: in its place, a locked Reader asks for the way to them. One from which everything was taken has none to ask for: it begins
- * anew, with a new key, as it would if it were started now.
+ * anew, with a new key, as it would if it were started now; where a passphrase protected what was there, it asks for a new one first.
  */
 function unlocked(show: Show): Show {
   return async (context, asked) => {
     const { lock } = context;
-    if (lock.isLocked && lock.isEmpty) await lock.unlock();
+    if (lock.isLocked && lock.isEmpty && !lock.needsNewPassphrase) await lock.unlock();
     return lock.isLocked ? showLocked(context, asked) : show(context, asked);
   };
 }

@@ -1,5 +1,6 @@
 /** Locking and unlocking a Reader that runs. */
 import type { BoundSites } from '../bound-sites.ts';
+import { ReaderError } from '../errors.ts';
 import type { RunMemory } from '../opening/run-memory.ts';
 import type { ReaderStore } from '../store/store.ts';
 import { Attempts } from './attempts.ts';
@@ -38,6 +39,11 @@ export class ReaderLock {
     return this.#store.keyPlace === 'passphrase';
   }
 
+  /** Whether everything was forgotten that a passphrase protected: what comes next is not left to a key that any program of this user can read. */
+  get needsNewPassphrase(): boolean {
+    return this.isEmpty && this.#store.keyWasIn === 'passphrase';
+  }
+
   async lock(): Promise<void> {
     this.#store.lock();
   }
@@ -45,13 +51,21 @@ export class ReaderLock {
   /**
    * However long it takes, or has to wait: where the Reader is locked meanwhile, it stays locked.
    *
-   * @throws ReaderError `passphrase-wrong`, `unlock-too-often`, `reader-locked`, and others of the store
+   * @param passphrase - of the database; a new one, where {@link needsNewPassphrase}
+   * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `unlock-too-often`, `reader-locked`, and others of the store
    */
   unlock(passphrase?: string): Promise<void> {
+    if (passphrase === undefined && this.needsNewPassphrase) return Promise.reject(newPassphraseNeeded());
     const asked = this.#store.locks;
     return this.#attempts.make(async () => {
       await this.#store.unlock(passphrase, asked);
       await this.#sites.refresh();
     });
   }
+}
+
+function newPassphraseNeeded(): ReaderError {
+  return new ReaderError('passphrase-needed', 'everything was forgotten, and was protected by a passphrase before', {
+    hint: 'choose a new one on the page of the Reader, or connect with "wispr bind", which asks for it',
+  });
 }

@@ -127,6 +127,8 @@ export interface Forgotten {
   readonly cacheDirectory: string;
   /** Whether what was read of these publishers is gone from there. */
   readonly cacheForgotten: boolean;
+  /** Whether there are roaming files, as far as this device knows: they have it still. */
+  readonly hasRoamed: boolean;
 }
 
 /**
@@ -150,15 +152,18 @@ export async function findPublisher(options: StorageOptions, named: string): Pro
 /** Forgets one publisher: its sites, the keys of this device with it and of its sets, what is kept of its publications, and what was read. */
 export function forgetPublisher(options: StorageOptions, publisher: ConnectedPublisher): Promise<Forgotten> {
   return withLockedStore(options, async (store) => {
+    const { hasRoamed } = store.identity();
     const overwritten = store.identity().forgetBinding(publisher.id);
     const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
     const cacheForgotten = await forgetCachedSites(cacheDirectory, publisher.sites);
-    return { publishers: [publisher], overwritten, cacheDirectory, cacheForgotten };
+    return { publishers: [publisher], overwritten, cacheDirectory, cacheForgotten, hasRoamed };
   });
 }
 
 export interface ForgottenAll extends Forgotten {
   readonly directory: string;
+  /** Whether everything had been forgotten before. */
+  readonly wasEmpty: boolean;
   /** Whether the files of the database are gone; a Reader that runs keeps them, empty. */
   readonly filesRemoved: boolean;
   /** What became of the Readers that run on the database. */
@@ -180,8 +185,9 @@ export async function forgetEverything(options: StorageOptions): Promise<Forgott
   requireDatabase(directory);
   const place = keysIn(directory);
   const forgotten = await withLockedStore(options, async (store) => {
+    const { hasRoamed } = store.identity();
     const publishers = await store.identity().publishers();
-    return { publishers, overwritten: store.identity().forgetAll() };
+    return { publishers, hasRoamed, overwritten: store.identity().forgetAll() };
   });
   const cacheDirectory = cacheDirectoryFor(options.dataDirectory);
   const cacheForgotten = await forgetCached(cacheDirectory);
@@ -190,6 +196,7 @@ export async function forgetEverything(options: StorageOptions): Promise<Forgott
   return {
     ...forgotten,
     directory,
+    wasEmpty: place === undefined,
     cacheDirectory,
     cacheForgotten,
     filesRemoved,

@@ -36,11 +36,17 @@ export class KeyFinder {
   readonly #underWay = new Map<KeyId, Promise<SetKey>>();
   readonly #refused = new Map<KeyId, { readonly error: Error; readonly until: number }>();
   #batch: Wanted[] = [];
+  #isRevoked = false;
 
   constructor(binding: StoredBinding, store: ReaderStore, dispatcher: Dispatcher) {
     this.#binding = binding;
     this.#store = store;
     this.#dispatcher = dispatcher;
+  }
+
+  /** Whether the key server said last that the publisher has disconnected this device. */
+  get isRevoked(): boolean {
+    return this.#isRevoked;
   }
 
   /**
@@ -95,6 +101,7 @@ export class KeyFinder {
         } else if (result) resolve(result);
       }
     } catch (error) {
+      if (isRevocation(error)) this.#isRevoked = true;
       for (const { id, reject } of wanted) {
         this.#rememberRefusal(id, error as Error);
         reject(error as Error);
@@ -111,6 +118,7 @@ export class KeyFinder {
     const answer = await openKeyAnswer(sealed, request, deviceKey.key);
     const results = await unwrapAnswer(answer, ids, deviceKey, keyServer, now);
     await this.#keep(results);
+    this.#isRevoked = [...results.values()].some(isRevocation);
     return results;
   }
 
@@ -124,6 +132,10 @@ export class KeyFinder {
     if (this.#refused.size >= LIMITS.refusedKeys) this.#refused.clear();
     this.#refused.set(id, { error, until: Date.now() + LIMITS.refusedKeysFor });
   }
+}
+
+function isRevocation(result: unknown): boolean {
+  return result instanceof ReaderError && result.code === 'device-revoked';
 }
 
 /** A key outside its time is asked for again: its validity may have been extended. */

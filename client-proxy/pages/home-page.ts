@@ -4,6 +4,8 @@ import { defineTemplate, type Fact, type Page } from './template.ts';
 import { HOME_TEXT } from './texts-control.ts';
 
 export interface HomePage extends Page {
+  /** What is the matter with the Reader itself. */
+  readonly warning: WarningView | undefined;
   readonly publishers: readonly PublisherView[];
   /** Sites with protected content that the reader is not connected with. */
   readonly seen: readonly { readonly site: string; readonly url: string }[];
@@ -19,11 +21,19 @@ export interface HomePage extends Page {
   readonly lock: PageForm | undefined;
 }
 
+export interface WarningView {
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly detail: string;
+}
+
 export interface PublisherView {
   readonly name: string;
   readonly sites: readonly SiteView[];
   /** What may be read until when, in a few words each. */
   readonly readable: readonly string[];
+  /** The publisher has disconnected this device, as far as the Reader has heard. */
+  readonly isRevoked: boolean;
   /** Whether there are keys that will be renewed. */
   readonly renews: boolean;
   readonly asks: readonly AskView[];
@@ -84,11 +94,19 @@ const VERIFIED = `<ul class="log">
 </ul>
 `;
 
-const HOME = `<% const { publishers, seen, browser, pac, tunnels, lately, lock, form } = it.page; const text = it.words; %>
+const HOME = `<% const { warning, publishers, seen, browser, pac, tunnels, lately, lock, form } = it.page; const text = it.words; %>
+<% if (warning) { %>
+<section class="box alarm" aria-labelledby="warning">
+<h2 id="warning"><%= warning.title %></h2>
+<% for (const line of warning.lines) { %><p><%= line %></p><% } %>
+<details><summary><%= text.details %></summary><p><%= warning.detail %></p></details>
+</section>
+<% } %>
 <% if (form) { %><%~ include('@form', { form, text: it.text }) %><% } %>
 <% publishers.forEach((publisher, index) => { %>
 <section aria-labelledby="publisher-<%= index %>">
 <h2 id="publisher-<%= index %>"><bdi><%= publisher.name %></bdi></h2>
+<% if (publisher.isRevoked) { %><div class="box alarm"><p><%= text.revoked %></p></div><% } %>
 <% for (const ask of publisher.asks) { %>
 <div class="box">
 <h3><%= ask.title %></h3>

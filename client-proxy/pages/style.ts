@@ -30,7 +30,7 @@ footer { padding: 1rem .25rem; color: var(--soft); font-size: .8125rem }
 h1 { margin: 0 0 .75rem; font: 600 1.625rem/1.25 Georgia, 'Times New Roman', serif }
 h2 { margin: 2.25rem 0 .5rem; font: 600 1.1875rem/1.3 Georgia, 'Times New Roman', serif }
 h3 { margin: 1.25rem 0 .25rem; font-size: 1rem }
-.box h3 { margin: 0 0 .25rem }
+.box h2, .box h3 { margin: 0 0 .25rem }
 section:not(:last-child) { margin-bottom: 2rem }
 section > :last-child { margin-bottom: 0 }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }

@@ -47,6 +47,15 @@ export const HOME_TEXT = {
   lead: 'What you open here is fetched from wherever it is carried, checked against its publisher’s signature, and decrypted on this computer.',
   emptyTitle: 'No site is connected yet',
   emptyLead: 'A publisher’s invitation connects this computer with its sites. Paste the link of yours here.',
+  unkept: {
+    title: {
+      full: 'The disk of this computer is full',
+      other: 'The Reader cannot write what it keeps',
+    },
+    means:
+      'What the Reader has learned of your sites since then, it goes by and holds in memory: newer publications, withdrawals, keys. When it stops, that is lost, and it has to learn it again.',
+    room: 'Make room on the disk. There is no need to restart the Reader: it writes everything down by itself as soon as it can.',
+  },
   open: (site: string) => `Open ${site}`,
   unread: 'Not opened yet.',
   refused: (why: string) => `Not shown at the moment: ${why}.`,
@@ -56,10 +65,13 @@ export const HOME_TEXT = {
   publication: (version: number) => `Publication ${version}.`,
   readable: 'What you may read',
   noKeys: 'Public pages. Keys for others come when you first open a page of theirs.',
+  publicOnly: 'Public pages.',
   keysUntil: (count: number, until: string) =>
     `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, with keys until ${until}`,
   keysRenewed:
     'New keys come by themselves when these end and you open such a page, for as long as you are subscribed.',
+  revoked:
+    'The publisher has disconnected this device, and gives it no keys any more. What you have keys for can be read until they end. Ask the publisher for a new invitation.',
   keysFrom: (count: number, from: string) =>
     `${count === 1 ? 'One set of pages' : `${count} sets of pages`}, from ${from} on`,
   keysEnded: (count: number) => `${count === 1 ? 'One set' : `${count} sets`} whose time is over`,
@@ -216,6 +228,10 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     hint: 'Try again later. If it stays like this, tell the publisher.',
   },
   'descriptor-expired': { ...KEY_SERVER_WRONG, text: 'What the publisher has signed about itself has expired.' },
+  'disk-full': {
+    text: 'The disk of this computer is full, so the connection could not be kept.',
+    hint: 'Make room on the disk, and try again. The Reader need not be restarted for it.',
+  },
   'site-taken': {
     text: 'One of these sites is connected already, with another publisher or key server.',
     hint: 'Two publishers never share a site. If the site has changed hands, disconnect the old publisher first.',
@@ -270,11 +286,25 @@ export const LOCKED_TEXT = {
   submit: 'Unlock',
 } as const;
 
+/** Where everything was forgotten that a passphrase protected. */
+export const ANEW_TEXT = {
+  title: 'No site is connected yet',
+  lead: 'Everything was forgotten. A passphrase protected your keys on this computer: choose the one that protects those that come now. Then you can connect.',
+  passphrase: 'New passphrase',
+  passphraseHint:
+    'At least 8 characters; four or five unrelated words are good. It stays on this computer, and nobody can find it out if it is lost.',
+  submit: 'Go on',
+} as const;
+
 /** Why a Reader stays locked, by code. */
 const UNLOCK_PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'passphrase-wrong': {
     text: 'This is not the passphrase. The Reader is still locked.',
     hint: 'Try again; look at Caps Lock and at the keyboard’s language.',
+  },
+  'passphrase-too-short': {
+    text: 'This passphrase has fewer than 8 characters.',
+    hint: 'Four or five unrelated words are easy to remember and hard to guess.',
   },
   'unlock-too-often': {
     text: 'Too many wrong passphrases in a row, so this one was not looked at.',

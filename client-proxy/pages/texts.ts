@@ -126,6 +126,13 @@ const OWN_FAULT: RefusalText = {
   advice: ['Restart the Reader, and look at what it says.'],
 };
 
+const DISK_FULL: RefusalText = {
+  status: 507,
+  title: 'The disk of this computer is full',
+  lead: 'The Reader would have to keep something for this, and there is no room for it. Nothing was changed.',
+  advice: ['Make room on the disk, and try again. The Reader need not be restarted for it.'],
+};
+
 const REFUSED: RefusalText = {
   status: 403,
   title: 'The Reader does not do that',
@@ -195,6 +202,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The publisher has taken this edition back',
     lead: 'It told all readers not to show what it published last, and has not published anything newer yet.',
     advice: [TRY_LATER],
+    sameOnReadingSite: true,
   },
   'root-unexpected': {
     ...LIST_CHANGED,
@@ -289,6 +297,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   },
   'store-damaged': OWN_FAULT,
   'store-unusable': OWN_FAULT,
+  'disk-full': DISK_FULL,
   internal: OWN_FAULT,
   'bad-request': {
     ...REFUSED,
@@ -399,6 +408,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...UNREACHABLE,
     title: 'The site does not answer',
     lead: 'The computer behind this address could not be reached.',
+    advice: ['Check the address: a letter may be missing, or one too many.', 'Check your connection.', TRY_LATER],
   },
   'host-answer': { ...UNREACHABLE, title: 'The site gave no proper answer', lead: 'What it sent cannot be passed on.' },
 };

@@ -22,7 +22,7 @@ export class FileLock {
    * Makes a file, and locks it.
    *
    * @returns `undefined` where somebody removed it before it was locked; afterwards those only do who have the lock
-   * @throws ReaderError `store-unusable`
+   * @throws ReaderError `store-unusable`, `disk-full`
    */
   static take(path: string): FileLock | undefined {
     try {
@@ -31,7 +31,7 @@ export class FileLock {
       return database && new FileLock(database);
     } catch (error) {
       rmSync(path, { force: true });
-      throw unwritable(error);
+      throw unwritable(error, path);
     }
   }
 

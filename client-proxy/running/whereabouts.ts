@@ -17,13 +17,13 @@ export function whereaboutsFile(locked: string): string {
   return `${locked}.json`;
 }
 
-/** Of this process. @throws ReaderError `store-unusable` */
+/** Of this process. @throws ReaderError `store-unusable`, `disk-full` */
 export function writeWhereabouts(locked: string, socket: string): void {
   const text = JSON.stringify({ process: process.pid, space: processSpace(), socket });
   try {
     writeFileSync(whereaboutsFile(locked), text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    throw unwritable(error);
+    throw unwritable(error, locked);
   }
 }
 

@@ -28,13 +28,15 @@ export interface ReaderStatus {
   readonly url: string;
   readonly sites: readonly SiteStatus[];
   readonly cache: CacheStatus;
-  /** Whether its keys are locked away; then it can tell of no site. */
+  /** Whether its keys are locked away; then it can tell of no site. Where everything was forgotten, there are none. */
   readonly locked: boolean;
+  /** Why something newer than what the database has could not be written; it is used from memory. */
+  readonly unkept?: { readonly code: string; readonly problem: string };
 }
 
 /** How a Reader that starts now is, whenever it is asked. @param url - of the proxy */
 export function statusOf(
-  { sites, cache, lock }: Pick<OpenReader, 'sites' | 'cache' | 'lock'>,
+  { sites, cache, lock, store }: Pick<OpenReader, 'sites' | 'cache' | 'lock' | 'store'>,
   url: string,
 ): () => Promise<ReaderStatus> {
   const known = { version: packageJson.version, process: process.pid, started: nowInSeconds(), url };
@@ -43,8 +45,13 @@ export function statusOf(
     ...known,
     sites: await siteStatuses(sites, port),
     cache: cache.status(),
-    locked: lock.isLocked,
+    locked: lock.isLocked && !lock.isEmpty,
+    ...unkeptIn(store),
   });
+}
+
+function unkeptIn({ unkept }: OpenReader['store']): Pick<ReaderStatus, 'unkept'> {
+  return unkept === undefined ? {} : { unkept: { code: unkept.code, problem: unkept.message } };
 }
 
 /** @param port - of the gateway */

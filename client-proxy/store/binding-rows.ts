@@ -100,6 +100,18 @@ export function updateDescriptor(
   return Number(row?.id);
 }
 
+/** Whether the descriptor of a binding is newer than one that was fetched at a time: another process may have been there since. */
+export function wasFetchedSince(
+  database: DatabaseSync,
+  { keyServer, publisher }: VerifiedDescriptor,
+  time: number,
+): boolean {
+  const row = database
+    .prepare('SELECT 1 FROM bindings WHERE key_server = ? AND publisher = ? AND descriptor_fetched > ?')
+    .get(keyServer, publisher, time);
+  return row !== undefined;
+}
+
 /** The last word on "two bindings never share a host": two processes may have looked at the same time. */
 function checkOwner(database: DatabaseSync, binding: number, sites: readonly StoredSite[]): void {
   const owner = database.prepare('SELECT binding FROM sites WHERE site = ?');

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
+import { isDiskFull } from '../../node-support/disk-full.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
@@ -104,7 +105,7 @@ export interface OpenDatabase {
 /**
  * Opens the database in `directory`, and makes both where they are missing (0700 and 0600).
  *
- * @throws ReaderError `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`
+ * @throws ReaderError `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`, `disk-full`
  */
 export function openDatabase(directory: string): OpenDatabase {
   const files = DATABASE_FILES.map((name) => join(directory, name));
@@ -126,13 +127,23 @@ export function openDatabase(directory: string): OpenDatabase {
 /**
  * Makes the folder of a database, as {@link openDatabase} does, for what has to be there before it.
  *
- * @throws ReaderError `store-unusable`
+ * @throws ReaderError `store-unusable`, `disk-full`
  */
 export function makeDataDirectory(directory: string): void {
   try {
     makeDirectoryNow(directory, 0o700);
   } catch (error) {
     throw describe(error, directory);
+  }
+}
+
+/** Does something that is not worth waiting for another process that writes. */
+export function withoutWaiting(database: DatabaseSync, work: () => void): void {
+  database.exec('PRAGMA busy_timeout = 0');
+  try {
+    work();
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
   }
 }
 
@@ -204,17 +215,25 @@ export function damaged(what: string, why: string, cause?: unknown): ReaderError
   });
 }
 
-/** Nothing was changed. */
-export function unwritable(error: unknown): ReaderError {
+/** Nothing was changed. @param file - the database, or what belongs to it */
+export function unwritable(error: unknown, file?: string | null): ReaderError {
+  if (isDiskFull(error, file)) return diskFull("the reader's database cannot be written", error, file);
   return new ReaderError('store-unusable', `the reader's database cannot be written: ${reasonOf(error)}`, {
     cause: error,
     hint: 'check the space on the disk and the permissions of the folder',
   });
 }
 
+/** @param what - cannot be done. Nothing was changed */
+export function diskFull(what: string, cause: unknown, file?: string | null): ReaderError {
+  const where = typeof file === 'string' ? ` on which ${file} lies` : '';
+  return new ReaderError('disk-full', `the disk is full: ${what}`, { cause, hint: `make room on the disk${where}` });
+}
+
 function describe(error: unknown, file: string): Error {
   if (error instanceof ReaderError) return error;
   if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
+  if (isDiskFull(error, file)) return diskFull(`the reader's database cannot be opened: ${file}`, error, file);
   return new ReaderError('store-unusable', `the reader's database cannot be opened: ${file}: ${reasonOf(error)}`, {
     cause: error,
     hint: 'check the permissions of the folder and the space on the disk, or choose another folder with --data',

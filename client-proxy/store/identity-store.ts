@@ -72,6 +72,11 @@ export class IdentityStore {
     return findRoaming(this.#database, id);
   }
 
+  /** Whether this device has written a roaming file, or taken one over. Known while the Reader is locked, too. */
+  get hasRoamed(): boolean {
+    return this.#database.prepare('SELECT 1 FROM roaming').get() !== undefined;
+  }
+
   /** The newest file of the line that this device writes; known while the Reader is locked, too. */
   ownRoaming(): SeenRoaming | undefined {
     return findOwnRoaming(this.#database);

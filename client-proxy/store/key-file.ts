@@ -5,9 +5,11 @@ import { randomBytes } from '#primitives';
 import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { createFile } from '../../node-support/create-file.ts';
+import { isDiskFull } from '../../node-support/disk-full.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
+import { diskFull } from './database.ts';
 import { STORAGE_KEY_LENGTH } from './protection.ts';
 
 /** The way on for whoever has no backup of the key: what it sealed is lost. @param what - is in the way of a new database */
@@ -49,8 +51,9 @@ export function makeKeyFile(file: string): Uint8Array {
     makeDirectoryNow(dirname(file), 0o700);
     createFile(file, `${toBase64url(randomBytes(STORAGE_KEY_LENGTH))}\n`, 0o600);
   } catch (error) {
-    const message = `the key of the reader's database cannot be written: ${reasonOf(error)}`;
-    throw new ReaderError('store-unusable', message, { cause: error });
+    const what = "the key of the reader's database cannot be written";
+    if (isDiskFull(error)) throw diskFull(what, error, file);
+    throw new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, { cause: error });
   }
   return readKeyFile(file);
 }

@@ -47,7 +47,7 @@ export class Preferences {
     try {
       inTransaction(this.#database, () => void work());
     } catch (error) {
-      throw unwritable(error);
+      throw unwritable(error, this.#database.location());
     }
   }
 }

@@ -6,9 +6,12 @@ import { createHash } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
+import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { DataVersion } from './data-version.ts';
 import { unwritable } from './database.ts';
+import { settleUnkept } from './settle-unkept.ts';
+import { isOfTheDisk, type KeptThen, Unkept, type UnkeptPublication } from './unkept.ts';
 
 /** What the device was connected with; never written again. */
 const FIRST_ROOT = 'first root';
@@ -33,11 +36,20 @@ export class PublicationStore implements MetadataStore {
   readonly #upsert: StatementSync;
   readonly #dataVersion: DataVersion;
   readonly #changing: StatementSync;
+  readonly #unkept: Unkept;
+  readonly #waiting: UnkeptPublication;
   #version: { readonly data: number; readonly hash: string } | undefined;
 
-  constructor(database: DatabaseSync, site: string, dataVersion = new DataVersion(database)) {
+  constructor(
+    database: DatabaseSync,
+    site: string,
+    dataVersion = new DataVersion(database),
+    unkept: Unkept = new Unkept(),
+  ) {
     this.#database = database;
     this.#site = site;
+    this.#unkept = unkept;
+    this.#waiting = unkept.publication(site);
     const next = '(SELECT coalesce(max(used), 0) + 1 FROM publications WHERE site = ?1)';
     this.#dataVersion = dataVersion;
     this.#changing = database.prepare(
@@ -57,15 +69,21 @@ export class PublicationStore implements MetadataStore {
    */
   version(): string {
     const data = this.#dataVersion.read();
-    if (this.#version === undefined || this.#version.data !== data) this.#version = { data, hash: this.#hash() };
+    if (this.#version === undefined || this.#version.data !== data) {
+      this.#version = { data, hash: this.#hash() };
+      if (this.#waiting.files.size > 0) this.#flush(); // whoever wrote that found room
+    }
     return this.#version.hash;
   }
 
   #hash(): string {
     const hash = createHash('sha256');
-    for (const { name, bytes } of this.#changing.all(this.#site))
-      hash.update(`${name} ${(bytes as Uint8Array).length}\n`).update(bytes as Uint8Array);
+    for (const [name, bytes] of this.#changingFiles()) hash.update(`${name} ${bytes.length}\n`).update(bytes);
     return hash.digest('hex');
+  }
+
+  #changingFiles(): Map<string, Uint8Array> {
+    return new Map(this.#changing.all(this.#site).map(({ name, bytes }) => [String(name), bytes as Uint8Array]));
   }
 
   /** The root that the publisher's id is the hash of. */
@@ -74,19 +92,88 @@ export class PublicationStore implements MetadataStore {
     return bytes instanceof Uint8Array ? bytes : undefined;
   }
 
+  /** What could not be written comes first: it is newer, and was verified. */
   async read(name: string): Promise<Uint8Array | undefined> {
+    const unkept = this.#waiting.files.get(name);
+    if (unkept !== undefined) return unkept;
     const bytes = this.#select.get(this.#site, name)?.bytes;
     if (!(bytes instanceof Uint8Array)) return undefined;
-    this.#write(() => this.#touch.run(this.#site, name), false);
+    this.#noteUse(name);
     return bytes;
   }
 
+  /** For what is dropped first; no reason to keep anybody from reading. */
+  #noteUse(name: string): void {
+    try {
+      this.#write(() => this.#touch.run(this.#site, name), false);
+    } catch (error) {
+      if (!isOfTheDisk(error)) throw error;
+    }
+  }
+
   async write(name: string, bytes: Uint8Array): Promise<void> {
-    const stays = STAYS.test(name);
-    this.#write(() => {
-      this.#upsert.run(this.#site, name, bytes, stays ? 1 : 0);
-      this.#prune();
-    }, stays);
+    if (!STAYS.test(name)) return this.#writeIfPossible(name, bytes);
+    const { files } = this.#waiting;
+    files.set(name, bytes);
+    try {
+      this.#requireBound(this.#flush());
+    } catch (error) {
+      files.delete(name);
+      throw error;
+    }
+  }
+
+  /** With what waits already, in one transaction. @returns what keeps it from being written */
+  #flush(): ReaderError | undefined {
+    if (this.#unkept.attempt(`publication ${this.#site}`, () => this.#writeWaiting())) return undefined;
+    this.#waiting.base ??= { hash: this.#hash(), files: this.#changingFiles() };
+    return this.#unkept.problem;
+  }
+
+  #writeWaiting(): void {
+    const { files } = this.#waiting;
+    try {
+      this.#write(() => {
+        if (this.#waiting.base !== undefined) this.#settle(this.#waiting.base);
+        for (const [name, bytes] of files) this.#put(name, bytes, true);
+      }, true);
+    } catch (error) {
+      if (isOfTheDisk(error)) throw error;
+      this.#forgetWaiting(); // the site was disconnected
+      throw error;
+    }
+    this.#forgetWaiting();
+  }
+
+  #forgetWaiting(): void {
+    this.#waiting.files.clear();
+    this.#waiting.base = undefined;
+  }
+
+  /** Memory is no disk. @throws ReaderError what keeps it from being written, where too much waits for that */
+  #requireBound(problem: ReaderError | undefined): void {
+    if (problem === undefined) return;
+    const bytes = [...this.#waiting.files.values()].reduce((sum, { length }) => sum + length, 0);
+    if (bytes > LIMITS.publicationBytes) throw problem;
+  }
+
+  /** Another process may have written since: it found room, and may have verified something newer. */
+  #settle({ hash, files: before }: KeptThen): void {
+    const now = { hash: this.#hash(), files: this.#changingFiles() };
+    if (now.hash === hash) return;
+    settleUnkept(this.#waiting.files, before, now.files);
+    this.#waiting.base = now;
+  }
+
+  /** What can be fetched again need not be kept; but its reader is to know that the disk is full. */
+  #writeIfPossible(name: string, bytes: Uint8Array): void {
+    const write = () => this.#write(() => this.#put(name, bytes, false), false);
+    this.#unkept.attempt(`what can be fetched again of ${this.#site}`, write);
+  }
+
+  #put(name: string, bytes: Uint8Array, stays: boolean): void {
+    this.#upsert.run(this.#site, name, bytes, stays ? 1 : 0);
+    this.#prune();
   }
 
   /** Keeps the newest of what can be fetched again, up to the bound. */
@@ -111,7 +198,7 @@ export class PublicationStore implements MetadataStore {
       if (!lasting) this.#database.exec('PRAGMA synchronous = NORMAL');
       inTransaction(this.#database, work);
     } catch (error) {
-      throw unwritable(error);
+      throw error instanceof ReaderError ? error : unwritable(error, this.#database.location());
     } finally {
       if (!lasting) this.#database.exec('PRAGMA synchronous = FULL');
     }

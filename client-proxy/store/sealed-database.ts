@@ -8,6 +8,7 @@ import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenDatabase, unwritable } from './database.ts';
 import type { OpenedFile } from './opened-file.ts';
+import { type KeyPlace, readProtection } from './protection.ts';
 import type { Sealing } from './sealing.ts';
 import { type Opened, openSealing, type Passphrase, type StorageKeyOptions } from './storage-key.ts';
 
@@ -26,6 +27,7 @@ export class SealedDatabase {
   readonly #selectCheck: StatementSync;
   #passphrase: Passphrase | undefined;
   #opened: Opened | undefined;
+  #keyWasIn: KeyPlace['kind'] | undefined;
   #renewal: Promise<Sealing> | undefined;
   #changes = 0;
   #locks = 0;
@@ -36,6 +38,7 @@ export class SealedDatabase {
     this.#file = file;
     this.#keyOptions = { keyFile: options.keyFile, keyring: options.keyring };
     this.#passphrase = options.passphrase;
+    this.#keyWasIn = readProtection(database)?.place.kind;
     this.#selectCheck = database.prepare("SELECT value FROM storage WHERE name = 'check'");
   }
 
@@ -43,7 +46,7 @@ export class SealedDatabase {
   static async open(opening: Opening, options: StorageKeyOptions, mayWait: boolean): Promise<SealedDatabase> {
     const sealed = new SealedDatabase(opening, options);
     try {
-      sealed.#opened = await openSealing(opening.database, options);
+      sealed.#use(await openSealing(opening.database, options));
     } catch (error) {
       if (!mayWait || !(error instanceof ReaderError) || !CAN_WAIT.includes(error.code)) throw error;
     }
@@ -58,6 +61,11 @@ export class SealedDatabase {
   /** `undefined` while it is locked. */
   get opened(): Opened | undefined {
     return this.#opened;
+  }
+
+  /** Where the key was when there was one last: also after everything was forgotten. */
+  get keyWasIn(): KeyPlace['kind'] | undefined {
+    return this.#keyWasIn;
   }
 
   /** Counts this process's own changes; SQLite counts those of others only. */
@@ -107,11 +115,16 @@ export class SealedDatabase {
     }
   }
 
-  /** One transaction that another process's sees whole or not at all. @throws ReaderError `store-unusable`, also where nobody would find it any more */
+  /** One transaction that another process's sees whole or not at all. @throws ReaderError `disk-full`, `store-unusable`, the latter also where nobody would find it any more */
   write<Result>(work: () => Result): Result {
     const result = this.writeQuietly(work);
     this.#changes++;
     return result;
+  }
+
+  /** Something that this process goes by is another now, although it could not be written. */
+  noteChange(): void {
+    this.#changes++;
   }
 
   /** As {@link write}, for what is no change to anybody in this process. */
@@ -120,7 +133,7 @@ export class SealedDatabase {
     try {
       return inTransaction(this.#database, work);
     } catch (error) {
-      throw error instanceof ReaderError ? error : unwritable(error);
+      throw error instanceof ReaderError ? error : unwritable(error, this.#database.location());
     }
   }
 
@@ -166,7 +179,12 @@ export class SealedDatabase {
     if (this.#locks !== asked) throw readerLocked();
     const opened = await openSealing(this.#database, { ...this.#keyOptions, passphrase });
     if (this.#locks !== asked) throw readerLocked();
+    return this.#use(opened);
+  }
+
+  #use(opened: Opened): Opened {
     this.#opened = opened;
+    this.#keyWasIn = opened.protection.place.kind;
     return opened;
   }
 

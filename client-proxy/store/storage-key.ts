@@ -15,6 +15,7 @@ import {
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
+import { unwritable } from './database.ts';
 import { connectAnew, makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
 import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
@@ -108,14 +109,22 @@ async function protect(database: DatabaseSync, options: StorageKeyOptions): Prom
   const storeId = randomBytes(16);
   const { sealing, check } = await createCheck(key, storeId);
   const protection = { storeId, place, check };
-  const first = inTransaction(database, () => {
-    if (readProtection(database) !== undefined) return false;
-    writeProtection(database, protection);
-    return true;
-  });
-  if (first) return { sealing, protection, fresh: true };
+  if (writeFirst(database, protection)) return { sealing, protection, fresh: true };
   await discardKey(place);
   return openSealing(database, options);
+}
+
+/** @returns whether nobody was quicker. @throws ReaderError `disk-full`, `store-unusable` */
+function writeFirst(database: DatabaseSync, protection: Protection): boolean {
+  try {
+    return inTransaction(database, () => {
+      if (readProtection(database) !== undefined) return false;
+      writeProtection(database, protection);
+      return true;
+    });
+  } catch (error) {
+    throw error instanceof ReaderError ? error : unwritable(error, database.location());
+  }
 }
 
 /** A passphrase where one is given; else the keyring where there is one; else what the reader answers, if there is somebody to ask. */

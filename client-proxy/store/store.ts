@@ -4,6 +4,7 @@ import { randomBytes } from '#primitives';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
 import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
 import type { SetKey } from '../../core/object/document-reader.ts';
+import type { ReaderError } from '../errors.ts';
 import {
   insertBinding,
   type NewBinding,
@@ -12,9 +13,10 @@ import {
   type StoredSite,
   sealDeviceKey,
   updateDescriptor,
+  wasFetchedSince,
 } from './binding-rows.ts';
 import { DataVersion } from './data-version.ts';
-import { type OpenDatabase, openDatabase } from './database.ts';
+import { type OpenDatabase, openDatabase, withoutWaiting } from './database.ts';
 import { IdentityStore } from './identity-store.ts';
 import type { OpenedFile } from './opened-file.ts';
 import { Preferences } from './preferences.ts';
@@ -23,6 +25,7 @@ import { PublicationStore } from './publication-store.ts';
 import { SEED_PLACE, setKeyPlace, unseal } from './sealed-columns.ts';
 import { SealedDatabase } from './sealed-database.ts';
 import type { StorageKeyOptions } from './storage-key.ts';
+import { Unkept } from './unkept.ts';
 
 export { type NewBinding, type StoredBinding, type StoredSite, siteTaken } from './binding-rows.ts';
 export type { ConnectedPublisher } from './identity-store.ts';
@@ -49,6 +52,7 @@ export class ReaderStore {
   readonly #file: OpenedFile;
   readonly #dataVersion: DataVersion;
   readonly #setKey;
+  readonly #unkept = new Unkept();
   /** What was put right when it was opened, in sentences for the reader. */
   readonly notices: readonly string[];
   /** Can be read and changed while the Reader is locked, too. */
@@ -81,13 +85,36 @@ export class ReaderStore {
     return new ReaderStore(opened, SealedDatabase.locked(opened, options));
   }
 
+  /** What could not be written is tried once more. */
   close(): void {
+    this.keepUnkept();
     this.#database.close();
+  }
+
+  /** Why something newer than what the database has could not be written, from then until all of it was: it is used from memory. */
+  get unkept(): ReaderError | undefined {
+    return this.#unkept.problem;
+  }
+
+  /** @param tell - called when {@link unkept} begins, and, with `undefined`, when it ends */
+  whenUnkept(tell: (problem: ReaderError | undefined) => void): void {
+    this.#unkept.whenChanged(tell);
+  }
+
+  /** Tries to write what could not be written. Waits for no other process: it is tried again. */
+  keepUnkept(): void {
+    if (this.#unkept.problem === undefined) return;
+    withoutWaiting(this.#database, () => this.#unkept.retry());
   }
 
   /** Where the key of the database is; `undefined` where all was forgotten. */
   get keyPlace(): KeyPlace['kind'] | undefined {
     return readProtection(this.#database)?.place.kind;
+  }
+
+  /** Where it was when there was one last, as far as this process knows. */
+  get keyWasIn(): KeyPlace['kind'] | undefined {
+    return this.keyPlace ?? this.#sealed.keyWasIn;
   }
 
   /** Whether the database was made just now. */
@@ -160,7 +187,7 @@ export class ReaderStore {
       const rows = this.#database.prepare('SELECT * FROM bindings ORDER BY id').all();
       const sites = this.#database.prepare('SELECT site, label, binding FROM sites ORDER BY site').all();
       const sitesOf = (row: Row) => sites.filter((site) => site.binding === row.id);
-      return Promise.all(rows.map((row) => readBinding(sealing, row, sitesOf(row))));
+      return Promise.all(rows.map((row) => readBinding(sealing, this.#newest(row), sitesOf(row))));
     });
   }
 
@@ -174,7 +201,23 @@ export class ReaderStore {
 
   /** A newer descriptor of a binding. Sites that it adds stay inactive until the reader confirms them. */
   saveDescriptor(descriptor: VerifiedDescriptor, descriptorBytes: Uint8Array, now: number): void {
-    this.#sealed.write(() => updateDescriptor(this.#database, descriptor, descriptorBytes, now));
+    const name = `${descriptor.keyServer} ${descriptor.publisher}`;
+    const { descriptors } = this.#unkept;
+    const unkept = { bytes: descriptorBytes, fetched: now };
+    const write = () => {
+      const isNewest = !descriptors.has(name) || !wasFetchedSince(this.#database, descriptor, now);
+      if (isNewest) this.#sealed.writeQuietly(() => updateDescriptor(this.#database, descriptor, descriptorBytes, now));
+      descriptors.delete(name);
+    };
+    if (!this.#unkept.attempt(`descriptor ${name}`, write)) descriptors.set(name, unkept);
+    this.#sealed.noteChange();
+  }
+
+  /** A row of a binding with the descriptor that could not be written, where no other process has fetched one since. */
+  #newest(row: Row): Row {
+    const unkept = this.#unkept.descriptors.get(`${row.key_server} ${row.publisher}`);
+    if (unkept === undefined || Number(row.descriptor_fetched) > unkept.fetched) return row;
+    return { ...row, descriptor: unkept.bytes, descriptor_fetched: unkept.fetched };
   }
 
   /** What concerns the identity as a whole: taking it along, and forgetting it. */
@@ -184,7 +227,7 @@ export class ReaderStore {
 
   /** What is kept of a site's publication. */
   publicationOf(site: string): PublicationStore {
-    return new PublicationStore(this.#database, site, this.#dataVersion);
+    return new PublicationStore(this.#database, site, this.#dataVersion, this.#unkept);
   }
 
   /** When the keys of a binding are good; those that end last, first. */
@@ -205,7 +248,7 @@ export class ReaderStore {
     });
   }
 
-  /** Keeps set keys; the caller has checked that each hashes to its id. They come often and change no binding, so {@link version} stays. */
+  /** Keeps set keys, as far as there is room: the caller, who has checked that each hashes to its id, has them. They come often and change no binding, so {@link version} stays. */
   saveSetKeys(binding: number, keys: ReadonlyMap<KeyId, SetKey>): Promise<void> {
     return this.#sealed.use(async (sealing) => {
       const rows = await Promise.all(
@@ -215,9 +258,11 @@ export class ReaderStore {
         }),
       );
       const insert = this.#database.prepare('INSERT OR REPLACE INTO set_keys VALUES (?, ?, ?, ?, ?)');
-      this.#sealed.writeSealed(() => {
-        for (const row of rows) insert.run(...row);
-      }, true);
+      const write = () =>
+        this.#sealed.writeSealed(() => {
+          for (const row of rows) insert.run(...row);
+        }, true);
+      this.#unkept.attempt(`keys ${binding} ${[...keys.keys()].join(' ')}`, write);
     });
   }
 }

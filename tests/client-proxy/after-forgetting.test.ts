@@ -1,0 +1,120 @@
+/** A Reader that runs while everything is forgotten, or while somebody connects beside it: status, pages and commands say the same. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { forgetEverything, lockReaders, protectIdentity, unlockReaders } from '../../client-proxy/index.ts';
+import { refusalText } from '../../client-proxy/pages/texts.ts';
+import { keyPlaceOf } from '../../client-proxy/store/keys-in.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { send } from '../support/http-client.ts';
+import { createSetKey } from '../support/publisher-with-sets.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+import { runWispr } from '../support/wispr.ts';
+
+let rig: ReaderRig<HostileKeyServer>;
+beforeEach(async () => {
+  rig = await startHostileReaderRig();
+});
+afterEach(() => rig.close());
+
+const host = () => `localhost:${rig.proxy.port}`;
+const show = async (path: string) => (await send(rig.proxy.port, path, { headers: { host: host() } })).text;
+const status = async () => {
+  const { locked, sites } = await rig.proxy.status();
+  return { locked, sites: sites.length };
+};
+
+async function post(path: string, fields: Record<string, string>) {
+  const token = /name="token" value="([^"]+)"/.exec(await show('/'))?.[1] ?? '';
+  const type = 'application/x-www-form-urlencoded';
+  const headers = { host: host(), origin: `http://${host()}`, 'content-type': type };
+  return send(rig.proxy.port, path, { method: 'POST', headers, body: `${new URLSearchParams({ token, ...fields })}` });
+}
+
+const setPassphrase = () =>
+  protectIdentity(rig.storage, { kind: 'passphrase', choose: async () => 'the one of before' });
+const keysNow = () => keyPlaceOf(rig.storage.dataDirectory);
+const wispr = (...args: string[]) => {
+  const { dataDirectory, keyFile } = rig.storage;
+  return runWispr([...args, '--data', dataDirectory, '--key-file', keyFile]);
+};
+
+it('a Reader from which everything was forgotten has nothing to unlock, before its page is opened and after', async () => {
+  await forgetEverything(rig.storage);
+  expect(await status()).toEqual({ locked: false, sites: 0 });
+  expect(await show('/')).toContain('No site is connected yet');
+  expect(await status()).toEqual({ locked: false, sites: 0 });
+});
+
+it('a database that a passphrase protected is not made anew without one: the page asks for it', async () => {
+  await setPassphrase();
+  await forgetEverything(rig.storage);
+  const page = await show('/');
+  expect(page).toContain('No site is connected yet');
+  expect(page).toContain('New passphrase');
+  expect([await status(), keysNow()]).toEqual([{ locked: false, sites: 0 }, undefined]);
+  const { readers } = await unlockReaders(rig.storage, async () => expect.unreachable());
+  expect(readers).toMatchObject([{ code: 'passphrase-needed' }]);
+  const short = await post('/unlock', { passphrase: 'short' });
+  expect([short.status, short.text, keysNow()]).toEqual([422, expect.stringContaining('fewer than 8'), undefined]);
+  expect((await post('/unlock', { passphrase: 'the one from now on' })).status).toBe(303);
+  expect([await show('/'), keysNow()]).toEqual([
+    expect.stringContaining('Link or code of your invitation'),
+    'passphrase',
+  ]);
+});
+
+it('the same where it was locked from its start', async () => {
+  await setPassphrase();
+  await rig.restart({ mayStartLocked: true });
+  await forgetEverything(rig.storage);
+  expect([await show('/'), keysNow()]).toEqual([expect.stringContaining('New passphrase'), undefined]);
+});
+
+it('wispr bind says whether a Reader beside it is locked, and with what keys are sealed when the first publisher comes', async () => {
+  const { host: content, publisher, keyServer } = rig;
+  const local = ['--connect-to', `:80:127.0.0.1:${content.port}`, '--allow-local', '127.0.0.1'];
+  const bind = (link = keyServer.invite()) => wispr('bind', link, '--yes', '--trust-site', publisher.site, ...local);
+  const running = await bind();
+  expect([running.code, running.stderr]).toEqual([0, expect.not.stringMatching(/locked|has to run|sealed/)]);
+  await forgetEverything(rig.storage);
+  expect((await bind(`${keyServer.origin}#ABCD-EFGH-JKMN-PQRS`)).code).toBe(1);
+  const first = await bind();
+  expect([first.code, first.stderr]).toEqual([
+    0,
+    expect.stringContaining('your keys are sealed, with a key in a file'),
+  ]);
+  expect(first.stderr).toContain('the Reader that runs is locked');
+  expect(first.stderr).toContain('wispr identity unlock');
+  expect(await status()).toEqual({ locked: true, sites: 0 });
+  await lockReaders(rig.storage);
+  await rig.proxy.close();
+  expect((await bind()).stderr).toContain('"wispr proxy" has to run while you read');
+});
+
+it('wispr identity forget speaks of roaming files where there are some, and removes nothing twice', async () => {
+  const { stderr } = await wispr('identity', 'forget', '--everything', '--yes');
+  expect(stderr).toContain('removed: the seed of this device');
+  expect(stderr).toContain('hint: ask the publisher to disconnect this device');
+  expect(stderr).not.toContain('roaming');
+  const again = await wispr('identity', 'forget', '--everything', '--yes');
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('everything was forgotten before')]);
+  expect(again.stderr).not.toMatch(/removed: (the seed|what was read)|hint/);
+});
+
+it('the first page says that the publisher has disconnected this device, and promises no new keys', async () => {
+  const [set, other] = [await createSetKey(), await createSetKey()];
+  rig.keyServer.grant(set);
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'text', set });
+  await rig.publisher.publish(rig.host.files, '/b.html', { content: 'text', set: other });
+  await send(rig.proxy.port, rig.url('/a.html'));
+  expect(await show('/')).toContain('New keys come by themselves');
+  rig.keyServer.refusals.set(other.id, 'revoked');
+  await send(rig.proxy.port, rig.url('/b.html'));
+  const page = await show('/');
+  expect(page).toContain('has disconnected this device');
+  expect(page).not.toContain('New keys come by themselves');
+});
+
+it('a withdrawn publication leads to no reading site, which shows the same; a name that is not there, to the address', () => {
+  expect(refusalText('publication-withdrawn').sameOnReadingSite).toBe(true);
+  expect(refusalText('host-unreachable').advice[0]).toContain('Check the address');
+});

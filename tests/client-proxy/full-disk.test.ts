@@ -1,0 +1,232 @@
+/** A Reader whose database cannot be written: what it verifies counts all the same, for as long as it runs. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { findPublisher } from '../../client-proxy/identity/manage.ts';
+import { forgetPublisher, lockReaders, type ReaderError, unlockReaders } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
+import { ReaderStore } from '../../client-proxy/store/store.ts';
+import { toHex } from '../../core/encoding/hex.ts';
+import { parseWithdrawals } from '../../core/publication/withdrawals.ts';
+import { type FullDisk, fillDisk } from '../support/full-disk.ts';
+import type { HostileKeyServer } from '../support/hostile-key-server.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { createSetKey } from '../support/publisher-with-sets.ts';
+import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
+
+const DAY = 86_400;
+const { unkeptRetry } = LIMITS;
+
+let rig: ReaderRig<HostileKeyServer>;
+let disk: FullDisk | undefined;
+const told: (string | undefined)[] = [];
+const onUnkept = (problem: ReaderError | undefined) => told.push(problem?.code);
+beforeEach(async () => {
+  told.length = 0;
+  Object.assign(LIMITS, { unkeptRetry: 20 });
+  rig = await startHostileReaderRig();
+  await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
+  await rig.restart({ onUnkept });
+});
+afterEach(async () => {
+  disk?.makeRoom();
+  await rig.close();
+  Object.assign(LIMITS, { unkeptRetry });
+});
+
+const get = (path = '/a.html') => send(rig.proxy.port, rig.url(path));
+const fill = () => {
+  disk = fillDisk(rig.storage.dataDirectory);
+  return disk;
+};
+const home = async () => (await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } })).text;
+
+/** Takes back what is published now. @returns what the host had before, to be shown again */
+async function withdraw(): Promise<Map<string, Uint8Array>> {
+  const before = new Map(rig.host.files);
+  const { publication } = rig.publisher;
+  const version = publication.timestampVersion + 1;
+  const wish = { withdrawn: [publication.version], expires: Math.floor(Date.now() / 1000) + DAY, version };
+  await publication.publishTimestamp(version, wish);
+  for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
+  await rig.proxy.check();
+  return before;
+}
+
+function showAgain(files: ReadonlyMap<string, Uint8Array>): void {
+  for (const [path, bytes] of files) rig.host.files.set(path, bytes);
+}
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+/** What stands for a role's metadata where nobody verifies them. */
+const role = (version: number) => json({ signed: { version } });
+
+describe('while the database cannot be written, because the disk is full', () => {
+  it('attack 28: a withdrawn publication is shown no more, whatever the hosts show afterwards', async () => {
+    expect((await get()).text).toBe('signed');
+    fill();
+    const before = await withdraw();
+    expect(refusalCode(await get())).toBe('publication-withdrawn');
+    showAgain(before);
+    await rig.proxy.check().catch(() => undefined);
+    expect(refusalCode(await get())).toBe('publication-withdrawn');
+    await lockReaders(rig.storage);
+    await unlockReaders(rig.storage, async () => expect.unreachable());
+    expect(refusalCode(await get())).toBe('publication-withdrawn');
+  });
+
+  it('attack 67: a newer publication is taken, with its descriptor, and what needs a new key is read', async () => {
+    expect((await get()).text).toBe('signed');
+    fill();
+    const set = await createSetKey();
+    rig.keyServer.grant(set);
+    await rig.publisher.publishSigned(rig.host.files, '/public.html', { content: 'for everybody' });
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'for subscribers', set });
+    expect((await get('/public.html')).text).toBe('for everybody');
+    expect((await get('/new.html')).text).toBe('for subscribers');
+    rig.publisher.setDescriptor(rig.publisher.descriptor(rig.keyServer.origin, { name: 'The Evening Paper' }));
+    await rig.publisher.sign(rig.host.files);
+    expect((await rig.proxy.status()).sites).toMatchObject([{ publisher: 'The Evening Paper' }]);
+    expect((await get()).text).toBe('signed');
+  });
+
+  it('says so: once in the log, and in status and on the first page for as long as it lasts', async () => {
+    const { refusals } = fill();
+    expect([(await rig.proxy.status()).unkept, await home()]).toEqual([undefined, expect.not.stringContaining('full')]);
+    await withdraw();
+    await get();
+    await get('/b.html');
+    await vi.waitFor(() => expect(refusals()).toBeGreaterThan(5)); // it is tried again
+    expect(told).toEqual(['disk-full']);
+    const { unkept } = await rig.proxy.status();
+    expect(unkept).toEqual({
+      code: 'disk-full',
+      problem: "the disk is full: the reader's database cannot be written",
+    });
+    const page = await home();
+    expect(page).toContain('The disk of this computer is full');
+    expect(page).toContain('no need to restart the Reader');
+    disk?.makeRoom();
+    await vi.waitFor(() => expect(told).toEqual(['disk-full', undefined]));
+    expect([(await rig.proxy.status()).unkept, await home()]).toEqual([undefined, expect.not.stringContaining('full')]);
+  });
+
+  it('what could not be written is written when there is room, and a new start knows it', async () => {
+    const set = await createSetKey();
+    rig.keyServer.grant(set);
+    fill();
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'for subscribers', set });
+    expect((await get('/new.html')).text).toBe('for subscribers');
+    const before = await withdraw();
+    disk?.makeRoom();
+    await vi.waitFor(() => expect(told.at(-1)).toBeUndefined());
+    await rig.restart();
+    showAgain(before);
+    expect(refusalCode(await get())).toBe('publication-withdrawn');
+    const store = await ReaderStore.open(storeOptions(rig.storage));
+    const [binding] = await store.bindings();
+    const { key = new Uint8Array(0) } = (await store.setKey(binding?.id ?? 0, set.id)) ?? {};
+    expect(toHex(key)).toBe(toHex(set.key));
+    store.close();
+  });
+
+  it('a new start without that room knows what the database has, like a device that was off', async () => {
+    expect((await get()).text).toBe('signed');
+    fill();
+    const before = await withdraw();
+    await rig.proxy.close();
+    showAgain(before);
+    disk?.makeRoom();
+    await rig.restart();
+    expect((await get()).text).toBe('signed');
+  });
+});
+
+describe('where another process has written meanwhile', () => {
+  const withdrawn = (versions: number[]) => json([{ keys: ['a'.repeat(64)], versions }]);
+  const versionsIn = (bytes: Uint8Array | undefined) => parseWithdrawals(bytes ?? new Uint8Array(0))[0]?.versions;
+
+  /** Both have verified something; this one could not write it, the other did then. */
+  async function meet(ours: readonly [string, Uint8Array][], theirs: readonly [string, Uint8Array][]) {
+    const stores = [await openStore(), await openStore()] as const;
+    const [one, other] = stores.map((store) => store.publicationOf(rig.publisher.site));
+    if (one === undefined || other === undefined) return expect.unreachable();
+    for (const name of ['id root', 'id timestamp']) await one.write(name, role(1));
+    one.version();
+    fill();
+    for (const [name, bytes] of ours) await one.write(`id ${name}`, bytes);
+    disk?.makeRoom();
+    for (const [name, bytes] of theirs) await other.write(`id ${name}`, bytes);
+    one.version();
+    const read = async (name: string) => [await one.read(`id ${name}`), await other.read(`id ${name}`)] as const;
+    const found = [await read('timestamp'), await read('wispr:withdrawn')] as const;
+    for (const store of stores) store.close();
+    return found;
+  }
+  const openStore = () => ReaderStore.open(storeOptions(rig.storage));
+
+  it('attack 28: what is newer stays, whoever has verified it', async () => {
+    for (const [ours, theirs] of [
+      [5, 7],
+      [7, 5],
+    ] as const) {
+      const [timestamps] = await meet([['timestamp', role(ours)]], [['timestamp', role(theirs)]]);
+      for (const bytes of timestamps) expect(Buffer.from(bytes ?? []).equals(role(7))).toBe(true);
+    }
+  });
+
+  it('a newer root counts before a newer timestamp, which other keys may have signed', async () => {
+    const theirs: [string, Uint8Array][] = [
+      ['root', role(2)],
+      ['timestamp', role(5)],
+    ];
+    const [timestamps] = await meet([['timestamp', role(9)]], theirs);
+    for (const bytes of timestamps) expect(Buffer.from(bytes ?? []).equals(role(5))).toBe(true);
+  });
+
+  it('what either knows to be withdrawn stays so', async () => {
+    const [, all] = await meet(
+      [['wispr:withdrawn', withdrawn([3])]],
+      [
+        ['timestamp', role(9)],
+        ['wispr:withdrawn', withdrawn([4])],
+      ],
+    );
+    for (const bytes of all) expect(versionsIn(bytes)).toEqual([3, 4]);
+  });
+});
+
+it('a site that was disconnected meanwhile is no reason to try for ever', async () => {
+  const store = await ReaderStore.open(storeOptions(rig.storage));
+  fill();
+  await store.publicationOf(rig.publisher.site).write('id timestamp', role(1));
+  expect(store.unkept?.code).toBe('disk-full');
+  disk?.makeRoom();
+  await forgetPublisher(rig.storage, await findPublisher(rig.storage, rig.publisher.site));
+  store.keepUnkept();
+  expect(store.unkept).toBeUndefined();
+  expect(await store.publicationOf(rig.publisher.site).read('id timestamp')).toBeUndefined();
+  store.close();
+});
+
+it('memory is bounded: what is too much to be held there is refused', async () => {
+  const store = await ReaderStore.open(storeOptions(rig.storage));
+  const { publicationBytes } = LIMITS;
+  Object.assign(LIMITS, { publicationBytes: 1000 });
+  fill();
+  const kept = store.publicationOf(rig.publisher.site);
+  await kept.write('id targets', new Uint8Array(900));
+  await expect(kept.write('id snapshot', new Uint8Array(200))).rejects.toMatchObject({ code: 'disk-full' });
+  expect([(await kept.read('id targets'))?.length, await kept.read('id snapshot')]).toEqual([900, undefined]);
+  Object.assign(LIMITS, { publicationBytes });
+  store.close();
+});
+
+it('attack 67: what has to be kept to count says that the disk is full, and changes nothing', async () => {
+  const store = await ReaderStore.open(storeOptions(rig.storage));
+  fill();
+  const full = { code: 'disk-full', hint: expect.stringContaining('make room on the disk') };
+  expect(() => store.preferences.saveSettings(new Map([['notices', 'off']]))).toThrow(expect.objectContaining(full));
+  expect(() => store.identity().forgetBinding(1)).toThrow(expect.objectContaining(full));
+  expect(store.preferences.settings().get('notices')).toBeUndefined();
+  store.close();
+});

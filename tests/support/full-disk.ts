@@ -1,0 +1,29 @@
+/** A disk without room for what SQLite writes below a folder, as it is on one that is really full: reading goes on, and every transaction that writes fails. */
+import { DatabaseSync } from 'node:sqlite';
+import { vi } from 'vitest';
+
+export interface FullDisk {
+  /** How often something was to be written. */
+  readonly refusals: () => number;
+  makeRoom(): void;
+}
+
+export function fillDisk(directory: string): FullDisk {
+  let refusals = 0;
+  const lies = (database: DatabaseSync) => database.location()?.startsWith(directory) === true;
+  const exec = DatabaseSync.prototype.exec;
+  const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql: string) {
+    if (sql === 'COMMIT' && lies(this)) {
+      refusals++;
+      exec.call(this, 'ROLLBACK'); // as SQLite does itself
+      throw fullError();
+    }
+    exec.call(this, sql);
+  });
+  return { refusals: () => refusals, makeRoom: () => spy.mockRestore() };
+}
+
+/** What `node:sqlite` throws where a file system has no room. */
+function fullError(): Error {
+  return Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
+}
