@@ -107,6 +107,20 @@ describe('of several content hosts', () => {
     expect(faults()).toEqual([]);
   });
 
+  it('a slow one is told from a dead one by the files of the publication too, which come from the next one', async () => {
+    Object.assign(LIMITS, { hedgeAfter: 300 });
+    const gone = await startRawHost((_head, socket) => socket.destroy());
+    await gone.close();
+    await start([`http://127.0.0.1:${gone.port}`, first.origin]);
+    await rig.publisher.publish(second.files, '/a.bin', { content: 'there' });
+    for (const file of second.files.keys()) first.handlers.set(file, () => undefined);
+    expect((await get('/a.bin')).text).toBe('there');
+    expect(faults()).toEqual([
+      [`http://127.0.0.1:${gone.port}`, 'dead'],
+      [first.origin, 'slow'],
+    ]);
+  });
+
   it('one that is not there costs one attempt, and is asked last for a while', async () => {
     const gone = await startRawHost((_head, socket) => socket.destroy());
     await gone.close();
