@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { refusalOf } from '../../client-proxy/fetch/fetch-document.ts';
+import { startRawHost } from '../support/raw-host.ts';
 import { startCommand } from '../support/programs.ts';
 import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
 import { CleanUp } from '../support/reader-rig.ts';
@@ -258,6 +259,16 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
     const { code, stderr } = await reader.run(['fetch', 'http://news.example/a.html'], { env });
     expect([code, stderr]).toEqual([1, expect.stringContaining('[site-unknown]')]);
     expect(existsSync(join(reader.home, 'other'))).toBe(false);
+  });
+
+  it('anything, where the parent proxy is not there: that is said, and no host is blamed', async () => {
+    const gone = await startRawHost((_head, socket) => socket.destroy());
+    await gone.close();
+    const parent = ['--parent-proxy', `http://127.0.0.1:${gone.port}`];
+    const { code, stdout, stderr } = await fetched('http://news.example/a.html', ...parent);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/the parent proxy could not be reached: .*\[parent-proxy-unreachable\]\n.*hint: .*--parent-proxy/);
+    expect(isInTheOneVoice(stderr)).toBe(true);
   });
 
   it('a range beyond the end', async () => {
