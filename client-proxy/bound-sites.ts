@@ -191,7 +191,7 @@ export class BoundSites {
         try {
           return await (file.path === path ? timestamp.fetch(upstream, wanted) : fetchFile(upstream, wanted));
         } catch (error) {
-          if (!file.signal?.aborted) health.noteFailure(origin, error);
+          health.noteFailure(origin, error);
           throw error;
         }
       },

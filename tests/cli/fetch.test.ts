@@ -361,7 +361,7 @@ describe('what takes the output', () => {
     for (const [script, file, expected] of [
       ['eval "$WISPR"', '/dev/null', ''],
       ['eval "$WISPR" | cat', '/dev/stdout', 'read at last'],
-      ['eval "$WISPR" > kept; cat kept', '/dev/stdout', 'read at last'],
+      ['{ printf "to be "; eval "$WISPR"; } > kept; cat kept', '/dev/stdout', 'to be read at last'],
       ['exec 3> kept; eval "$WISPR"; cat kept', '/dev/fd/3', 'read at last'],
       ['mkfifo pipe; cat pipe & eval "$WISPR"; wait', 'pipe', 'read at last'],
       [
