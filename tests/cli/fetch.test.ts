@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { refusalOf } from '../../client-proxy/fetch/fetch-document.ts';
-import { startRawHost } from '../support/raw-host.ts';
 import { startCommand } from '../support/programs.ts';
+import { startRawHost } from '../support/raw-host.ts';
 import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
 import { CleanUp } from '../support/reader-rig.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -267,7 +267,9 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
     const parent = ['--parent-proxy', `http://127.0.0.1:${gone.port}`];
     const { code, stdout, stderr } = await fetched('http://news.example/a.html', ...parent);
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/the parent proxy could not be reached: .*\[parent-proxy-unreachable\]\n.*hint: .*--parent-proxy/);
+    expect(stderr).toMatch(
+      /the parent proxy could not be reached: .*\[parent-proxy-unreachable\]\n.*hint: .*--parent-proxy/,
+    );
     expect(isInTheOneVoice(stderr)).toBe(true);
   });
 
