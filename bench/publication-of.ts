@@ -1,4 +1,5 @@
 /** A signed publication with very many documents, in memory: its metadata, and no objects. */
+
 import { createHash } from 'node:crypto';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toHex } from '../core/encoding/hex.ts';
@@ -14,6 +15,7 @@ import {
 } from '../core/publication/names.ts';
 import { encodeSettings } from '../core/publication/settings.ts';
 import type { SiteSource } from '../core/publication/site-publication.ts';
+import { inTurn, type TimestampAnswer } from '../core/publication/sources.ts';
 import {
   binMetadata,
   documentsMetadata,
@@ -99,8 +101,8 @@ export class CountingSource implements SiteSource {
     return this.file(METADATA_PATH + file);
   }
 
-  timestamps(): readonly (() => Promise<Uint8Array | undefined>)[] {
-    return [() => this.metadata('timestamp.json')];
+  timestamps(_: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer> {
+    return inTurn([() => this.metadata('timestamp.json')], isEnough);
   }
 
   async file(urlPath: string): Promise<Uint8Array | undefined> {

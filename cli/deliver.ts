@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { DocumentRefused, type FetchedDocument } from '../client-proxy/index.ts';
 import { CodedError } from '../core/errors.ts';
 import { size } from '../node-support/size.ts';
@@ -43,9 +45,10 @@ const BINARY = /(?![\t\n\v\f\r])\p{Cc}/u;
 export async function deliver(document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
   const { output } = wish;
   const passing = { ...document, content: tellingWhatCame(document.content) };
-  if (output === undefined || output === '-') return toStream(passing, process.stdout, wish, output === undefined);
-  if (await isSpecial(output)) return toFile(output, output, passing, wish);
-  return document.status === 304 ? leaveAlone(document) : toFileAtOnce(output, document, wish);
+  if (isStandardOutput(output)) return toStream(passing, process.stdout, wish, output === undefined);
+  const special = await isSpecial(output);
+  if (document.status === 304) return leaveAlone(document);
+  return special ? toFile(output, output, passing, wish) : toFileAtOnce(output, document, wish);
 }
 
 /** Out of content that is handed on as it comes, and cannot be taken back. */
@@ -85,8 +88,7 @@ async function toFile(file: string, name: string, document: FetchedDocument, wis
   const stream = await openFile(file, name);
   try {
     const delivered = await toStream(document, stream, wish, false);
-    stream.end();
-    await once(stream, 'close');
+    if (!hasNoReader(stream)) await finished(stream.end());
     return delivered;
   } catch (error) {
     stream.destroy();
@@ -94,8 +96,11 @@ async function toFile(file: string, name: string, document: FetchedDocument, wis
   }
 }
 
+/** Only what lies on a disk can be brought there for good; pipes and devices refuse to. */
 async function openFile(file: string, name: string): Promise<WriteStream> {
-  const stream = createWriteStream(file, { flush: true });
+  const flush = !(await isDeviceOrPipe(file));
+  const stream = createWriteStream(file, { flush });
+  stream.on('error', () => undefined); // told by whoever writes next
   try {
     await once(stream, 'open');
     return stream;
@@ -124,17 +129,27 @@ async function toStream(
 
 /** Waits until there is room for more. `false`: nobody reads any more. A file that cannot be written throws. */
 async function write(stream: Writable, piece: Uint8Array): Promise<boolean> {
-  if (stream.destroyed || stream.errored) return false;
-  if (stream.write(piece)) return true;
-  await new Promise<void>((resolve, reject) => {
-    const settle = (error?: Error | null) => {
-      for (const name of ['drain', 'close', 'error'] as const) stream.off(name, settle);
-      if (error && stream !== process.stdout) reject(error);
-      else resolve();
-    };
-    for (const name of ['drain', 'close', 'error'] as const) stream.once(name, settle);
-  });
+  if (!stream.destroyed && !stream.errored && stream.write(piece)) return true;
+  if (!stream.destroyed && !stream.errored) await moved(stream);
+  if (stream.errored && stream !== process.stdout && !hasNoReader(stream)) throw stream.errored;
   return !stream.destroyed && !stream.errored;
+}
+
+/** Until there is room, or nothing more can be written. */
+function moved(stream: Writable): Promise<void> {
+  const events = ['drain', 'close', 'error'] as const;
+  return new Promise((done) => {
+    const settle = () => {
+      for (const name of events) stream.off(name, settle);
+      done();
+    };
+    for (const name of events) stream.once(name, settle);
+  });
+}
+
+/** A program that has read enough of a pipe has what it wanted. */
+function hasNoReader({ errored }: Writable): boolean {
+  return systemCode(errored) === 'EPIPE';
 }
 
 function headOf({ status, statusMessage, rawHeaders }: Omit<FetchedDocument, 'content'>): string {
@@ -164,10 +179,19 @@ function notText(shown: boolean): UsageError {
   return new UsageError(message, { hint: 'write it to a file with --output FILE; --output - shows it anyway' });
 }
 
-/** A device or a pipe is written as it is; a directory cannot be. */
+function isStandardOutput(output: string | undefined): output is undefined | '-' | '/dev/stdout' {
+  return output === undefined || output === '-' || output === '/dev/stdout';
+}
+
+/** A device or a pipe is written as it is, and so is what is open already, under whatever name; a directory cannot be. */
 async function isSpecial(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${file} is a directory`, { hint: 'name a file in it' });
+  return (found !== undefined && !found.isFile()) || /^\/(?:dev|proc)\//.test(resolve(file));
+}
+
+async function isDeviceOrPipe(file: string): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined);
   return found !== undefined && !found.isFile();
 }
 

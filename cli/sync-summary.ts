@@ -3,7 +3,7 @@ import type { RefusedSet, SyncSummary } from '../client-proxy/index.ts';
 import { printable } from '../node-support/printable.ts';
 import { size } from '../node-support/size.ts';
 import { count } from '../publisher/text.ts';
-import { isoDay, utcMinute } from './commands/describe.ts';
+import { utcMinute } from './commands/describe.ts';
 import { readingHint } from './reading-hints.ts';
 
 /** So many documents and sets are named; JSON has all. */
@@ -23,7 +23,7 @@ export function describeWhatIsHere(summary: SyncSummary): string[] {
   const { site, version, confirmed, here, fetched, readableUntil } = summary;
   return [
     `${site}: ${count(here.documents, 'document')} ${here.documents === 1 ? 'is' : 'are'} here, ${size(here.bytes)}; ${fetched.documents} of them new, ${size(fetched.bytes)}`,
-    `publication ${version} of ${utcMinute(confirmed)}, to be read without a network until ${isoDay(readableUntil)}`,
+    `publication ${version} of ${utcMinute(confirmed)}, to be read without a network until ${utcMinute(readableUntil)}`,
   ];
 }
 

@@ -9,7 +9,7 @@ export function adaptUsageErrors(program: Command): void {
   program.configureOutput({
     outputError: (text) => {
       const unknown = unknownSubcommand(text, program);
-      for (const line of unknown ?? adaptUsageError(text, pathOf(program))) say(line);
+      for (const line of unknown ?? adaptUsageError(withChoices(text, program), pathOf(program))) say(line);
     },
   });
   for (const command of program.commands) adaptUsageErrors(command);
@@ -35,6 +35,14 @@ function adaptUsageError(text: string, command: string): string[] {
     return suggestion ? `hint: ${suggestion.replace('Did', 'did')}` : line.replace(/^wispr: /, '');
   });
   return [said, ...hints, ...(hints.length === 0 ? [`hint: ${command} --help`] : [])];
+}
+
+/** What can stand in a place is said where something else stands there; where nothing does, it is no less wanted. */
+function withChoices(text: string, { registeredArguments }: Command): string {
+  return text.replace(/^error: missing required argument '(.*?)'/, (said, name: string) => {
+    const choices = registeredArguments.find((one) => one.name() === name)?.argChoices;
+    return choices ? `${said}: one of ${choices.join(', ')}` : said;
+  });
 }
 
 /**

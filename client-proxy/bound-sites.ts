@@ -185,16 +185,17 @@ export class BoundSites {
     const path = METADATA_PATH + TIMESTAMP_FILE;
     const timestamp = new ChangingFile();
     const source = new HostedSource({
-      hosts: () => health.inOrder(kept.content),
-      fetch: async (origin, urlPath, maximumLength, milliseconds, newest) => {
-        const wanted = { origin, path: urlPath, maximumLength, milliseconds };
+      hosts: (wanted) => health.inOrder(kept.content, wanted === 'timestamp' ? 'slow' : undefined),
+      fetch: async (origin, file) => {
+        const wanted = { origin, ...file };
         try {
-          return await (urlPath === path ? timestamp.fetch(upstream, wanted, newest) : fetchFile(upstream, wanted));
+          return await (file.path === path ? timestamp.fetch(upstream, wanted) : fetchFile(upstream, wanted));
         } catch (error) {
           health.noteFailure(origin, error);
           throw error;
         }
       },
+      onSlow: (origin) => health.note(origin, 'slow', 'slow'),
       own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
       ownTimestamp: (...bounds) => fetchFromKeyServer(upstream.keyServers, keyServer, path, ...bounds),
       times: LIMITS,

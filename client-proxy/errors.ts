@@ -87,6 +87,7 @@ export type ReaderErrorCode =
   | 'connect-to-malformed'
   | 'allow-local-malformed'
   | 'parent-proxy-malformed'
+  | 'parent-proxy-unreachable'
   | 'port-taken'
   | 'port-unusable'
   | 'already-running'

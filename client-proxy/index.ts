@@ -29,7 +29,7 @@ export { askStatus, type RunningReaders } from './running/ask-readers.ts';
 export { type ReaderAnswer, type RefusedAnswer, UNREACHABLE } from './running/contract.ts';
 export { checkInstallable, type Installed, installService } from './service/install.ts';
 export { readerFiles } from './service/places.ts';
-export { eraseData, planRemoval, type ReaderFiles, removeService } from './service/remove.ts';
+export { checkErasable, eraseData, planRemoval, type ReaderFiles, removeService } from './service/remove.ts';
 export { type ServiceState, serviceState } from './service/systemctl.ts';
 export { UNIT_NAME, unitFile } from './service/unit.ts';
 export { folderBytes, readSiteStatuses } from './status/read-status.ts';

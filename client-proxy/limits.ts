@@ -21,6 +21,8 @@ export const LIMITS = {
   smallPiece: 1_024,
   /** How far ahead in an open answer a wanted range may begin; beyond, a request of its own is cheaper. */
   skippedInStream: 1_048_576,
+  /** How far is looked for the end of a range that is cut out of a document of unknown length, before its head is handed on. */
+  rangeLookAhead: 1_048_576,
   /** Opened documents kept for one site: what they take together, and for how long. */
   rememberedBytes: 16_777_216,
   rememberedFor: 300_000,

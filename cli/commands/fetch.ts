@@ -53,6 +53,7 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
   const { range, header = [], head, json, output } = flags;
   if (json && (output === undefined || output === '-'))
     throw new UsageError('--json needs --output, because the document itself goes to standard output');
+  if (output === '') throw new UsageError('--output needs the name of a file');
   if (range && head) throw new UsageError('--head has no bytes to take a --range of');
   const options = { ...(await readerOptions(flags)), ...cacheOptions(flags), ...(await parentProxyOptions(flags)) };
   await untilSignal(async (signal) => {
@@ -72,13 +73,14 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
 function tell(
   { address, headers, status }: FetchedDocument,
   { bytes, written }: Delivered,
-  { head, include, json, quiet, output }: FetchFlags,
+  { head, include, json, quiet, output, range }: FetchFlags,
 ): void {
   const { 'content-type': type, 'wispr-confirmed': confirmed } = headers;
   const file = output === '-' ? undefined : output;
   if (json) print(JSON.stringify({ url: address, status, bytes, type, confirmed, ...(written && { file }) }));
-  else if (quiet) return;
-  else if (!written) say(`not changed: ${address}; nothing is written to ${file}`);
+  if (range && status === 200) say(`all of ${address} came, not the range: it is another version than If-Range names`);
+  if (json || quiet) return;
+  if (!written) say(`not changed: ${address}; nothing is written to ${file}`);
   else if (file !== undefined) say(`wrote ${file}: ${head ? 'the head of the answer, ' : ''}${size(bytes)}, verified`);
   else if (status === 304 && !head && !include) say(`not changed: ${address}`);
 }

@@ -1,7 +1,14 @@
 /** `wispr proxy remove`: undoes `wispr proxy install`, and on request everything that the Reader keeps. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { eraseData, planRemoval, type ReaderFiles, readerFiles, removeService } from '../../client-proxy/index.ts';
+import {
+  checkErasable,
+  eraseData,
+  planRemoval,
+  type ReaderFiles,
+  readerFiles,
+  removeService,
+} from '../../client-proxy/index.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
@@ -39,16 +46,28 @@ async function remove(flags: RemoveFlags): Promise<void> {
     ...(keyFile !== undefined && { keyFile: resolve(keyFile) }),
   });
   if (flags.eraseData) await confirm(files, flags);
-  const removed = [...(await removeService()), ...(flags.eraseData ? await eraseData(files) : [])];
+  const service = await removeService();
+  const removed = [...service, ...(flags.eraseData ? await eraseAfter(service, files) : [])];
   if (json) print(JSON.stringify({ removed }));
   else if (!quiet) tell(removed, flags);
 }
 
+/** What is gone already is told in any case: a Reader may have been started since it was looked. */
+async function eraseAfter(removed: readonly string[], files: ReaderFiles): Promise<string[]> {
+  try {
+    return await eraseData(files);
+  } catch (error) {
+    for (const path of removed) say(`removed ${path}`);
+    throw error;
+  }
+}
+
 /** Before anything is stopped or removed. */
 async function confirm(files: ReaderFiles, { yes, quiet }: RemoveFlags): Promise<void> {
-  const { data } = await planRemoval(files);
+  await checkErasable(files);
+  const { unit, data } = await planRemoval(files);
   if (data.length === 0) return;
-  if (!quiet) for (const path of data) say(`to be erased: ${path}`);
+  if (!quiet) for (const path of [...unit, ...data]) say(`to be erased: ${path}`);
   if (yes) return;
   if (!canAsk()) throw new UsageError('erasing needs a yes, and there is no terminal to ask on', { hint: 'add --yes' });
   if (!(await askYesOrNo('erase all this? Connecting again takes new invitations.')))

@@ -34,8 +34,7 @@ export async function findKeyServer(
 async function fetchDescriptorOf(upstream: Upstream, site: string, publisher: KeyId, now: number): Promise<Uint8Array> {
   const source = new HostedSource({
     hosts: () => [`https://${site}`, `http://${site}`],
-    fetch: (origin, path, maximumLength, milliseconds) =>
-      fetchFile(upstream, { origin, path, maximumLength, milliseconds }),
+    fetch: (origin, file) => fetchFile(upstream, { origin, ...file }),
     own: () => undefined,
     ownTimestamp: async () => undefined,
     times: LIMITS,

@@ -12,6 +12,7 @@ import { KeyError } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
+import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { exchange } from '../keys/exchange.ts';
 import { LIMITS } from '../limits.ts';
@@ -89,9 +90,17 @@ async function readFile<Found>(site: string, { dispatcher }: ProofOptions, read:
   return found;
 }
 
-/** Too much is an answer as well. */
+/** Too much is an answer as well; and so is a certificate that is not the host's, or a handshake that fails: somebody answers there, and cannot show to be the host. */
 function asAnswered(error: unknown): never {
-  throw error instanceof ReaderError && error.code === 'key-server-answer' ? new NoProof(error.message) : error;
+  const isAnswer =
+    error instanceof ReaderError &&
+    (error.code === 'key-server-answer' || error.code === 'key-server-certificate' || isHandshake(error.cause));
+  throw isAnswer ? new NoProof(error.message, { cause: error }) : error;
+}
+
+/** What OpenSSL says of the other side's part in a handshake, of a protocol that is not TLS for one. */
+function isHandshake(cause: unknown): boolean {
+  return /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/.test(systemCode(cause) ?? '');
 }
 
 async function readRecord<Found>(site: string, { dnsServers }: ProofOptions, read: Reading<Found>): Promise<Found> {

@@ -55,10 +55,14 @@ export class HostHealth {
     this.#tell = tell;
   }
 
-  /** The hosts as they are best asked: in the publisher's order, those with a fault behind the others. */
-  inOrder(origins: readonly string[]): readonly string[] {
+  /** The hosts as they are best asked: in the publisher's order, those with a fault behind the others. @param but - a fault that is none here */
+  inOrder(origins: readonly string[], but?: HostFault): readonly string[] {
     if (this.#known.size === 0 || origins.length < 2) return origins;
-    return ORDER.flatMap((fault) => origins.filter((origin) => this.#faultOf(origin) === fault));
+    const faultOf = (origin: string) => {
+      const fault = this.#faultOf(origin);
+      return fault === but ? undefined : fault;
+    };
+    return ORDER.flatMap((fault) => origins.filter((origin) => faultOf(origin) === fault));
   }
 
   /** Something went wrong with a host. One that lacks a single file is not remembered for it. */

@@ -1,6 +1,8 @@
 /** The proxy that all plain HTTP goes through, where the reader named one. Its URL may hold a password: no message shows it. */
 import { ReaderError } from '../errors.ts';
 import { unbracket } from './connect-to.ts';
+import { connectionReason } from './connection-reason.ts';
+import type { Connector } from './connector.ts';
 
 export interface ParentAddress {
   /** Without the brackets of an IPv6 address. */
@@ -23,6 +25,22 @@ export function parseParentProxy(text: string): ParentAddress {
     port: Number(url.port) || 80,
     origin,
     credentials: username || password ? `${decode(username)}:${decode(password)}` : undefined,
+  };
+}
+
+/**
+ * No host is to be blamed for a parent proxy that is not there, and no other one would help. Where it is, the page that asked need not learn;
+ * the cause has it, for the log.
+ */
+export function reachingParent(connect: Connector): Connector {
+  return async (wanted) => {
+    try {
+      return await connect(wanted);
+    } catch (cause) {
+      if (cause instanceof ReaderError) throw cause;
+      const message = `the parent proxy could not be reached: ${connectionReason(cause)}`;
+      throw new ReaderError('parent-proxy-unreachable', message, { cause });
+    }
   };
 }
 

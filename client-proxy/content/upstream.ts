@@ -7,7 +7,7 @@ import type { AllowLocal } from './allow-local.ts';
 import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import { HostAgent } from './host-agent.ts';
-import { parseParentProxy } from './parent-proxy.ts';
+import { parseParentProxy, reachingParent } from './parent-proxy.ts';
 
 export interface UpstreamOptions {
   readonly connectTo?: readonly ConnectTo[] | undefined;
@@ -61,7 +61,7 @@ export class Upstream {
     this.#passing = new HostAgent(this.connect);
     // The reader named the parent proxy: it may be anywhere.
     const toParent = () => createConnector({ connectTo: [], allowLocal: 'all', ownPort });
-    this.#parent = parentProxy === undefined ? undefined : openParent(parentProxy, toParent());
+    this.#parent = parentProxy === undefined ? undefined : openParent(parentProxy, reachingParent(toParent()));
   }
 
   /**

@@ -6,6 +6,7 @@
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { ContentAnswer } from '../../core/reading/open-at.ts';
+import { hedged } from '../../node-support/hedged.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../content/fetch-body.ts';
 import { faultOf, type HostHealth } from '../content/host-health.ts';
@@ -52,13 +53,6 @@ export class HostAttempt {
   end(reason: Error): void {
     this.#ending.abort(reason);
   }
-}
-
-/** How an attempt ended. */
-interface Outcome<Result> {
-  readonly attempt: HostAttempt;
-  readonly result?: Result;
-  readonly error?: unknown;
 }
 
 export interface ContentSourceOptions {
@@ -169,36 +163,23 @@ export class ContentSource {
   }
 
   async #race<Result>(waiting: readonly string[], work: (attempt: HostAttempt) => Promise<Result>): Promise<Result> {
-    const running = new Map<HostAttempt, Promise<Outcome<Result>>>();
-    let next = 0;
+    const begun = new Map<string, HostAttempt>();
+    const start = (origin: string) => {
+      const attempt = this.#begin(origin, { bodyTimeout: LIMITS.bodyTimeoutAmongSeveral });
+      begun.set(origin, attempt);
+      return work(attempt);
+    };
     let failure: unknown = new ReadingError('content-host-unreachable', 'the site has no other content host');
-    for (;;) {
-      if (running.size === 0 && next === waiting.length) throw failure;
-      // The first one; and another where all that were begun have failed, or take too long.
-      if (next < waiting.length) this.#start(waiting[next++] as string, work, running);
-      const outcome = await firstOf(running, next < waiting.length ? LIMITS.hedgeAfter : undefined);
-      if (outcome === undefined) continue;
-      running.delete(outcome.attempt);
+    for await (const outcome of hedged(waiting, start, LIMITS)) {
+      const attempt = begun.get(outcome.candidate) as HostAttempt;
       if (!('error' in outcome)) {
-        this.#giveUp(running.keys(), outcome.attempt);
+        this.#giveUp(begun.values(), attempt, outcome.late);
         return outcome.result as Result;
       }
-      if (!this.failed(outcome.attempt, outcome.error)) throw outcome.error;
+      if (!this.failed(attempt, outcome.error)) throw outcome.error;
       failure = moreTelling(failure, outcome.error);
     }
-  }
-
-  #start<Result>(
-    origin: string,
-    work: (attempt: HostAttempt) => Promise<Result>,
-    running: Map<HostAttempt, Promise<Outcome<Result>>>,
-  ): void {
-    const attempt = this.#begin(origin, { bodyTimeout: LIMITS.bodyTimeoutAmongSeveral });
-    const outcome = work(attempt).then(
-      (result) => ({ attempt, result }),
-      (error: unknown) => ({ attempt, error }),
-    );
-    running.set(attempt, outcome);
+    throw failure;
   }
 
   #begin(origin: string, how: Pick<Wanted, 'bodyTimeout' | 'fields'>): HostAttempt {
@@ -210,35 +191,15 @@ export class ContentSource {
   }
 
   /** Those that were begun before the one that was quickest were slow. */
-  #giveUp(others: Iterable<HostAttempt>, winner: HostAttempt): void {
-    const begun = this.#attempts.indexOf(winner);
-    for (const attempt of others) {
-      if (this.#attempts.indexOf(attempt) < begun) this.#health.note(attempt.origin, 'slow', 'slow');
-      attempt.end(new Error('another content host was quicker'));
-    }
+  #giveUp(begun: Iterable<HostAttempt>, winner: HostAttempt, late: readonly string[]): void {
+    for (const origin of late) this.#health.note(origin, 'slow', 'slow');
+    for (const attempt of begun) if (attempt !== winner) attempt.end(new Error('another content host was quicker'));
   }
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
 const ALONE = { bodyTimeout: LIMITS.bodyTimeout };
 const PAST = { bodyTimeout: LIMITS.bodyTimeout, fields: PAST_CACHES };
-
-/** `undefined` when the time is over before any has ended. */
-async function firstOf<Result>(
-  running: ReadonlyMap<HostAttempt, Promise<Outcome<Result>>>,
-  milliseconds: number | undefined,
-): Promise<Outcome<Result> | undefined> {
-  if (milliseconds === undefined) return Promise.race(running.values());
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, undefined);
-  });
-  try {
-    return await Promise.race([...running.values(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** A host that has something else says more than one that says nothing: the publication may have moved on. */
 function moreTelling(one: unknown, other: unknown): unknown {

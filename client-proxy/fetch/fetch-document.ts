@@ -4,12 +4,12 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
-import { sliceOf } from '../../core/reading/byte-range.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../open-reader.ts';
 import { hasDatabase } from '../store/locations.ts';
 import { ask } from './ask.ts';
+import { cutRange, isForAnother, withoutField } from './cut-range.ts';
 import { DocumentRefused } from './document-refused.ts';
 import { type Located, locate } from './locate.ts';
 
@@ -113,13 +113,21 @@ interface Asked {
   readonly fields: readonly string[];
 }
 
-function describe(answer: IncomingMessage, asked: Asked, refusals: readonly CodedError[]): FetchedDocument {
+async function describe(
+  answer: IncomingMessage,
+  asked: Asked,
+  refusals: readonly CodedError[],
+): Promise<FetchedDocument> {
   const { address, range, fields } = asked;
-  const { statusCode: status = 0, statusMessage = '', headers, rawHeaders } = answer;
+  const { statusCode: status = 0, statusMessage = '' } = answer;
   const refusal = refusals.at(-1) ?? refusalOf(status, fields);
   if (refusal) throw new DocumentRefused(address, refusal);
-  const cut = range !== undefined && status === 200 ? sliced(answer, range) : answer;
-  return { address, status, statusMessage, headers, rawHeaders, content: whole(cut, answer, address, refusals) };
+  const head = withoutField('transfer-encoding', answer); // chunks end here
+  const document = { address, status, statusMessage, ...head, content: answer };
+  const isWhole = range === undefined || status !== 200 || isForAnother(fieldOf('if-range', fields), document);
+  const told = <Result>(work: () => Promise<Result>) => telling(address, refusals, work);
+  const wanted = isWhole ? document : await told(() => cutRange(document, range));
+  return { ...wanted, content: untilItEnds(wanted.content, answer, told) };
 }
 
 /** Answers of the doors that are no errors to them. What is none of the three that a document comes with is not taken for one. */
@@ -147,32 +155,29 @@ function conditionIn(fields: readonly string[]): string {
   return isNamed('if-match', fields) ? 'If-Match' : 'If-Unmodified-Since';
 }
 
-/** Where the doors serve no ranges, because a content coding is undone on the way. */
-async function* sliced(answer: IncomingMessage, { start, end }: WantedRange): AsyncGenerator<Uint8Array> {
-  if (start === undefined)
-    throw new ReaderError('range-refused', 'how long this document is shows only when all of it is there', {
-      hint: 'name the first byte of the range, or fetch the whole document',
-    });
-  let some = false;
-  for await (const piece of sliceOf(answer, { start, end: end === undefined ? Number.MAX_SAFE_INTEGER : end + 1 })) {
-    some = true;
-    yield piece;
-  }
-  if (!some) throw new ReaderError('range-refused', 'it is shorter than where the range begins');
-}
-
-/** @throws DocumentRefused for what ended the transfer before its time, in the words of the door */
-async function* whole(
-  content: AsyncIterable<Uint8Array>,
-  answer: IncomingMessage,
+/** @throws DocumentRefused for what kept the document away, or ended the transfer before its time, in the words of the door */
+async function telling<Result>(
   address: string,
   refusals: readonly CodedError[],
-): AsyncGenerator<Uint8Array> {
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
-    for await (const piece of content) yield piece;
+    return await work();
   } catch (error) {
     const refusal = refusals.at(-1) ?? error;
     throw refusal instanceof CodedError ? new DocumentRefused(address, refusal) : refusal;
+  }
+}
+
+async function* untilItEnds(
+  content: AsyncIterable<Uint8Array>,
+  answer: IncomingMessage,
+  told: <Result>(work: () => Promise<Result>) => Promise<Result>,
+): AsyncGenerator<Uint8Array> {
+  const pieces = content[Symbol.asyncIterator]();
+  try {
+    for (let piece = await told(() => pieces.next()); !piece.done; piece = await told(() => pieces.next()))
+      yield piece.value;
   } finally {
     answer.destroy();
   }
@@ -189,5 +194,10 @@ function rangeField({
 }
 
 function isNamed(name: string, headers: readonly string[]): boolean {
-  return headers.some((field, index) => index % 2 === 0 && field.toLowerCase() === name);
+  return fieldOf(name, headers) !== undefined;
+}
+
+function fieldOf(name: string, headers: readonly string[]): string | undefined {
+  const index = headers.findIndex((field, position) => position % 2 === 0 && field.toLowerCase() === name);
+  return index < 0 ? undefined : headers[index + 1];
 }

@@ -410,6 +410,15 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'The computer behind this address could not be reached.',
     advice: ['Check the address: a letter may be missing, or one too many.', 'Check your connection.', TRY_LATER],
   },
+  'parent-proxy-unreachable': {
+    status: 502,
+    title: 'The parent proxy does not answer',
+    lead: 'The Reader was told to fetch everything through another proxy, and that one could not be reached. The site may well be there.',
+    advice: [
+      'Start that proxy, or check its address: in the settings of the Reader, at “Another proxy to go through”, or where the Reader is started, behind --parent-proxy.',
+      'If you need none any more, take it out there.',
+    ],
+  },
   'host-answer': { ...UNREACHABLE, title: 'The site gave no proper answer', lead: 'What it sent cannot be passed on.' },
 };
 

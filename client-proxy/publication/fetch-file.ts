@@ -15,6 +15,10 @@ export interface WantedFile {
   readonly path: string;
   readonly maximumLength: number;
   readonly milliseconds: number;
+  /** Whether caches on the way have to ask the host for a file that changes. */
+  readonly newest?: boolean;
+  /** Ends it, at whatever point it is. */
+  readonly signal?: AbortSignal;
 }
 
 /** Caches on the way are to ask the host, by conditions, and may keep what they hold: with `no-cache` Squid drops it. */
@@ -33,10 +37,10 @@ export class ChangingFile {
   /** By content host: each has validators of its own. */
   readonly #held = new Map<string, HeldFile>();
 
-  /** As {@link fetchFile}. @param newest - whether caches on the way have to ask the host */
-  async fetch(upstream: Upstream, wanted: WantedFile, newest: boolean): Promise<Uint8Array | undefined> {
+  /** As {@link fetchFile}. */
+  async fetch(upstream: Upstream, wanted: WantedFile): Promise<Uint8Array | undefined> {
     return within(wanted, async (signal) => {
-      const { origin, path } = wanted;
+      const { origin, path, newest } = wanted;
       const known = this.#held.get(origin);
       const held = known && known.until > performance.now() ? known : undefined;
       const fields = newest ? REVALIDATED : [];
@@ -82,14 +86,14 @@ export async function fetchFile(upstream: Upstream, wanted: WantedFile): Promise
 }
 
 async function within<Result>(
-  { origin, milliseconds }: WantedFile,
+  { origin, milliseconds, signal }: WantedFile,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const ending = new AbortController();
   const tooSlow = () => ending.abort(new ReadingError('content-host-unreachable', `${origin} took too long`));
   const timer = setTimeout(tooSlow, milliseconds);
   try {
-    return await work(ending.signal);
+    return await work(signal ? AbortSignal.any([signal, ending.signal]) : ending.signal);
   } finally {
     clearTimeout(timer);
   }

@@ -9,6 +9,8 @@ export interface InTheWay {
   readonly why: string;
   /** The process of a Reader that is not in the way. */
   readonly but?: number | undefined;
+  /** That one will be ended by the service manager: then it need not answer either. */
+  readonly butWillEnd?: boolean;
 }
 
 /**
@@ -16,9 +18,10 @@ export interface InTheWay {
  *
  * @throws ReaderError `reader-running`; `reader-unreachable` where one of them does not answer
  */
-export async function refuseRunning(directory: string, { why, but }: InTheWay): Promise<void> {
-  const { readers, silent } = await askStatus(directory);
+export async function refuseRunning(directory: string, { why, but, butWillEnd = false }: InTheWay): Promise<void> {
+  const { readers, silent: withoutAnswer } = await askStatus(directory);
   const others = readers.filter(({ process }) => process !== but);
+  const silent = withoutAnswer.filter(({ process }) => !butWillEnd || process === undefined || process !== but);
   const [first] = silent;
   if (others.length === 0) {
     if (first !== undefined) throw unreachable(first);

@@ -9,6 +9,8 @@ import { refuseRunning } from './readers-in-the-way.ts';
 import { serviceState, systemctl } from './systemctl.ts';
 import { readUnit, UNIT_NAME, unitFile, unitFolders, wantsLink } from './unit.ts';
 
+const IN_USE = 'and what is to be erased is in use';
+
 /** Where everything is that may be erased. */
 export interface ReaderFiles {
   readonly dataDirectory: string;
@@ -57,13 +59,24 @@ export async function removeService(): Promise<string[]> {
 }
 
 /**
+ * Whether anything is in the way of erasing, once the service is stopped: so that nothing is removed before that is known.
+ *
+ * @throws ReaderError `unit-foreign`, `reader-running`, `reader-unreachable`
+ */
+export async function checkErasable({ dataDirectory }: Pick<ReaderFiles, 'dataDirectory'>): Promise<void> {
+  const state = await serviceState();
+  refuseForeign(state);
+  await refuseRunning(dataDirectory, { why: IN_USE, but: state.process, butWillEnd: true });
+}
+
+/**
  * Erases database, key and cache: the sites are not connected any more.
  *
  * @returns what was removed
  * @throws ReaderError `reader-running` while one uses them, `reader-unreachable` where that one does not answer
  */
 export async function eraseData(files: ReaderFiles): Promise<string[]> {
-  await refuseRunning(files.dataDirectory, { why: 'and what is to be erased is in use' });
+  await refuseRunning(files.dataDirectory, { why: IN_USE });
   const { data } = await planRemoval(files);
   await discardKeyOf(files.dataDirectory).catch(() => undefined); // a damaged database is erased as well
   for (const path of data) rmSync(path, { recursive: true, force: true });

@@ -89,7 +89,8 @@ class Sync {
   }
 
   async run(): Promise<SyncSummary> {
-    const { bound, now } = this.#context;
+    const { access, bound, now } = this.#context;
+    if (access.cache.mostForSyncs === 0) throw noCache(access.cache);
     this.#report.step('listing');
     const listing = await listWanted(bound, this.#options, now());
     await this.#measure(listing.documents);
@@ -205,6 +206,13 @@ function cacheTooSmall(missing: number, bySyncs: number, { directory, mostForSyn
     `synced sites may have ${size(mostForSyncs)} of the cache ${directory}${taken}`,
     `--cache-size ${most}M would do, or that number in the settings of the Reader; nothing was fetched`,
   );
+}
+
+/** With none, nothing is looked for either: nobody knows then what is here. */
+function noCache({ directory }: ObjectCache): ReaderError {
+  return new ReaderError('cache-too-small', `the size of the cache ${directory} is 0, so nothing can be kept there`, {
+    hint: 'give it a size, by --cache-size or in the settings of the Reader; nothing was fetched',
+  });
 }
 
 function tooSmall(missing: number, what: string, hint: string): ReaderError {

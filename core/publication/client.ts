@@ -220,17 +220,17 @@ export class PublicationClient {
     await this.#loadBelow(root);
   }
 
-  /** 5.4. Places that have nothing good are passed over for the next. */
+  /** 5.4. Places that have nothing good are passed over for the next; of several that answer, the newest counts. */
   async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<SignedTimestamp>> {
     let failure: unknown;
     let found = false;
-    for (const ask of this.#options.source.timestamps(PUBLICATION_LIMITS.timestampLength)) {
+    const isFresh = () => found && this.#timestamp !== undefined && now < this.#timestamp.role.expires;
+    for await (const answer of this.#options.source.timestamps(PUBLICATION_LIMITS.timestampLength, isFresh)) {
       try {
-        const bytes = await ask(); // 5.4.1
-        if (bytes === undefined) continue;
-        await this.#takeTimestamp(bytes, root, now);
+        if ('error' in answer) throw answer.error;
+        if (answer.result === undefined) continue;
+        await this.#takeTimestamp(answer.result, root, now);
         found = true;
-        if (this.#timestamp && now < this.#timestamp.role.expires) break;
       } catch (error) {
         failure ??= error;
       }

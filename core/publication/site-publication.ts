@@ -33,9 +33,10 @@ export interface SiteSource extends MetadataSource {
    * A file of the site.
    *
    * @param urlPath - in the spelling of `urlPathOf`
+   * @param sha256 - as for `metadata`
    * @returns `undefined` if there is none
    */
-  file(urlPath: string, maximumLength: number): Promise<Uint8Array | undefined>;
+  file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined>;
 }
 
 export interface SitePublicationOptions {
@@ -269,7 +270,7 @@ export class SitePublication {
     if (target === undefined) throw new PublicationError('metadata-missing', `the publication does not name ${path}`);
     const bytes =
       target.length <= maximum
-        ? await this.#options.source.file(targetUrlPath(path, target.sha256), target.length)
+        ? await this.#options.source.file(targetUrlPath(path, target.sha256), target.length, target.sha256)
         : undefined;
     if (bytes === undefined) throw new PublicationError('metadata-missing', `the content hosts do not have ${path}`);
     if (bytes.length !== target.length || (await hexDigest(bytes)) !== target.sha256)

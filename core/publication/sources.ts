@@ -11,11 +11,36 @@ export interface MetadataSource {
    *
    * @param file - such as `7.snapshot.json`, percent-encoded
    * @param maximumLength - more need not be fetched
+   * @param sha256 - hexadecimal, where it is known: so that other bytes from one place are no reason not to ask the next
    * @returns `undefined` if there is none
    */
-  metadata(file: string, maximumLength: number): Promise<Uint8Array | undefined>;
-  /** The places where a timestamp may be had, to be asked in this order until one has a fresh one. */
-  timestamps(maximumLength: number): readonly (() => Promise<Uint8Array | undefined>)[];
+  metadata(file: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined>;
+  /**
+   * Asks the places where a timestamp may be had, in their order.
+   *
+   * @param isEnough - looked at before a further one is asked: whether what came is a fresh one
+   */
+  timestamps(maximumLength: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer>;
+}
+
+/** What one place had to say when it was asked for a timestamp: none, one, or what went wrong. */
+export interface TimestampAnswer {
+  readonly result?: Uint8Array | undefined;
+  readonly error?: unknown;
+}
+
+/** Places for `timestamps` that are asked one after the other. */
+export async function* inTurn(
+  places: readonly (() => Promise<Uint8Array | undefined>)[],
+  isEnough: () => boolean,
+): AsyncGenerator<TimestampAnswer, undefined> {
+  for (const ask of places) {
+    if (isEnough()) return;
+    yield await ask().then(
+      (result) => ({ result }),
+      (error: unknown) => ({ error }),
+    );
+  }
 }
 
 /**
@@ -36,8 +61,9 @@ export async function fetchBounded(
   source: MetadataSource,
   file: string,
   maximum: number,
+  sha256?: string,
 ): Promise<Uint8Array | undefined> {
-  const bytes = await source.metadata(file, maximum);
+  const bytes = await source.metadata(file, maximum, sha256);
   if (bytes && bytes.length > maximum) throw tooLarge(file, maximum);
   return bytes;
 }
@@ -51,12 +77,12 @@ export async function fetchNamed(
   source: MetadataSource,
   root: RootMetadata,
   role: string,
-  { version, length }: MetaFile,
+  { version, length, sha256 }: MetaFile,
   maximum: number,
 ): Promise<Uint8Array> {
   const file = metadataFile(role, root.consistentSnapshot ? version : undefined);
   if (length !== undefined && length > maximum) throw tooLarge(file, maximum);
-  const bytes = await fetchBounded(source, file, length ?? maximum);
+  const bytes = await fetchBounded(source, file, length ?? maximum, sha256);
   if (bytes === undefined) throw missing(file);
   return bytes;
 }

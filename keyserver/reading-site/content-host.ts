@@ -6,7 +6,7 @@ import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import { askInOrder } from '../../core/reading/content-hosts.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { ContentAnswer, FetchContent } from '../../core/reading/open-at.ts';
-import type { FetchFile } from '../../node-support/publication/hosted-source.ts';
+import type { FetchFile, HostedFile } from '../../node-support/publication/hosted-source.ts';
 
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5000;
@@ -48,7 +48,7 @@ export function createContentHosts(fetchFrom: Readonly<Record<string, string>>):
       return (urlPath) => askInOrder(targets, (target) => ask(agent, target, urlPath, signal));
     },
     targetsOf: (site) => targetsOf(site, fetchFrom),
-    fetchFile: (target, path, length, milliseconds) => fetchFile(agent, target, path, length, milliseconds),
+    fetchFile: (target, wanted) => fetchFile(agent, target, wanted),
     close: () => agent.destroy(),
   };
 }
@@ -77,11 +77,10 @@ async function ask(
 async function fetchFile(
   agent: Agent,
   target: ContentTarget,
-  path: string,
-  maximumLength: number,
-  milliseconds: number,
+  { path, maximumLength, milliseconds, signal }: HostedFile,
 ): Promise<Uint8Array | undefined> {
-  const { status, body } = await ask(agent, target, path, AbortSignal.timeout(milliseconds));
+  const timeout = AbortSignal.timeout(milliseconds);
+  const { status, body } = await ask(agent, target, path, signal ? AbortSignal.any([signal, timeout]) : timeout);
   const input = new ByteReader(body);
   try {
     if (status === 200) return await input.readUpTo(maximumLength + 1);

@@ -20,6 +20,7 @@ const TIMES = {
   checkTimeout: 60_000,
   metadataTimeout: 20_000,
   timestampTimeout: 5_000,
+  hedgeAfter: 2_000,
 } as const;
 
 /** Bytes of sections and bins that are kept besides what the client has parsed. */

@@ -1,35 +1,56 @@
 /**
  * Where the files of a site's publication come from: what is at hand already, and everything else from the content hosts, in the publisher's
- * order. Nothing of it is believed here; it is bounded in time, and by whoever fetches in size.
+ * order; where one is late, from the next beside it. Nothing of it is believed here; it is bounded in time, and by whoever fetches in size.
  */
+import { hexDigest } from '../../core/encoding/digest.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { SiteSource } from '../../core/publication/site-publication.ts';
+import type { TimestampAnswer } from '../../core/publication/sources.ts';
+import { hedged, type Outcome } from '../hedged.ts';
 
-/** Fetches one file; `newest`: whatever caches on the way hold is to be confirmed by the host. @returns `undefined` where the host says that it has none; one byte more than `maximum` where it is longer */
-export type FetchFile<Host> = (
-  host: Host,
-  urlPath: string,
-  maximumLength: number,
-  milliseconds: number,
-  newest: boolean,
-) => Promise<Uint8Array | undefined>;
+/** One file, and the bounds of fetching it. */
+export interface HostedFile {
+  readonly path: string;
+  readonly maximumLength: number;
+  readonly milliseconds: number;
+  /** Whatever caches on the way hold is to be confirmed by the host. */
+  readonly newest: boolean;
+  /** Somebody else was quicker: then it is nobody's fault that nothing comes. */
+  readonly signal?: AbortSignal;
+}
 
-export interface HostedSourceOptions<Host> {
-  /** As the descriptor has them now. */
-  readonly hosts: () => readonly Host[];
+/** Fetches one file. @returns `undefined` where the host says that it has none; one byte more than `maximumLength` where it is longer */
+export type FetchFile<Host> = (host: Host, wanted: HostedFile) => Promise<Uint8Array | undefined>;
+
+/** A content host, by its origin or with it. */
+type AnyHost = string | { readonly origin: string };
+
+export interface HostedSourceOptions<Host extends AnyHost> {
+  /** As the descriptor has them now, in the order in which they are to be asked. What is newest may be where it is slow, so that is no reason to ask it last for a timestamp. */
+  readonly hosts: (wanted: 'file' | 'timestamp') => readonly Host[];
   readonly fetch: FetchFile<Host>;
   /** A metadata file that is at hand: roots. */
   readonly own: (file: string) => Uint8Array | undefined;
   /** The timestamp, from where it is asked for first. */
   readonly ownTimestamp: (maximumLength: number, milliseconds: number) => Promise<Uint8Array | undefined>;
-  /** Milliseconds for one file, and for a timestamp. */
-  readonly times: { readonly metadataTimeout: number; readonly timestampTimeout: number };
+  /** Told of a host when one that was asked after it has answered. */
+  readonly onSlow?: (host: Host) => void;
+  /** Milliseconds for one file, and for a timestamp; and how long one host alone may take, where there are others. */
+  readonly times: {
+    readonly metadataTimeout: number;
+    readonly timestampTimeout: number;
+    readonly hedgeAfter: number;
+  };
 }
 
-export class HostedSource<Host = unknown> implements SiteSource {
+export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   readonly #options: HostedSourceOptions<Host>;
-  /** The content host that is asked first. */
-  #first = 0;
+  /** Origins that gave what was no good: they are asked when all others have nothing. */
+  readonly #passedOver = new Set<string>();
+  /** Origins that were late in this look. */
+  readonly #late = new Set<string>();
+  /** Whose file was taken last. */
+  #giver: string | undefined;
   /** When one look for newer files has to be over, all of them together; by `performance.now`. */
   #deadline = Number.POSITIVE_INFINITY;
   /** Whether this look was asked for by somebody who wants what is newest. */
@@ -43,6 +64,7 @@ export class HostedSource<Host = unknown> implements SiteSource {
   async within<Result>(milliseconds: number, work: () => Promise<Result>, newest = false): Promise<Result> {
     this.#deadline = performance.now() + milliseconds;
     this.#newest = newest;
+    this.#late.clear();
     try {
       return await work();
     } finally {
@@ -50,51 +72,111 @@ export class HostedSource<Host = unknown> implements SiteSource {
     }
   }
 
-  /** What came from the first content host was no good: from now on the next one is asked first. `false` if all have had their turn. */
+  /** What came last was no good: from now on whoever gave it is asked last. `false` if all have had their turn. */
   passOver(turn: number): boolean {
-    this.#first++;
-    return turn < this.#options.hosts().length;
+    if (this.#giver !== undefined) this.#passedOver.add(this.#giver);
+    this.#giver = undefined;
+    return turn < this.#options.hosts('file').length;
   }
 
-  async metadata(file: string, maximumLength: number): Promise<Uint8Array | undefined> {
-    return this.#options.own(file) ?? this.file(METADATA_PATH + file, maximumLength);
+  async metadata(file: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
+    return this.#options.own(file) ?? this.file(METADATA_PATH + file, maximumLength, sha256);
   }
 
-  timestamps(maximumLength: number): (() => Promise<Uint8Array | undefined>)[] {
-    const { ownTimestamp, fetch, times } = this.#options;
+  /** All that were asked are heard: it may be the slow one that has the newest, or a withdrawal. */
+  async *timestamps(maximumLength: number, isEnough: () => boolean): AsyncGenerator<TimestampAnswer, undefined> {
+    const { ownTimestamp, fetch, times, hosts } = this.#options;
     const path = METADATA_PATH + TIMESTAMP_FILE;
-    const timeLeft = () => this.#timeLeft(times.timestampTimeout);
-    return [
-      () => ownTimestamp(maximumLength, timeLeft()),
-      ...this.#inOrder().map((host) => () => fetch(host, path, maximumLength, timeLeft(), this.#newest)),
-    ];
-  }
-
-  /** A content host that does not have it may only be late: the next one is asked. */
-  async file(urlPath: string, maximumLength: number): Promise<Uint8Array | undefined> {
-    const { fetch, times } = this.#options;
-    let failure: unknown;
-    let missing = false;
-    for (const host of this.#inOrder()) {
-      try {
-        const bytes = await fetch(host, urlPath, maximumLength, this.#timeLeft(times.metadataTimeout), false);
-        if (bytes) return bytes;
-        missing = true;
-      } catch (error) {
-        failure ??= error;
-      }
+    const milliseconds = () => this.#timeLeft(times.timestampTimeout);
+    const ask = (host: Host | undefined) =>
+      host === undefined
+        ? ownTimestamp(maximumLength, milliseconds())
+        : fetch(host, { path, maximumLength, milliseconds: milliseconds(), newest: this.#newest });
+    const places = [undefined, ...this.#passedOverLast(hosts('timestamp'))];
+    for await (const outcome of hedged(places, ask, { ...times, isEnough })) {
+      this.#noteLate(outcome);
+      yield outcome;
     }
-    if (failure !== undefined && !missing) throw failure;
-    return undefined;
   }
 
-  #inOrder(): Host[] {
-    const hosts = this.#options.hosts();
-    const first = this.#first % Math.max(1, hosts.length);
-    return [...hosts.slice(first), ...hosts.slice(0, first)];
+  /** A content host that does not have it, or has something else, may only be late: the next one is asked. */
+  async file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
+    const ending = new AbortController();
+    const found = new Found();
+    try {
+      for await (const outcome of this.#askAll(urlPath, maximumLength, ending.signal)) {
+        this.#noteLate(outcome);
+        const { candidate, result } = outcome;
+        if (result && (sha256 === undefined || (await hexDigest(result)) === sha256)) {
+          this.#giver = originOf(candidate);
+          return result;
+        }
+        if (result) this.#passedOver.add(originOf(candidate));
+        found.note(outcome);
+      }
+    } finally {
+      ending.abort(new Error('another content host was quicker'));
+    }
+    return found.best();
+  }
+
+  async *#askAll(path: string, maximumLength: number, signal: AbortSignal) {
+    const { hosts, fetch, times } = this.#options;
+    const ask = (host: Host) => {
+      const milliseconds = this.#timeLeft(times.metadataTimeout);
+      return fetch(host, { path, maximumLength, milliseconds, newest: false, signal });
+    };
+    for (const some of this.#grouped(hosts('file'))) yield* hedged(some, ask, times);
+  }
+
+  /** Those that are asked, what was late behind the others; and those that are asked where nobody of them has it, however long they take. */
+  #grouped(hosts: readonly Host[]): [Host[], Host[]] {
+    const isPassedOver = (host: Host) => this.#passedOver.has(originOf(host));
+    const isLate = (host: Host) => this.#late.has(originOf(host));
+    if (hosts.every(isPassedOver)) this.#passedOver.clear();
+    const good = hosts.filter((host) => !isPassedOver(host));
+    return [[...good.filter((host) => !isLate(host)), ...good.filter(isLate)], hosts.filter(isPassedOver)];
+  }
+
+  #passedOverLast(hosts: readonly Host[]): Host[] {
+    const isPassedOver = (host: Host) => this.#passedOver.has(originOf(host));
+    return [...hosts.filter((host) => !isPassedOver(host)), ...hosts.filter(isPassedOver)];
+  }
+
+  /** One that fails is not quicker than another. */
+  #noteLate(outcome: Outcome<Host | undefined, unknown>): void {
+    if ('error' in outcome) return;
+    for (const host of outcome.late) {
+      if (host === undefined) continue;
+      this.#late.add(originOf(host));
+      this.#options.onSlow?.(host);
+    }
   }
 
   #timeLeft(timeout: number): number {
     return Math.max(0, Math.min(timeout, this.#deadline - performance.now()));
   }
+}
+
+/** What those had to say who did not have the file: most of all, other bytes, which the caller refuses by the reason that fits. */
+class Found {
+  #other: Uint8Array | undefined;
+  #failure: { readonly error: unknown } | undefined;
+  #isMissing = false;
+
+  note(outcome: Outcome<unknown, Uint8Array | undefined>): void {
+    if ('error' in outcome) this.#failure ??= { error: outcome.error };
+    else if (outcome.result) this.#other ??= outcome.result;
+    else this.#isMissing = true;
+  }
+
+  /** @throws what the first one met, where none has said that there is no such file */
+  best(): Uint8Array | undefined {
+    if (this.#other === undefined && this.#failure && !this.#isMissing) throw this.#failure.error;
+    return this.#other;
+  }
+}
+
+function originOf(host: AnyHost): string {
+  return typeof host === 'string' ? host : host.origin;
 }

@@ -1,4 +1,5 @@
 /** Opens a publication wherever it lies, as a reader does who begins anew, and says what is wrong with its freshness instead of giving up. */
+
 import { PublicationClient, type TrustedState } from '../../core/publication/client.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError, type PublicationErrorCode } from '../../core/publication/errors.ts';
@@ -6,6 +7,7 @@ import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { parseTimestamp } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { inTurn } from '../../core/publication/sources.ts';
 import { isoTime } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 
@@ -53,7 +55,10 @@ export async function openPublication(
     throw new PublicationError('root-unexpected', `the first root is that of ${foundId}, not of ${rootId}`);
   const kept = new Map<string, Uint8Array>();
   const client = new PublicationClient({
-    source: { metadata, timestamps: (maximum) => [() => metadata(TIMESTAMP_FILE, maximum)] },
+    source: {
+      metadata,
+      timestamps: (maximum, isEnough) => inTurn([() => metadata(TIMESTAMP_FILE, maximum)], isEnough),
+    },
     store: { read: async (name) => kept.get(name), write: async (name, bytes) => void kept.set(name, bytes) },
     firstRoot: async () => firstRoot,
     verify: verifyEd25519,

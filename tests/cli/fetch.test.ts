@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { refusalOf } from '../../client-proxy/fetch/fetch-document.ts';
 import { startCommand } from '../support/programs.ts';
+import { startRawHost } from '../support/raw-host.ts';
 import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
 import { CleanUp } from '../support/reader-rig.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
@@ -76,6 +77,61 @@ describe('wispr fetch prints the document, and nothing else', () => {
     const last = await fetched('http://news.example/t.txt', '-r', '-3');
     expect([last.code, last.stdout, last.stderr]).toEqual([1, '', expect.stringContaining('[range-refused]')]);
     expect(isInTheOneVoice(last.stderr)).toBe(true);
+  });
+
+  it('the head that is printed before a range fits it, also where the document was cut here', async () => {
+    const content = 'It was a bright cold day in April. '.repeat(60_000);
+    const metadata = { mediaType: 'text/plain', contentCoding: 'gzip' as const };
+    const coded = gzipSync(content);
+    await reader.publisher.publish(reader.host.files, '/t.txt', { content: coded, metadata });
+    const gzip = ['-H', 'Accept-Encoding: gzip'];
+    for (const [range, more, body, contentRange] of [
+      ['9-14', [], content.slice(9, 15), 'bytes 9-14/*'],
+      ['2099990-', [], content.slice(2_099_990), 'bytes 2099990-2099999/*'],
+      ['2-3', gzip, coded.toString('utf8', 2, 4), `bytes 2-3/${coded.length}`],
+      [
+        '-4',
+        gzip,
+        coded.toString('utf8', coded.length - 4),
+        `bytes ${coded.length - 4}-${coded.length - 1}/${coded.length}`,
+      ],
+      ['10-', [], content.slice(10), undefined], // its end is too far behind to be waited for
+    ] as const) {
+      const { code, stdout } = await fetched('http://news.example/t.txt', '-i', '-r', range, ...more);
+      const [head = '', ...rest] = stdout.split('\r\n\r\n');
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1]?.trim();
+      expect([code, head.split('\r\n')[0], rest.join('\r\n\r\n') === body]).toEqual([
+        0,
+        'HTTP/1.1 206 Partial Content',
+        true,
+      ]);
+      expect([range, field('content-range')]).toEqual([range, contentRange]);
+      if (contentRange !== undefined && more.length === 0) expect(field('content-length')).toBe(String(body.length));
+      expect(field('transfer-encoding')).toBeUndefined();
+    }
+  });
+
+  it('all of it, where If-Range names another version: the end of one does not go with the beginning of another', async () => {
+    const text = { mediaType: 'text/plain', contentCoding: 'gzip' as const };
+    const write = async (content: string) => {
+      await reader.publisher.publish(reader.host.files, '/a.html', { content });
+      await reader.publisher.publish(reader.host.files, '/t.txt', { content: gzipSync(content), metadata: text });
+    };
+    await write('the version of before');
+    for (const address of ['http://news.example/a.html', 'http://news.example/t.txt']) {
+      const etag = /^etag: (.*)$/im.exec((await fetched(address, '--head')).stdout)?.[1]?.trim() ?? '';
+      const resumed = (...more: string[]) => fetched(address, '-r', '4-', '-H', `If-Range: ${etag}`, ...more);
+      expect(await resumed()).toEqual({ code: 0, stdout: 'version of before', stderr: '' });
+      await write('another version');
+      const { code, stdout, stderr } = await resumed();
+      expect([code, stdout, stderr]).toEqual([0, 'another version', expect.stringContaining('not the range')]);
+      expect(isInTheOneVoice(stderr)).toBe(true);
+      const withHead = await resumed('-i');
+      expect(withHead.stdout).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)+\r\nanother version$/);
+      const file = join(reader.home, 'resumed');
+      expect(JSON.parse((await resumed('-o', file, '--json')).stdout)).toMatchObject({ status: 200, bytes: 15 });
+      await write('the version of before');
+    }
   });
 
   it('after redirects, which the publisher has signed, and nowhere else', async () => {
@@ -205,6 +261,18 @@ describe('what cannot be had is exit code 1, one clear line, and no output', () 
     expect(existsSync(join(reader.home, 'other'))).toBe(false);
   });
 
+  it('anything, where the parent proxy is not there: that is said, and no host is blamed', async () => {
+    const gone = await startRawHost((_head, socket) => socket.destroy());
+    await gone.close();
+    const parent = ['--parent-proxy', `http://127.0.0.1:${gone.port}`];
+    const { code, stdout, stderr } = await fetched('http://news.example/a.html', ...parent);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      /the parent proxy could not be reached: .*\[parent-proxy-unreachable\]\n.*hint: .*--parent-proxy/,
+    );
+    expect(isInTheOneVoice(stderr)).toBe(true);
+  });
+
   it('a range beyond the end', async () => {
     const { code, stdout, stderr } = await fetched('http://news.example/a.html', '-r', '500-');
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[range-refused]')]);
@@ -290,6 +358,40 @@ describe('what takes the output', () => {
     expect([code, stdout.trim(), stderr]).toEqual([0, '10', '']);
   });
 
+  it('what is no file on a disk is written as it is: devices, pipes, and what a shell has opened', async () => {
+    const address = 'http://news.example/a.html';
+    for (const [script, file, expected] of [
+      ['eval "$WISPR"', '/dev/null', ''],
+      ['eval "$WISPR" | cat', '/dev/stdout', 'read at last'],
+      ['{ printf "to be "; eval "$WISPR"; } > kept; cat kept', '/dev/stdout', 'to be read at last'],
+      ['exec 3> kept; eval "$WISPR"; cat kept', '/dev/fd/3', 'read at last'],
+      ['mkfifo pipe; cat pipe & eval "$WISPR"; wait', 'pipe', 'read at last'],
+      [
+        `eval "$(printf %s "$WISPR" | sed "s/'SUBSTITUTED'/>(cat > kept)/")"; wait $!; cat kept`,
+        'SUBSTITUTED',
+        'read at last',
+      ],
+    ] as const) {
+      const { code, stdout, stderr } = await shell(script, address, '-q', '-o', file);
+      expect([file, code, stdout, stderr]).toEqual([file, 0, expected, '']);
+    }
+    expect(existsSync('/dev/stdout')).toBe(true);
+    const same = await fetched(address, '-o', '/dev/null', '-H', 'If-None-Match: *');
+    expect([same.code, same.stderr]).toEqual([0, expect.stringContaining('not changed')]);
+  });
+
+  it('a program that has read enough of a named pipe is no failure', async () => {
+    await publishLarge('/film', 3_000_000);
+    const script = 'mkfifo pipe; head -c 10 pipe | wc -c & eval "$WISPR"; code=$?; wait; exit $code';
+    const { code, stdout, stderr } = await shell(script, 'http://news.example/film', '-q', '-o', 'pipe');
+    expect([code, stdout.trim(), stderr]).toEqual([0, '10', '']);
+  });
+
+  it('a full device that is named is said, with a way out', async () => {
+    const { code, stderr } = await fetched('http://news.example/a.html', '-o', '/dev/full');
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/cannot write \/dev\/full: .*\n.*hint: make room/)]);
+  });
+
   it('a full disk is exit code 1', async () => {
     const { code, stderr } = await shell('eval "$WISPR" > /dev/full', 'http://news.example/a.html');
     expect([code, stderr]).toEqual([1, expect.stringContaining('cannot write to standard output')]);
@@ -335,6 +437,7 @@ describe('what is typed wrong is exit code 2', () => {
     [['http://news.example/a.html', '--header', 'A: b\r\nc: d'], /characters/],
     [['http://news.example/a.html', '--json'], /--output/],
     [['http://news.example/a.html', '-o', '.'], /directory/],
+    [['http://news.example/a.html', '-o', ''], /--output needs the name of a file/],
     [['http://news.example/a.html', '-o', '/nowhere/at/all'], /cannot write .*\n.*hint: /],
     [['http://news.example/a.html', '-o', `/tmp/${'x'.repeat(250)}`], /cannot write .*\n.*hint: /],
     [[], /argument/],

@@ -206,6 +206,19 @@ describe('without a session', () => {
     expect(existsSync(join(reader.home, 'data', 'wispr', 'reader.db'))).toBe(true);
   });
 
+  it('and erasing beside one removes nothing at all: the unit is there, and is named when its turn comes', async () => {
+    expect((await proxy('install', '--yes', '--port', '1')).code).toBe(0);
+    const { stop } = await reader.startProxy();
+    const { code, stderr } = await proxy('remove', '--erase-data', '--yes');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[reader-running]')]);
+    expect([existsSync(unit), stderr.includes('to be erased: ')]).toEqual([true, false]);
+    await stop();
+    const after = await proxy('remove', '--erase-data', '--yes');
+    expect([after.code, existsSync(unit)]).toEqual([0, false]);
+    for (const path of [unit, join(reader.home, 'data', 'wispr', 'reader.db')])
+      for (const what of ['to be erased: ', 'removed ']) expect(after.stderr).toContain(`wispr: ${what}${path}\n`);
+  });
+
   it('a machine without systemd is told so', async () => {
     const bin = join(reader.home, 'bin');
     mkdirSync(bin);

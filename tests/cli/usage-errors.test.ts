@@ -15,6 +15,11 @@ describe('wrong arguments are said in lower case, without a full stop, and with 
       'wispr bind --help',
     ],
     [['init'], /^wispr: missing required argument 'url'\n/, 'wispr init --help'],
+    [
+      ['identity', 'protect'],
+      /^wispr: missing required argument 'how': one of keyring, passphrase, key-file\n/,
+      'wispr identity protect --help',
+    ],
     [['admin', 'import', '--no'], /^wispr: unknown option '--no'\n/, 'wispr admin import --help'],
     [
       ['bind', 'x', '--dns-server', 'y'],

@@ -92,6 +92,26 @@ describe('a proof that the host belongs to the publisher', () => {
     expect(keyServer.bodies).toHaveLength(0);
   });
 
+  it('attack 70: a file that is too long is an answer, also where there is no record', async () => {
+    const connectTo = await startProofHost(`${'x\n'.repeat(5000)}${hostProofLine(publisher.root.id)}\n`);
+    await expect(bind({ connectTo: connectTo ?? [] })).rejects.toMatchObject({ code: 'host-proof' });
+  });
+
+  it('attack 70: whoever answers and cannot show to be the host is not called a lost connection', async () => {
+    const other = await makeCertificate(await temporaryFolder(cleanUp), ['DNS:news.example']);
+    const intercepting = createSecureServer({ key: other.key, cert: other.cert }, (_, response) => response.end());
+    const port = await listenOnLoopback(intercepting);
+    cleanUp.add(() => closeServer(intercepting));
+    const noTls = await startContentHost(); // speaks plain HTTP
+    cleanUp.add(noTls.close);
+    for (const answering of [port, noTls.port]) {
+      const connectTo = [parseConnectTo(`:443:127.0.0.1:${answering}`)];
+      await expect(bind({ connectTo })).rejects.toMatchObject({ code: 'host-proof' });
+    }
+    expect(await connectedSites()).toEqual([]);
+    expect(keyServer.bodies).toHaveLength(0);
+  });
+
   it('attack 70: a redirect to where the proof is does not count', async () => {
     const connectTo = await startProofHost((server) => {
       server.removeAllListeners('request');

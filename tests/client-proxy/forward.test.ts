@@ -7,8 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSquid } from '../../cache-config/servers.ts';
 import { redirect } from '../../client-proxy/content/connect-to.ts';
 import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
+import type { CodedError } from '../../core/errors.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
+import { startRawHost } from '../support/raw-host.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 let rig: ReaderRig;
@@ -283,6 +285,28 @@ describe('a parent proxy', () => {
     } finally {
       await proxy.close();
       await closeServer(parent);
+    }
+  });
+
+  it('that is not there is named as such, for documents and for the rest: no host is blamed, nothing of it is told', async () => {
+    const gone = await startRawHost((_head, socket) => socket.destroy());
+    await gone.close();
+    const told: CodedError[] = [];
+    const parentProxy = `http://me:secret@127.0.0.1:${gone.port}`;
+    const onRefusal = (error: CodedError) => told.push(error);
+    const proxy = await startProxy({ ...rig.storage, port: 0, parentProxy, onRefusal });
+    try {
+      await rig.publisher.publish(rig.host.files, '/far', { content: 'far' });
+      for (const url of [rig.url('/far'), 'http://elsewhere.example/x']) {
+        const answer = await send(proxy.port, url, { headers: { accept: 'text/html' } });
+        expect([answer.status, refusalCode(answer)]).toEqual([502, 'parent-proxy-unreachable']);
+        expect(answer.text).toContain('parent proxy');
+        expect(answer.text).not.toMatch(new RegExp(`secret|ECONN|:${gone.port}\\b|content host`));
+      }
+      expect(proxy.contentHosts()).toEqual([]);
+      expect(told.map(({ cause }) => String(cause))).toEqual(Array(2).fill(expect.stringContaining(`:${gone.port}`)));
+    } finally {
+      await proxy.close();
     }
   });
 

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostReport } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
@@ -105,6 +106,27 @@ describe('of several content hosts', () => {
     second.handlers.set(file, () => answer()); // only when the second is asked does the first one speak
     expect((await get('/a.bin')).body.equals(content)).toBe(true);
     expect(faults()).toEqual([]);
+  });
+
+  it('a slow one is told from a dead one by the files of the publication too, which come from the next one', async () => {
+    Object.assign(LIMITS, { hedgeAfter: 300 });
+    const gone = await startRawHost((_head, socket) => socket.destroy());
+    await gone.close();
+    await start([`http://127.0.0.1:${gone.port}`, first.origin]);
+    first.handlers.set(`${METADATA_PATH}2.snapshot.json`, () => undefined);
+    await rig.publisher.publish(second.files, '/a.bin', { content: 'there' });
+    await rig.proxy.check();
+    expect(faults()).toEqual([
+      [`http://127.0.0.1:${gone.port}`, 'dead'],
+      [first.origin, 'slow'],
+    ]);
+    expect((await get('/a.bin')).text).toBe('there');
+    for (const [name, file] of second.files) first.files.set(name, file);
+    for (const host of [first, second]) host.requests.length = 0;
+    await rig.proxy.check();
+    // What is newest may be where it is slow: no reason to ask it last for that.
+    const timestamp = METADATA_PATH + TIMESTAMP_FILE;
+    expect([asked(first, timestamp).length, asked(second, timestamp).length]).toEqual([1, 0]);
   });
 
   it('one that is not there costs one attempt, and is asked last for a while', async () => {

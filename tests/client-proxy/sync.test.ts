@@ -171,6 +171,16 @@ describe('a sync', () => {
     expect(await objects()).toEqual([]);
   });
 
+  it('and where there is none, whatever is here already: of that it says nothing', async () => {
+    await publishSome();
+    await sync();
+    const kept = await objects();
+    const refused = { code: 'cache-too-small', message: expect.stringMatching(/^the size of the cache .* is 0/) };
+    await expect(sync({ cacheBytes: 0 })).rejects.toMatchObject(refused);
+    expect(await objects()).toEqual(kept);
+    expect((await sync()).alreadyThere.documents).toBe(23);
+  });
+
   it('may take what the reader set for the cache, unless it is told otherwise', async () => {
     await publishSome();
     await setCacheSize('1');

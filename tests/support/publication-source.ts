@@ -3,6 +3,7 @@ import { type MetadataStore, PublicationClient } from '../../core/publication/cl
 import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { SitePublication, type SiteSource } from '../../core/publication/site-publication.ts';
+import { inTurn, type TimestampAnswer } from '../../core/publication/sources.ts';
 import type { TestPublication } from './test-publication.ts';
 
 /** What stands between a reader and the files of a content host. */
@@ -32,8 +33,8 @@ export class MemorySource implements SiteSource {
     return this.#maxima.get(urlPath);
   }
 
-  timestamps(maximumLength: number): readonly (() => Promise<Uint8Array | undefined>)[] {
-    return [...this.keyServers, () => this.metadata(TIMESTAMP_FILE, maximumLength)];
+  timestamps(maximumLength: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer> {
+    return inTurn([...this.keyServers, () => this.metadata(TIMESTAMP_FILE, maximumLength)], isEnough);
   }
 
   async file(urlPath: string, maximumLength: number): Promise<Uint8Array | undefined> {

@@ -1,4 +1,5 @@
 /** A reader of a published directory who verifies everything, from the first root to the last block, and lists what the publication names. */
+
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,6 +24,7 @@ import {
   SETTINGS_TARGET,
   targetFile,
 } from '../../core/publication/names.ts';
+import { inTurn } from '../../core/publication/sources.ts';
 
 /** A publication that was verified. */
 export interface Published {
@@ -58,7 +60,7 @@ export async function readPublished(out: string, options: PublishedOptions): Pro
     strict: true,
     firstRoot: () => file(`${METADATA_PATH}1.root.json`),
     grace: 0,
-    source: { metadata, timestamps: () => [() => metadata('timestamp.json')] },
+    source: { metadata, timestamps: (_, isEnough) => inTurn([() => metadata('timestamp.json')], isEnough) },
     store: {
       read: async (name) => store.get(name),
       write: async (name, bytes) => void store.set(name, bytes),

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MetadataSource, MetadataStore } from '../../core/publication/client.ts';
+import { inTurn, type TimestampAnswer } from '../../core/publication/sources.ts';
 
 /** Answers that take longer, whole, are given up. */
 const TIMEOUT_MILLISECONDS = 20_000;
@@ -17,8 +18,8 @@ export class HttpSource implements MetadataSource {
     return fetchFile(this.#base + file, maximumLength);
   }
 
-  timestamps(maximumLength: number): readonly (() => Promise<Uint8Array | undefined>)[] {
-    return [() => this.metadata('timestamp.json', maximumLength)];
+  timestamps(maximumLength: number, isEnough: () => boolean): AsyncIterable<TimestampAnswer> {
+    return inTurn([() => this.metadata('timestamp.json', maximumLength)], isEnough);
   }
 }
 

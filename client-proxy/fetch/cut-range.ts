@@ -1,0 +1,95 @@
+/**
+ * Cuts a range out of a document that the doors sent whole, because a content coding is on it, or is undone on the way. The head is made to
+ * fit what is left.
+ */
+import { sliceOf } from '../../core/reading/byte-range.ts';
+import { rangeApplies } from '../../core/reading/validators.ts';
+import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import type { FetchedDocument, WantedRange } from './fetch-document.ts';
+
+type Head = Pick<FetchedDocument, 'headers' | 'rawHeaders'>;
+
+/** Whether `If-Range` asks for the whole of what is there: the end of one version does not go with the beginning of another. */
+export function isForAnother(ifRange: string | undefined, { headers }: Head): boolean {
+  const { etag = '', 'last-modified': lastModified } = headers;
+  return !rangeApplies({ 'if-range': ifRange }, { etag, lastModified });
+}
+
+/**
+ * `Content-Range` is left out where the end of the document is not known beforehand, and lies far behind.
+ *
+ * @throws ReaderError `range-refused`; what the content throws, which comes out of the range later as well
+ */
+export async function cutRange(whole: FetchedDocument, range: WantedRange): Promise<FetchedDocument> {
+  const length = Number(whole.headers['content-length'] ?? Number.NaN);
+  const { start, end } = positionsOf(range, length);
+  const { pieces, bytes, isAll, rest } = await lookAhead(sliceOf(whole.content, { start, end }));
+  if (bytes === 0) throw new ReaderError('range-refused', 'it is shorter than where the range begins');
+  const last = isAll ? start + bytes : Math.min(end, length);
+  const known = Number.isNaN(last) ? undefined : { start, last, total: Number.isNaN(length) ? '*' : `${length}` };
+  return {
+    ...whole,
+    status: 206,
+    statusMessage: 'Partial Content',
+    ...headOfRange(whole, known),
+    content: joined(pieces, rest),
+  };
+}
+
+/** As of a slice: `end` is behind the last byte. `length`: not a number where nobody knows it yet. */
+function positionsOf({ start, end }: WantedRange, length: number): { start: number; end: number } {
+  if (start !== undefined) return { start, end: end === undefined ? Number.MAX_SAFE_INTEGER : end + 1 };
+  if (!Number.isNaN(length)) return { start: Math.max(0, length - (end ?? 0)), end: length };
+  throw new ReaderError('range-refused', 'how long this document is shows only when all of it is there', {
+    hint: 'name the first byte of the range, or fetch the whole document',
+  });
+}
+
+/** What is read before the head is handed on, so that it can say where the range ends. */
+async function lookAhead(content: AsyncGenerator<Uint8Array>) {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await content.next();
+    if (done) return { pieces, bytes, isAll: true, rest: content };
+    pieces.push(value);
+    bytes += value.length;
+    if (bytes > LIMITS.rangeLookAhead) return { pieces, bytes, isAll: false, rest: content };
+  }
+}
+
+async function* joined(pieces: Uint8Array[], rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* pieces.splice(0);
+    yield* rest;
+  } finally {
+    await rest.return(undefined); // also where nobody wanted so much as the beginning
+  }
+}
+
+interface KnownRange {
+  readonly start: number;
+  /** Behind the last byte. */
+  readonly last: number;
+  readonly total: string;
+}
+
+function headOfRange(whole: Head, known: KnownRange | undefined): Head {
+  const head = withoutField('content-length', whole);
+  if (known === undefined) return head;
+  const { start, last, total } = known;
+  const [length, range] = [String(last - start), `bytes ${start}-${last - 1}/${total}`];
+  return {
+    headers: { ...head.headers, 'content-length': length, 'content-range': range },
+    rawHeaders: [...head.rawHeaders, 'content-length', length, 'content-range', range],
+  };
+}
+
+export function withoutField(unwanted: string, { headers, rawHeaders }: Head): Head {
+  const { [unwanted]: _, ...rest } = headers;
+  const raw = rawHeaders.flatMap((name, index) =>
+    index % 2 === 1 || name.toLowerCase() === unwanted ? [] : [name, rawHeaders[index + 1] ?? ''],
+  );
+  return { headers: rest, rawHeaders: raw };
+}

@@ -1,0 +1,76 @@
+/** Asks several for the same thing: one after the other, and where one is late, the next beside it. */
+
+/** What came of asking one of them. */
+export interface Outcome<Candidate, Result> {
+  readonly candidate: Candidate;
+  readonly result?: Result;
+  readonly error?: unknown;
+  /** Those that were asked before it, and have not answered yet. */
+  readonly late: readonly Candidate[];
+}
+
+export interface Patience {
+  /** Milliseconds without an outcome after which the next one is asked too. */
+  readonly hedgeAfter: number;
+  /** Looked at before a further one is asked. Those that were asked already are waited for all the same. */
+  readonly isEnough?: () => boolean;
+}
+
+/** By the order in which they were asked. */
+type Running<Candidate, Result> = Map<number, Promise<[number, Outcome<Candidate, Result>]>>;
+
+/**
+ * Outcomes as they come. A further candidate is asked whenever one is come for and none has come in time: so whoever has what it wants just
+ * leaves, and sees to what is still under way.
+ *
+ * @param start - asks one of them; what it throws at once ends everything
+ */
+export async function* hedged<Candidate, Result>(
+  candidates: readonly Candidate[],
+  start: (candidate: Candidate) => Promise<Result>,
+  { hedgeAfter, isEnough = () => false }: Patience,
+): AsyncGenerator<Outcome<Candidate, Result>, undefined> {
+  const running: Running<Candidate, Result> = new Map();
+  let next = 0;
+  for (;;) {
+    if (next < candidates.length && !isEnough()) {
+      const index = next++;
+      running.set(index, outcomeOf(candidates[index] as Candidate, index, start));
+    }
+    if (running.size === 0) return;
+    const first = await firstOf(running, next < candidates.length && !isEnough() ? hedgeAfter : undefined);
+    if (first === undefined) continue;
+    const [index, outcome] = first;
+    running.delete(index);
+    const late = Array.from(running.keys()).filter((one) => one < index);
+    yield { ...outcome, late: late.map((one) => candidates[one] as Candidate) };
+  }
+}
+
+function outcomeOf<Candidate, Result>(
+  candidate: Candidate,
+  index: number,
+  start: (candidate: Candidate) => Promise<Result>,
+): Promise<[number, Outcome<Candidate, Result>]> {
+  return start(candidate).then(
+    (result) => [index, { candidate, result, late: [] }],
+    (error: unknown) => [index, { candidate, error, late: [] }],
+  );
+}
+
+/** `undefined` when the time is over before any has ended. */
+async function firstOf<Candidate, Result>(
+  running: Running<Candidate, Result>,
+  milliseconds: number | undefined,
+): Promise<[number, Outcome<Candidate, Result>] | undefined> {
+  if (milliseconds === undefined) return Promise.race(running.values());
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, undefined);
+  });
+  try {
+    return await Promise.race([...running.values(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

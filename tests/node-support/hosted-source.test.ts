@@ -1,0 +1,161 @@
+/** Where a publication's files come from when a site has several content hosts. No host here is slow by the clock: what is late says so. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { hedged } from '../../node-support/hedged.ts';
+import { type HostedFile, HostedSource } from '../../node-support/publication/hosted-source.ts';
+
+type Answer = string | undefined | Error | 'late';
+
+/** Never: whoever waits this long is not meant to be waited for. */
+const PATIENT = 2 ** 30;
+
+interface Rig {
+  readonly source: HostedSource;
+  /** `host path`, in order. */
+  readonly asked: string[];
+  readonly slow: string[];
+  /** Hosts whose request was ended. */
+  readonly ended: string[];
+  /** Lets a late host answer. */
+  readonly answer: (host: string, text: string) => void;
+}
+
+/** @param answers - by host: what it has, for any path; `late`: nothing until it is told */
+function rig(answers: Record<string, Answer>, hedgeAfter = PATIENT, key: Answer = undefined): Rig {
+  const [asked, slow, ended]: string[][] = [[], [], []];
+  const late = new Map<string, (bytes: Uint8Array) => void>();
+  const fetch = async (host: string, { path, signal }: Pick<HostedFile, 'path' | 'signal'>) => {
+    asked?.push(`${host} ${path}`);
+    const answer = answers[host];
+    if (answer instanceof Error) throw answer;
+    if (answer !== 'late') return answer === undefined ? undefined : utf8(answer);
+    return new Promise<Uint8Array>((resolve, reject) => {
+      late.set(host, resolve);
+      signal?.addEventListener('abort', () => {
+        ended?.push(host);
+        reject(signal.reason);
+      });
+    });
+  };
+  const source = new HostedSource({
+    hosts: () => Object.keys(answers),
+    fetch,
+    own: () => undefined,
+    ownTimestamp: async () => fetch('key server', { path: 'timestamp' }).then(() => (key ? utf8(`${key}`) : undefined)),
+    onSlow: (host) => slow?.push(host),
+    times: { metadataTimeout: PATIENT, timestampTimeout: PATIENT, hedgeAfter },
+  });
+  return {
+    source,
+    asked: asked as string[],
+    slow: slow as string[],
+    ended: ended as string[],
+    answer: (host, text) => late.get(host)?.(utf8(text)),
+  };
+}
+
+const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
+const hashOf = (content: string) => hexDigest(utf8(content));
+
+describe('a file of a publication comes from', () => {
+  it('the first host that has it, and no other is asked', async () => {
+    const { source, asked } = rig({ a: 'here', b: 'here' });
+    expect(text(await source.file('/x', 10))).toBe('here');
+    expect(asked).toEqual(['a /x']);
+  });
+
+  it('the next one at once, where one fails or has none', async () => {
+    const { source, asked, slow } = rig({ a: new Error('gone'), b: undefined, c: 'here' });
+    expect(text(await source.file('/x', 10))).toBe('here');
+    expect([asked, slow]).toEqual([['a /x', 'b /x', 'c /x'], []]);
+  });
+
+  it('the one beside a slow one, which is told of, given up, and for the rest of the look asked last', async () => {
+    const { source, asked, slow, ended } = rig({ a: 'late', b: 'here' }, 0);
+    await source.within(PATIENT, async () => {
+      expect(text(await source.metadata('1.root.json', 10))).toBe('here');
+      expect([slow, ended]).toEqual([['a'], ['a']]);
+      expect(text(await source.file('/x', 10))).toBe('here');
+    });
+    expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'b']);
+  });
+
+  it('a slow one all the same, where the others have none or fail; that makes nobody slow who has failed', async () => {
+    const { source, asked, slow, answer } = rig({ a: 'late', b: new Error('gone') }, 0);
+    const file = source.file('/x', 10);
+    await expect.poll(() => asked.length).toBe(2);
+    answer('a', 'here');
+    expect(text(await file)).toBe('here');
+    expect(slow).toEqual([]);
+  });
+
+  it('a host that has what is named, however quick another one has something else', async () => {
+    const { source, asked } = rig({ a: 'other', b: 'here' });
+    for (const path of ['/x', '/y']) expect(text(await source.file(path, 10, await hashOf('here')))).toBe('here');
+    expect(asked).toEqual(['a /x', 'b /x', 'b /y']); // from then on it is asked last
+  });
+
+  it('nobody, where nobody has what is named: then what there is, to be refused for what it is', async () => {
+    const { source } = rig({ a: 'other', b: undefined });
+    expect(text(await source.file('/x', 10, await hashOf('here')))).toBe('other');
+    expect(text(await source.file('/x', 10, await hashOf('here')))).toBe('other');
+  });
+
+  it('nobody, where one says that there is none; a failure is thrown where no other said anything', async () => {
+    expect(await rig({ a: new Error('gone'), b: undefined }).source.file('/x', 10)).toBeUndefined();
+    await expect(rig({ a: new Error('gone'), b: new Error('too') }).source.file('/x', 10)).rejects.toThrow('gone');
+  });
+
+  it('whoever is left: one that gave what is no good has to wait until all others have nothing, not until they are late', async () => {
+    const { source, asked, answer } = rig({ a: 'late', b: 'bad' }, 0);
+    expect(text(await source.file('/1.root.json', 10))).toBe('bad');
+    expect(source.passOver(1)).toBe(true);
+    const file = source.file('/1.root.json', 10);
+    await expect.poll(() => asked.length).toBe(3);
+    await sleep(20); // nobody else is asked beside it
+    answer('a', 'good');
+    expect(text(await file)).toBe('good');
+    expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'a']);
+    expect(source.passOver(2)).toBe(false);
+  });
+});
+
+describe('timestamps come', () => {
+  it('from the key server, and then in order, until there is enough', async () => {
+    const { source, asked } = rig({ a: 'one', b: 'two', c: 'three' }, PATIENT, 'own');
+    const came: (string | undefined)[] = [];
+    for await (const { result } of source.timestamps(10, () => came.includes('two'))) came.push(text(result));
+    expect([came, asked.map((one) => one[0])]).toEqual([
+      ['own', 'one', 'two'],
+      ['k', 'a', 'b'],
+    ]);
+  });
+
+  it('from all that were asked, also from the one that was slow: it may have the newest', async () => {
+    const { source, asked, slow, ended, answer } = rig({ a: 'late', b: 'old', c: 'never' }, 0);
+    const came: (string | undefined)[] = [];
+    for await (const { result } of source.timestamps(10, () => came.includes('old'))) {
+      came.push(text(result));
+      if (came.includes('old')) answer('a', 'new');
+    }
+    expect(came).toEqual([undefined, 'old', 'new']);
+    expect([asked.map((one) => one[0]), slow, ended]).toEqual([['k', 'a', 'b'], ['a'], []]);
+  });
+
+  it('one failure after another, each told of', async () => {
+    const { source } = rig({ a: new Error('gone'), b: 'here' });
+    const came: unknown[] = [];
+    for await (const { result, error } of source.timestamps(10, () => false)) came.push(error ?? text(result));
+    expect(came).toEqual([undefined, new Error('gone'), 'here']);
+  });
+});
+
+it('what a candidate throws at once ends all of it', async () => {
+  const start = () => {
+    throw new Error('ended');
+  };
+  const all = hedged(['a', 'b'], start, { hedgeAfter: PATIENT });
+  await expect(all.next()).rejects.toThrow('ended');
+});
