@@ -24,32 +24,47 @@ export function describePublishing(summary: PublishSummary): string {
 }
 
 /** What the publisher has to know even if nothing else is said. */
-export function warningsAfterPublishing(summary: PublishSummary, now = Date.now() / 1000): string[] {
+export function warningsAfterPublishing(
+  summary: PublishSummary,
+  publishAgain: string,
+  now = Date.now() / 1000,
+): string[] {
   const { withdrawn, publication, expires, keyServerFailure } = summary;
   return [
-    ...(keyServerFailure === undefined ? [] : warnAboutKeyServer(keyServerFailure)),
-    ...(withdrawn ? warnAboutWithdrawal(publication, 'publish') : []),
+    ...(keyServerFailure === undefined ? [] : warnAboutKeyServer(keyServerFailure, publishAgain)),
+    ...(withdrawn ? warnAboutWithdrawal(publication, publishAgain) : []),
     ...warnAboutSignatures(expires, 'wispr publish', now),
   ];
 }
 
 /** Nothing was new to it, so the site could be published; it confirms this publication when it knows of it. */
-function warnAboutKeyServer(failure: string): string[] {
+function warnAboutKeyServer(failure: string, publishAgain: string): string[] {
   return [
     `published, but ${failure}`,
-    'hint: run "wispr publish" again when it answers: until then it does not confirm this publication',
+    `hint: run "${publishAgain}" again when it answers: until then it does not confirm this publication`,
   ];
 }
 
-/** Where "publish" of wispr.json does not say it, what comes later goes to where it was published last: a slip has consequences. */
+/** What comes later goes to where it was published last, whatever "publish" of wispr.json says: a slip has consequences. */
 export function describeMove(
   { target: before }: LastPublished,
-  { configuration, target, out }: Pick<PublicationPlaces, 'configuration' | 'target' | 'out'>,
+  {
+    configuration,
+    configured,
+    target,
+    out,
+  }: Pick<PublicationPlaces, 'configuration' | 'configured' | 'target' | 'out'>,
 ): string[] {
-  if (configuration.publish !== undefined || before === null || before === target?.name) return [];
   const now = target === undefined ? `no target, because ${out} counts as served itself` : target.name;
+  const goesTo = `from now on, "wispr timestamp" and "wispr withdraw" take what they sign to ${now}`;
+  if (configured !== undefined)
+    return [
+      `${goesTo}, and not to ${configured}, which wispr.json names`,
+      `hint: if that was a slip, run "wispr publish"; how to keep two targets: docs/publishing.md, "Two targets"`,
+    ];
+  if (configuration.publish !== undefined || before === null || before === target?.name) return [];
   return [
-    `from now on, "wispr timestamp" and "wispr withdraw" take what they sign to ${now}; until now they took it to ${before}`,
+    `${goesTo}; until now they took it to ${before}`,
     `hint: if that was a slip, publish to ${before} again; "publish" in wispr.json says it once for all`,
   ];
 }

@@ -17,6 +17,7 @@ import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } 
 import { hasNews, newSetsOf } from './new-sets.ts';
 import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
+import { publishCommand } from './publish-command.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
@@ -105,7 +106,7 @@ async function remember(
   await rememberPublished(workspace, {
     target: target?.name ?? null,
     elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(state.timestamp, timestamp) }],
-    publication: { version, sha256 },
+    publication: { version, sha256, root: state.root.version },
   });
 }
 
@@ -175,7 +176,8 @@ interface News {
 }
 
 /** Nobody shall be sent to a document whose key cannot be had. */
-async function handOver({ keyServer, keysAreThere = false, workspace }: PublishOptions, news: News): Promise<void> {
+async function handOver(options: PublishOptions, news: News): Promise<void> {
+  const { keyServer, keysAreThere = false, workspace, target } = options;
   const bundle = await readIfThere(workspace.bundle);
   if (keyServer && bundle) return handOverKeys(keyServer, bundle, async () => keysAreThere || !(await news.hasNews()));
   if (keysAreThere || (await news.newSets()) === 0) return;
@@ -186,7 +188,7 @@ async function handOver({ keyServer, keysAreThere = false, workspace }: PublishO
     'keys-not-handed-over',
     'there are sets with new keys, and the key server was not given them',
     {
-      hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,
+      hint: `${what}, then "${publishCommand(target?.name, '--keys-handed-over')}"; with "keyServerTokenFile" in wispr.json it is done by itself`,
     },
   );
 }
