@@ -137,7 +137,7 @@ export function hintsAfterProtection({ unusedPatterns, recovered }: ProtectSumma
 export function warningsAfterProtection(summary: ProtectSummary, now = Date.now() / 1000): string[] {
   const { isWithdrawn, version, expires } = summary.publication;
   return [
-    ...(isWithdrawn ? warnAboutWithdrawal(version, 'wispr protect') : []),
+    ...(isWithdrawn ? warnAboutWithdrawal(version, 'protect') : []),
     ...warnAboutSignatures(expires, 'wispr protect', now),
     ...warnAboutSections(summary.sections),
     ...warnAboutBundle(summary),
@@ -154,12 +154,10 @@ export function warnAboutBundle({ bundle, recipient }: ProtectSummary): string[]
 }
 
 /** @param again - the command that makes the next publication */
-/** @param command - what makes the next one, as it is to be typed */
-export function warnAboutWithdrawal(version: number, command: string): string[] {
-  const rekey = command.replace(/^wispr \w+/, '$& --rekey SET');
+export function warnAboutWithdrawal(version: number, again: 'protect' | 'publish'): string[] {
   return [
     `publication ${version} is WITHDRAWN, and nothing has changed since: readers refuse it`,
-    `hint: put right what was wrong, and run "${command}" again: that makes a higher version; if nothing was wrong, "${rekey}" makes one too`,
+    `hint: put right what was wrong, and ${again} again: that makes a higher version; if nothing was wrong, "wispr ${again} --rekey SET" makes one too`,
   ];
 }
 

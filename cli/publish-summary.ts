@@ -24,24 +24,20 @@ export function describePublishing(summary: PublishSummary): string {
 }
 
 /** What the publisher has to know even if nothing else is said. */
-export function warningsAfterPublishing(
-  summary: PublishSummary,
-  publishAgain: string,
-  now = Date.now() / 1000,
-): string[] {
+export function warningsAfterPublishing(summary: PublishSummary, now = Date.now() / 1000): string[] {
   const { withdrawn, publication, expires, keyServerFailure } = summary;
   return [
-    ...(keyServerFailure === undefined ? [] : warnAboutKeyServer(keyServerFailure, publishAgain)),
-    ...(withdrawn ? warnAboutWithdrawal(publication, publishAgain) : []),
+    ...(keyServerFailure === undefined ? [] : warnAboutKeyServer(keyServerFailure)),
+    ...(withdrawn ? warnAboutWithdrawal(publication, 'publish') : []),
     ...warnAboutSignatures(expires, 'wispr publish', now),
   ];
 }
 
 /** Nothing was new to it, so the site could be published; it confirms this publication when it knows of it. */
-function warnAboutKeyServer(failure: string, publishAgain: string): string[] {
+function warnAboutKeyServer(failure: string): string[] {
   return [
     `published, but ${failure}`,
-    `hint: run "${publishAgain}" again when it answers: until then it does not confirm this publication`,
+    'hint: run "wispr publish" again when it answers: until then it does not confirm this publication',
   ];
 }
 
@@ -60,7 +56,7 @@ export function describeMove(
   if (configured !== undefined)
     return [
       `${goesTo}, and not to ${configured}, which wispr.json names`,
-      `hint: if that was a slip, run "wispr publish"; how to keep two targets: docs/publishing.md, "Two targets"`,
+      `hint: if that was a slip, publish to ${configured}; docs/publishing.md says how to keep two targets`,
     ];
   if (configuration.publish !== undefined || before === null || before === target?.name) return [];
   return [

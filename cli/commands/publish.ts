@@ -106,7 +106,7 @@ async function publish(named: string | undefined, options: Options): Promise<voi
         passphrase === undefined ? undefined : await protect(prepared, { passphrase, signers, signal }, options);
       return [await bring(prepared, passphrase, signal, options), before] as const;
     });
-    report(summary, protection, prepared, options);
+    report(summary, protection, options);
     if (!options.quiet) for (const line of describeMove(last, prepared)) say(line);
   } finally {
     prepared.target?.close();
@@ -177,15 +177,10 @@ async function bring(
 }
 
 /** @param protection - what came before; `undefined` with `--no-protect` */
-function report(
-  summary: PublishSummary,
-  protection: ProtectSummary | undefined,
-  { publishAgain }: PublicationPlaces,
-  { quiet, json }: Options,
-): void {
+function report(summary: PublishSummary, protection: ProtectSummary | undefined, { quiet, json }: Options): void {
   if (json) print(JSON.stringify({ ...summary, protection }));
   else if (!quiet) print(describePublishing(summary));
-  for (const line of warningsAfterPublishing(summary, publishAgain)) say(line);
+  for (const line of warningsAfterPublishing(summary)) say(line);
   if (!quiet) for (const hint of hintsAfterPublishing(summary)) say(hint);
   if (summary.keyServerFailure !== undefined) process.exitCode = EXIT.failed;
 }

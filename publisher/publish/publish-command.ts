@@ -5,10 +5,9 @@ import { workspaceOf } from '../workspace.ts';
 
 /**
  * @param target - where it was published to last, or is to be; left out where `wispr.json` says it, or where that is `out` itself
- * @param options - as they are typed
  */
-export function publishCommand(target?: string | null, options = ''): string {
-  return ['wispr publish', options, target ? quoted(target) : ''].filter((word) => word !== '').join(' ');
+export function publishCommand(target?: string | null): string {
+  return target ? `wispr publish ${quoted(target)}` : 'wispr publish';
 }
 
 /**

@@ -17,7 +17,6 @@ import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } 
 import { hasNews, newSetsOf } from './new-sets.ts';
 import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
-import { publishCommand } from './publish-command.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
@@ -176,8 +175,7 @@ interface News {
 }
 
 /** Nobody shall be sent to a document whose key cannot be had. */
-async function handOver(options: PublishOptions, news: News): Promise<void> {
-  const { keyServer, keysAreThere = false, workspace, target } = options;
+async function handOver({ keyServer, keysAreThere = false, workspace }: PublishOptions, news: News): Promise<void> {
   const bundle = await readIfThere(workspace.bundle);
   if (keyServer && bundle) return handOverKeys(keyServer, bundle, async () => keysAreThere || !(await news.hasNews()));
   if (keysAreThere || (await news.newSets()) === 0) return;
@@ -188,7 +186,7 @@ async function handOver(options: PublishOptions, news: News): Promise<void> {
     'keys-not-handed-over',
     'there are sets with new keys, and the key server was not given them',
     {
-      hint: `${what}, then "${publishCommand(target?.name, '--keys-handed-over')}"; with "keyServerTokenFile" in wispr.json it is done by itself`,
+      hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,
     },
   );
 }

@@ -11,7 +11,6 @@ import type { OpenedPublication } from '../publication/open.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
 import { isText, isUtf8Text, withCharset } from '../site/media-type.ts';
 import { type Inventory, PathSet } from './inventory.ts';
-import { publishCommand } from './publish-command.ts';
 
 /** How far an upload is. */
 export interface UploadProgress {
@@ -185,8 +184,7 @@ async function put(file: PublicationFile, options: UploadOptions): Promise<void>
     if (!(error instanceof StorageError)) throw error;
     if (error.code === 'target-changed' && (await holdsNow(file, options))) return; // by an answer that was lost, or the same by somebody else
     const hint =
-      error.hint ??
-      `readers find the publication before; run "${publishCommand(options.target.name)}" again, and it goes on from here`;
+      error.hint ?? 'readers find the publication before; run "wispr publish" again, and it goes on from here';
     throw new StorageError(error.code, error.message, { cause: error.cause, hint });
   }
 }

@@ -39,10 +39,6 @@ it.each([
   expect(publishCommand(target)).toBe(command);
 });
 
-it('options stand before the target', () => {
-  expect(publishCommand('one', '--rekey SET')).toBe('wispr publish --rekey SET one');
-});
-
 it('where wispr.json names no target, it is the last one, and has to be typed', async () => {
   made = await createWorkspace({ 'a.html': '<p>1' });
   await made.protect();

@@ -107,6 +107,7 @@ describe('the key server learns of it, and confirms nothing else,', () => {
     await protectNext('<p>2');
     await publish();
     known = await readFile(join(place, TIMESTAMP));
+    await rotate('snapshot');
     await protectNext('<p>3');
   });
 
