@@ -1,21 +1,22 @@
 /** What `wispr timestamp` and `wispr withdraw` do: sign a timestamp, and take it to where readers find it. */
-import { join } from 'node:path';
-import { METADATA_PATH } from '../core/publication/names.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
+import { openKeyStore } from '../publisher/keys/key-store.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
 import {
   type AdoptPlaces,
   adoptTimestamp,
   bringTimestamp,
   isBringFailure,
+  isRefusal,
   reworded,
+  saidBesides,
 } from '../publisher/publish/bring-timestamp.ts';
-import { isUnreachable } from '../publisher/publish/key-server.ts';
 import { LivePublication } from '../publisher/publish/live-publication.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
+import { readKeyStore } from '../publisher/workspace.ts';
 import { locatePlaces, type PublicationPlaces } from './publication-places.ts';
 
 /** Where the timestamp is now, besides the output. */
@@ -24,6 +25,10 @@ export interface Confirmed {
   /** How messages name the target; `undefined` where there is none. */
   readonly target: string | undefined;
   readonly keyServerTold: boolean;
+  /** The target that `wispr.json` names, where the site was published to another one last. */
+  readonly configured?: string | undefined;
+  /** What publishes to where it is, as it is to be typed. */
+  readonly publishAgain?: string;
 }
 
 /** How often the key server may be quicker. */
@@ -38,12 +43,14 @@ export async function confirmFromWorkspace(
   run: Omit<TimestampRun, 'from'>,
   flags: { readonly config?: string; readonly tokenFile?: string },
 ): Promise<Confirmed> {
-  const places = await locatePlaces(undefined, flags, { orLast: true });
+  const places = await locatePlaces(undefined, flags, { ofLast: true });
   try {
     return {
       signed: await signAndBring(run, places),
       target: places.target?.name,
       keyServerTold: places.token !== undefined,
+      configured: places.configured,
+      publishAgain: places.publishAgain,
     };
   } finally {
     places.target?.close();
@@ -54,35 +61,39 @@ export async function confirmFromWorkspace(
 async function signAndBring(run: Omit<TimestampRun, 'from'>, places: PublicationPlaces): Promise<SignedTimestamp> {
   const { out, target, workspace } = places;
   const { publication: last } = await readLastPublished(workspace);
-  await using live = target && last && (await LivePublication.of({ out, target, last, now: nowInSeconds() }));
-  if (live === undefined) return signIn(out, run, places);
-  if (run.withdraw !== undefined && run.withdraw > live.version) throw notPublished(run.withdraw, places);
-  return await signIn(live.out, { ...run, directory: join(live.out, METADATA_PATH) }, places); // awaited: it is removed next
+  if (target === undefined || last === undefined) return signOwn(run, places, undefined);
+  const signer = async () => (await openKeyStore(await readKeyStore(workspace), run.passphrase)).signers.timestamp;
+  const urgent = run.withdraw !== undefined;
+  const live = await LivePublication.of({ out, target, last, signer, urgent, now: nowInSeconds() });
+  if (live && run.withdraw !== undefined && run.withdraw > live.version) throw notPublished(run.withdraw, places);
+  return signOwn(run, places, live);
 }
 
-function notPublished(version: number, { target }: PublicationPlaces): PublishError {
+function notPublished(version: number, { target, publishAgain }: PublicationPlaces): PublishError {
   return new PublishError('version-unknown', `publication ${version} is not at ${target?.name} yet: nobody has it`, {
     typed: true,
-    hint: 'put right what is wrong, and run "wispr publish"',
+    hint: `put right what is wrong, and run "${publishAgain}"`,
   });
 }
 
-async function signIn(
-  out: string,
+async function signOwn(
   run: Omit<TimestampRun, 'from'>,
   places: PublicationPlaces,
+  live: LivePublication | undefined,
 ): Promise<SignedTimestamp> {
-  const { configurationFile, configuration, workspace, target, token } = places;
+  const { configurationFile, configuration, workspace, out, target, token } = places;
   const keyServer = token === undefined ? undefined : { origin: configuration.keyServer, token };
-  const to = { workspace, out, target, keyServer, now: nowInSeconds(), urgent: run.withdraw !== undefined };
+  const to = { workspace, out, live, target, keyServer, now: nowInSeconds(), urgent: run.withdraw !== undefined };
   for (let attempt = 1; ; attempt++) {
     const silent = await adopt(to);
-    const signed = await runTimestamp({ ...run, from: { configurationFile } });
+    const signed = await runTimestamp({ ...run, own: live, from: { configurationFile } }).catch((error: unknown) =>
+      explain(error, to),
+    );
     try {
       await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
     } catch (error) {
       if (isOutrun(error) && attempt < ATTEMPTS) continue;
-      throw isBringFailure(error) ? signedButNotThere(error) : error;
+      throw withWhatRemains(live ? hiddenOrLost(error, places) : error, silent, places);
     }
     if (silent) throw signedButNotTold(silent, places);
     return signed;
@@ -94,28 +105,53 @@ async function adopt(places: AdoptPlaces): Promise<PublishError | undefined> {
   return places.target || places.keyServer ? adoptTimestamp(places) : undefined;
 }
 
+/** A number that is not known here may have been made elsewhere: the target may know it. */
+async function explain(error: unknown, places: AdoptPlaces): Promise<never> {
+  if (!(error instanceof PublishError && error.code === 'version-unknown')) throw error;
+  const newer = await adopt({ ...places, urgent: false }).catch((claim: unknown) => claim);
+  if (!(newer instanceof PublishError && newer.code === 'target-newer')) throw error;
+  throw new PublishError('version-unknown', `${error.message}; ${newer.message}`, {
+    typed: true,
+    hint: `withdraw it where it was made; else ${newer.hint}`,
+  });
+}
+
 /** By the key server, at the target or in what it tells readers itself. */
 function isOutrun(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
   const byItsAnswer = isRefusal(error) && /metadata-rollback/.test(error.message);
-  return byItsAnswer || (error instanceof PublishError && error.code === 'timestamp-outrun');
+  return byItsAnswer || (error instanceof PublishError && error.code === 'timestamp-outrun') || isOutrun(error.cause);
 }
 
-function isRefusal(error: unknown): error is PublishError {
-  return error instanceof PublishError && (error.code === 'key-server-refused' || isUnreachable(error));
+/** It was there: what a host has lost, only another publication puts right. */
+function hiddenOrLost(error: unknown, { publishAgain }: PublicationPlaces): unknown {
+  if (!(error instanceof PublishError && error.code === 'target-behind')) return error;
+  const hint = `the host has lost what was published, or hides it: "${publishAgain}" puts there what is in "out" by now`;
+  return reworded(error, error.message, hint);
 }
 
-/** What was signed lies in the output; the next run takes it along. */
+function withWhatRemains(error: unknown, silent: PublishError | undefined, places: PublicationPlaces): unknown {
+  if (isBringFailure(error)) return signedButNotThere(silent ? saidBesides(error, silent) : error);
+  return isRefusal(error) ? signedButNotTold(error, places) : error;
+}
+
+/** The next run signs it again, and takes it along. */
 function signedButNotThere(error: StorageError | PublishError): Error {
-  const again = 'run the same command again';
-  const hint = error.hint === undefined ? `${again} when that is mended` : `${error.hint}; then ${again}`;
-  const message = `it is signed, but not where the site is served: ${error.message}`;
-  return reworded(error, message, error.hint?.includes(again) ? error.hint : hint);
+  return reworded(error, `it is signed, but not where the site is served: ${error.message}`, thenAgain(error.hint));
 }
 
 function signedButNotTold(cause: PublishError, { target, out }: PublicationPlaces): PublishError {
   const where = target?.name ?? out;
   return new PublishError(cause.code, `it is signed, and at ${where}; but ${cause.message}`, {
     cause,
-    hint: 'run the same command again when the key server answers: readers ask it first',
+    hint: `${thenAgain(cause.hint)}; readers ask the key server first`,
   });
+}
+
+/** What is said about it once is enough; and there is no other place to name here. */
+function thenAgain(hint: string | undefined): string {
+  const again = 'run the same command again';
+  if (hint === undefined) return `${again} when that is mended`;
+  const said = hint.replace(', or name another directory', '');
+  return said.includes(again) ? said : `${said}; then ${again}`;
 }

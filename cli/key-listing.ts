@@ -28,15 +28,10 @@ export function describeKeys(listing: KeyListing): string {
 }
 
 /** What has to be done soon; on standard error, so that scripts hear it too. */
-export function warnAboutKeys({
-  expiries,
-  rootVersion,
-  publishedRoot,
-  publication,
-  problem,
-  waiting,
-  withdrawn,
-}: KeyListing): void {
+export function warnAboutKeys(
+  { expiries, rootVersion, publishedRoot, publication, problem, waiting, withdrawn }: KeyListing,
+  publishAgain: string,
+): void {
   const now = nowInSeconds();
   if (problem !== undefined) say(`what is published cannot be verified: ${problem}`);
   for (const { role, expires } of expiries) {
@@ -60,7 +55,9 @@ export function warnAboutKeys({
   }
   if (publication !== undefined && withdrawn.includes(publication)) {
     say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);
-    say('hint: put right what was wrong, then "wispr publish", or "wispr protect" where you copy the output yourself');
+    say(
+      `hint: put right what was wrong, then "${publishAgain}", or "wispr protect" where you copy the output yourself`,
+    );
   }
 }
 

@@ -5,6 +5,7 @@ import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { Configuration } from '../publisher/configuration/schema.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
 import { readToken } from '../publisher/publish/key-server.ts';
+import { publishCommand } from '../publisher/publish/publish-command.ts';
 import { resolveTarget, tokenFileOf } from '../publisher/publish/resolve-target.ts';
 import { type Workspace, workspaceOf } from '../publisher/workspace.ts';
 import { locateConfiguration } from './locate-configuration.ts';
@@ -16,6 +17,10 @@ export interface PublicationPlaces {
   readonly workspace: Workspace;
   readonly out: string;
   readonly target: Target | undefined;
+  /** The target that `wispr.json` names, where that is another. */
+  readonly configured: string | undefined;
+  /** What publishes there, as it is to be typed. */
+  readonly publishAgain: string;
   readonly token: string | undefined;
 }
 
@@ -23,13 +28,13 @@ export interface PublicationPlaces {
  * Finds them by the configuration, the command line first.
  *
  * @param named - the target
- * @param orLast - where nobody names one, it is the one that was published to last
+ * @param ofLast - it is the one that was published to last, whatever `wispr.json` says by now: there, readers have it
  * @throws UsageError, PublishError, StorageError
  */
 export async function locatePlaces(
   named: string | undefined,
   { config, tokenFile }: { readonly config?: string | undefined; readonly tokenFile?: string | undefined },
-  { orLast = false }: { readonly orLast?: boolean } = {},
+  { ofLast = false }: { readonly ofLast?: boolean } = {},
 ): Promise<PublicationPlaces> {
   const configurationFile = locateConfiguration(undefined, config);
   const configuration = await readConfiguration(configurationFile);
@@ -37,9 +42,30 @@ export async function locatePlaces(
   const out = resolve(workspace.directory, configuration.out);
   const file = tokenFileOf(tokenFile, configuration.keyServerTokenFile, workspace);
   const token = file === undefined ? undefined : await readToken(file);
-  const base = named === undefined ? dirname(workspace.configuration) : '.';
-  const text = named ?? configuration.publish ?? (orLast ? (await readLastPublished(workspace)).target : null);
   const source = resolve(workspace.directory, configuration.source);
-  const target = text === null ? undefined : await resolveTarget(text, { workspace, source, out, base });
-  return { configurationFile, configuration, workspace, out, target, token };
+  const at = (text: string | null, base: string) =>
+    text === null ? undefined : resolveTarget(text, { workspace, source, out, base });
+  const here = dirname(workspace.configuration);
+  const last = ofLast ? await readLastPublished(workspace) : undefined;
+  const published = last && (last.target !== null || last.publication) ? last : undefined;
+  const chosen = named ?? (published ? published.target : (configuration.publish ?? null));
+  const target = await at(chosen, named === undefined ? here : '.');
+  const configured = configuration.publish && (await nameOf(() => at(configuration.publish ?? null, here), out));
+  const isOther = configured !== undefined && configured !== (target?.name ?? out);
+  return {
+    ...{ configurationFile, configuration, workspace, out, target, token },
+    configured: isOther ? configured : undefined,
+    publishAgain: publishCommand(configured === undefined || isOther ? target?.name : undefined),
+  };
+}
+
+/** What cannot be opened is not where it is published to, and nobody is kept from publishing elsewhere. */
+async function nameOf(open: () => Promise<Target | undefined> | undefined, out: string): Promise<string | undefined> {
+  try {
+    const target = await open();
+    target?.close();
+    return target?.name ?? out;
+  } catch {
+    return undefined;
+  }
 }

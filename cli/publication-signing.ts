@@ -72,12 +72,14 @@ export function tellPublicationSigned(file: string, { keyids, missing }: Publica
   say(`hint: send ${file} back to the publisher, who runs "wispr keys finish ${file}"`);
 }
 
-export function tellPublicationGathered({ file, version, missing }: PublicationGathered): void {
+export function tellPublicationGathered({ file, version, missing }: PublicationGathered, publishAgain: string): void {
   const place = relative('.', file);
   if (missing > 0) {
     print(`Publication ${version} still needs ${count(missing, 'signature')}; what was gathered is in ${place}.`);
     return;
   }
   print(`Publication ${version} has all signatures, in ${place}.`);
-  say('hint: run "wispr publish", or "wispr protect" where you copy the output yourself: now it needs no other signer');
+  say(
+    `hint: run "${publishAgain}", or "wispr protect" where you copy the output yourself: now it needs no other signer`,
+  );
 }

@@ -41,15 +41,26 @@ function warnAboutKeyServer(failure: string): string[] {
   ];
 }
 
-/** Where "publish" of wispr.json does not say it, what comes later goes to where it was published last: a slip has consequences. */
+/** What comes later goes to where it was published last, whatever "publish" of wispr.json says: a slip has consequences. */
 export function describeMove(
   { target: before }: LastPublished,
-  { configuration, target, out }: Pick<PublicationPlaces, 'configuration' | 'target' | 'out'>,
+  {
+    configuration,
+    configured,
+    target,
+    out,
+  }: Pick<PublicationPlaces, 'configuration' | 'configured' | 'target' | 'out'>,
 ): string[] {
-  if (configuration.publish !== undefined || before === null || before === target?.name) return [];
   const now = target === undefined ? `no target, because ${out} counts as served itself` : target.name;
+  const goesTo = `from now on, "wispr timestamp" and "wispr withdraw" take what they sign to ${now}`;
+  if (configured !== undefined)
+    return [
+      `${goesTo}, and not to ${configured}, which wispr.json names`,
+      `hint: if that was a slip, publish to ${configured}; docs/publishing.md says how to keep two targets`,
+    ];
+  if (configuration.publish !== undefined || before === null || before === target?.name) return [];
   return [
-    `from now on, "wispr timestamp" and "wispr withdraw" take what they sign to ${now}; until now they took it to ${before}`,
+    `${goesTo}; until now they took it to ${before}`,
     `hint: if that was a slip, publish to ${before} again; "publish" in wispr.json says it once for all`,
   ];
 }

@@ -7,6 +7,7 @@ import type { RootOutcome } from '../publisher/keys/change-roots.ts';
 import { describeMissing } from '../publisher/keys/gather-signatures.ts';
 import { describeChanges } from '../publisher/keys/root-changes.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
+import { publishAgainCommand } from '../publisher/publish/publish-command.ts';
 import { workspaceOf } from '../publisher/workspace.ts';
 import { print, say } from './voice.ts';
 
@@ -69,7 +70,8 @@ async function sayWhatEnds(configurationFile: string): Promise<void> {
   );
   if (ending.length === 0) return;
   say(`withdrawn with the key of before, not from here, and not any more with the new one: ${ending.join(', ')}`);
-  say('hint: if that was meant, say it again after the next "wispr publish": wispr withdraw VERSION');
+  const publishing = await publishAgainCommand(configurationFile);
+  say(`hint: if that was meant, say it again after the next "${publishing}": wispr withdraw VERSION`);
 }
 
 export function outcomeAsJson({ outcome, rootId, version, after, file, missing }: RootOutcome): unknown {

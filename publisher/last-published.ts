@@ -23,6 +23,8 @@ export interface PublishedSnapshot {
   readonly version: number;
   /** Hexadecimal. */
   readonly sha256: string;
+  /** The version of the root under which readers have it; earlier versions of wispr did not write it. */
+  readonly root?: number;
 }
 
 export interface LastPublished {
@@ -98,6 +100,7 @@ function isPublished(value: Json): value is JsonObject {
   return (
     isJsonObject(value) &&
     Number.isSafeInteger(value.version) &&
+    (value.root === undefined || Number.isSafeInteger(value.root)) &&
     typeof value.sha256 === 'string' &&
     isHexDigest(value.sha256)
   );

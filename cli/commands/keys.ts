@@ -22,6 +22,7 @@ import { finishDraft } from '../../publisher/keys/gather-signatures.ts';
 import { listKeys, SECTION_PREFIX } from '../../publisher/keys/list-keys.ts';
 import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
+import { publishAgainCommand } from '../../publisher/publish/publish-command.ts';
 import { describeKeys, warnAboutKeys } from '../key-listing.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
@@ -112,7 +113,7 @@ async function list(flags: Flags & { readonly public?: boolean }): Promise<void>
   const passphrase = flags.public ? undefined : await readPassphrase(flags.passphraseFile);
   const listing = await listKeys(configurationFile, passphrase, flags.rootKeys);
   print(flags.json ? JSON.stringify(listing) : describeKeys(listing));
-  warnAboutKeys(listing);
+  warnAboutKeys(listing, await publishAgainCommand(configurationFile));
 }
 
 async function rotate(role: TopLevelRole | 'publisher', flags: Flags): Promise<void> {
@@ -175,7 +176,9 @@ async function finish(files: readonly string[], flags: Flags): Promise<void> {
     if (rest.length + 1 < files.length) throw new UsageError('these files are not copies of one publication');
     const configurationFile = locateConfiguration(undefined, flags.config);
     const gathered = await gatherIntoPublication(configurationFile, [first, ...rest]);
-    return flags.json ? print(JSON.stringify(gathered)) : tellPublicationGathered(gathered);
+    return flags.json
+      ? print(JSON.stringify(gathered))
+      : tellPublicationGathered(gathered, await publishAgainCommand(configurationFile));
   }
   const done = '"wispr keys list" says whether readers know this root already; the file is not needed any more';
   tell(await finishDraft(await keysOptions(flags), files), flags, done);

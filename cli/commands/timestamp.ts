@@ -44,10 +44,20 @@ export function addTimestampFlags(command: Command): Command {
 }
 
 async function timestamp(flags: TimestampFlags): Promise<void> {
-  const { signed } = await signTimestamp(flags);
+  const confirmed = await signTimestamp(flags);
+  const { signed } = confirmed;
   if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
   else if (!flags.quiet) print(`Publication ${signed.publication} is confirmed until ${utcMinute(signed.expires)}.`);
+  if (!flags.quiet) for (const line of describePlace(confirmed)) say(line);
   warnAboutExpiry(signed);
+}
+
+/** Where it went, if `wispr.json` would have one think otherwise. */
+export function describePlace({ target, configured }: Confirmed): string[] {
+  if (configured === undefined) return [];
+  return [
+    `it is for ${target ?? 'the output'}, where this was published last, and not for ${configured}, which wispr.json names: nothing was taken there`,
+  ];
 }
 
 /**

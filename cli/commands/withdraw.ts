@@ -1,12 +1,13 @@
 import { join, relative } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { publishCommand } from '../../publisher/publish/publish-command.ts';
 import { metadataDirectory } from '../../publisher/timestamp/run.ts';
 import type { Confirmed } from '../confirm-publication.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
-import { addTimestampFlags, signTimestamp, type TimestampFlags, timestampAsJson } from './timestamp.ts';
+import { addTimestampFlags, describePlace, signTimestamp, type TimestampFlags, timestampAsJson } from './timestamp.ts';
 
 interface Flags extends TimestampFlags {
   readonly yes?: boolean;
@@ -54,17 +55,20 @@ async function timestampFile({ metadata, config }: Flags): Promise<string> {
   return relative('.', join(directory, TIMESTAMP_FILE));
 }
 
-function tell(version: number, { signed: { publication }, target, keyServerTold }: Confirmed, file: string): void {
+function tell(version: number, confirmed: Confirmed, file: string): void {
+  const { signed, target, keyServerTold, publishAgain = publishCommand() } = confirmed;
+  const { publication } = signed;
   print(`Publication ${version} is withdrawn.`);
   if (version < publication) {
     say(`readers that still have it refuse it from their next check on; publication ${publication} is not touched`);
   } else {
     say('from their next check on, readers are shown nothing of this site but a page that says that it was withdrawn');
     say(
-      `hint: put right what was wrong, then "wispr publish", or "wispr protect" where you copy the output yourself: publication ${publication + 1} ends this`,
+      `hint: put right what was wrong, then "${publishAgain}", or "wispr protect" where you copy the output yourself: publication ${publication + 1} ends this`,
     );
   }
   if (target !== undefined) say(`it is at ${target} now`);
+  for (const line of describePlace(confirmed)) say(line);
   if (keyServerTold) say('the key server has it, and confirms that publication no more');
   if (target === undefined)
     say(

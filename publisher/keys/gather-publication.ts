@@ -1,6 +1,7 @@
 /** Signatures by file, for a publication that keys of `targets` on several machines have to sign: `wispr keys sign` and `wispr keys finish`. */
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
+import { publishAgainCommand } from '../publish/publish-command.ts';
 import { publicationDraftFile, withLock, workspaceOf } from '../workspace.ts';
 import { replaceFile } from './file-update.ts';
 import {
@@ -114,26 +115,27 @@ export interface PublicationGathered {
  *
  * @throws PublishError `draft-stale`, `draft-malformed`: what was gathered is kept then
  */
-export function gatherIntoPublication(
+export async function gatherIntoPublication(
   configurationFile: string,
   copies: readonly [PublicationDraft, ...PublicationDraft[]],
 ): Promise<PublicationGathered> {
   const workspace = workspaceOf(configurationFile);
+  const again = await publishAgainCommand(configurationFile);
   return withLock(workspace, async () => {
     const [{ version }] = copies;
     const file = publicationDraftFile(workspace, version);
     const bytes = await readDraftIfThere(file);
-    if (bytes === undefined) throw stale(version);
+    if (bytes === undefined) throw stale(version, again);
     const waiting = await parsePublicationDraft(bytes);
-    if (!copies.every((copy) => samePublication(waiting, copy))) throw stale(version);
+    if (!copies.every((copy) => samePublication(waiting, copy))) throw stale(version, again);
     const merged = copies.reduce(mergeDrafts, waiting);
     await replaceFile(file, encodePublicationDraft(merged), 0o644);
     return { file, version, missing: missingOfPublication(merged) };
   });
 }
 
-function stale(version: number): PublishError {
+function stale(version: number, publishAgain: string): PublishError {
   return new PublishError('draft-stale', `this is not the publication ${version} that waits here for signatures`, {
-    hint: 'it was published, or the site changed since: run "wispr publish", and let the new file be signed if it leaves one',
+    hint: `it was published, or the site changed since: run "${publishAgain}", and let the new file be signed if it leaves one`,
   });
 }

@@ -9,6 +9,7 @@ import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { verifiedRoots, verifyChain } from '../keys/roots.ts';
 import { readLastPublished, withdrawnUnder } from '../last-published.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
+import type { Withdrawn } from '../timestamp/withdrawn.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
 import { withdrawnBefore } from './earlier-publication.ts';
 import { forgetUnsigned } from './forget-unsigned.ts';
@@ -72,7 +73,7 @@ export interface Run extends Place {
   readonly olderKeys: OlderKeys | undefined;
   readonly recipient: Uint8Array | undefined;
   /** Versions that stay withdrawn. */
-  readonly withdrawn: readonly number[];
+  readonly withdrawn: Withdrawn;
 }
 
 /**
@@ -118,9 +119,10 @@ export async function prepare(
 }
 
 /** Versions that stay withdrawn, as long as those who said so may sign. */
-async function withdrawnSoFar({ workspace, out }: Place, { roots }: PublicationRoles): Promise<number[]> {
+async function withdrawnSoFar({ workspace, out }: Place, { roots }: PublicationRoles): Promise<Withdrawn> {
   const root = verifyChain(roots);
-  return [...withdrawnUnder(root, await readLastPublished(workspace)), ...(await withdrawnBefore(out, root))];
+  const last = await readLastPublished(workspace);
+  return { own: last.withdrawn, others: [...withdrawnUnder(root, last), ...(await withdrawnBefore(out, root))] };
 }
 
 /**

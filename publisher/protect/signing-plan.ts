@@ -10,6 +10,7 @@ import { contentTargetOf, headTargetOf, metadataFile } from '../../core/publicat
 import { binMetadata, documentsMetadata, targetsMetadata } from '../../core/publication/writer.ts';
 import type { PublishedDocument, PublisherIndex } from '../index/publisher-index.ts';
 import type { RoleRow } from '../index/rows.ts';
+import type { Withdrawn } from '../timestamp/withdrawn.ts';
 import { bitsOf } from './earlier-publication.ts';
 import { ownTargets, targetFacts } from './own-targets.ts';
 import type { PublicationRoles } from './roles.ts';
@@ -42,7 +43,7 @@ export interface PublicationContext {
   /** The version of the last publication whose metadata may have been written. */
   readonly lastVersion: number;
   /** All versions that stay withdrawn. */
-  readonly withdrawn: readonly number[];
+  readonly withdrawn: Withdrawn;
   /** Puts the version of the next publication onto the disk, before anything with it is signed. */
   readonly raiseVersion: (version: number) => Promise<void>;
 }

@@ -1,9 +1,36 @@
 /** A publication in a directory, and one at a target. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { FileTooLong, type Target } from '../../node-support/storage/target.ts';
-import { systemCode } from '../../node-support/system-error.ts';
+import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
+import { readIfThere, replaceFile } from '../keys/file-update.ts';
 import type { PublicationPlace } from './open.ts';
+
+/** Our own metadata, for which timestamps are signed. */
+export interface OwnMetadata extends PublicationPlace {
+  /** How messages name it. */
+  readonly name: string;
+  /** @throws PublishError `output-failed` */
+  replaceTimestamp(bytes: Uint8Array): Promise<void>;
+}
+
+/** @param directory - with the metadata and nothing above them */
+export function metadataIn(directory: string): OwnMetadata {
+  const fileAt = (path: string) => join(directory, path.slice(METADATA_PATH.length));
+  return {
+    name: directory,
+    read: async (path) => {
+      try {
+        return await readIfThere(fileAt(path));
+      } catch (error) {
+        throw new PublishError('publication-missing', describeUnreadable(fileAt(path), error), { cause: error });
+      }
+    },
+    replaceTimestamp: (bytes) => replaceFile(join(directory, TIMESTAMP_FILE), bytes, 0o644),
+  };
+}
 
 /** One byte more than was asked for shows that a file is longer. */
 export function placeInDirectory(directory: string): PublicationPlace {

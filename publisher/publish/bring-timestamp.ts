@@ -4,13 +4,16 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
+import { readIfThere } from '../keys/file-update.ts';
 import { rememberPublished } from '../last-published.ts';
 import { replaceOutputFile } from '../protect/replace-output-file.ts';
+import { headersOf } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
 import { placeInDirectory, readBounded } from '../publication/places.ts';
@@ -18,7 +21,8 @@ import { fileOfRole } from '../publication/roles.ts';
 import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { expiriesOf } from './expiries.ts';
-import { fetchTimestamp, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import { fetchTimestamp, hasRoot, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import type { LivePublication } from './live-publication.ts';
 import {
   type CheckedTimestamp,
   checkIsThere,
@@ -32,6 +36,8 @@ import { isOfFuture, ownTimestamp, putTimestamp, reverted } from './timestamp-st
 export interface TimestampPlaces {
   /** The protected site. */
   readonly out: string;
+  /** What is confirmed in place of what is in `out`. */
+  readonly live?: LivePublication | undefined;
   /** Left out where `out` itself is what is served. */
   readonly target?: Target | undefined;
   /** Left out where the key server is told by hand. */
@@ -56,17 +62,17 @@ export interface AdoptPlaces extends TimestampPlaces {
  * PublicationError
  */
 export async function adoptTimestamp(places: AdoptPlaces): Promise<PublishError | undefined> {
-  const { out, target, keyServer, now, workspace } = places;
-  const publication = await openPublication(placeInDirectory(out), { now });
+  const { out, target, keyServer } = places;
+  const publication = await openOwn(places);
   const asked = await attempt(async () => keyServer && fetchTimestamp(keyServer), isUnreachable);
   const looked = await attempt(
-    async () => target && lookAt({ out, target, publication }),
+    async () => target && lookAt({ out, target, publication, ...rootThereOf(places) }),
     places.urgent ? isBringFailure : isTargetFailure,
   );
   if (isBehind(looked.failure) && !names(asked.value, publication)) throw looked.failure;
   for (const bytes of [looked.value, asked.value]) {
     const found = bytes && checkedTimestamp(bytes, publication);
-    if (found && saysMore(found, publication)) await withLock(workspace, () => takeOver(found.bytes, places));
+    if (found && saysMore(found, publication)) await withLock(places.workspace, () => takeOver(found.bytes, places));
   }
   return asked.failure;
 }
@@ -78,13 +84,24 @@ async function lookAt(place: OwnAndThere): Promise<Uint8Array | undefined> {
 }
 
 /** Another publication may have been made in `out` while others were asked, or another root: then a key of before signs nothing any more. */
-async function takeOver(bytes: Uint8Array, { out, now, workspace }: AdoptPlaces): Promise<void> {
-  const publication = await openPublication(placeInDirectory(out), { now });
+async function takeOver(bytes: Uint8Array, places: AdoptPlaces): Promise<void> {
+  const { out, live, workspace } = places;
+  const publication = await openOwn(places);
   const found = checkedTimestamp(bytes, publication);
   if (found === undefined) return;
   const versions = joinWithdrawn(publication.state.timestamp, found.timestamp);
   await rememberPublished(workspace, { elsewhere: [{ keys: found.timestamp.signers, versions }] });
-  if (isNewerOfSame(found, publication)) await replaceOutputFile(join(out, TIMESTAMP_PATH), found.bytes);
+  if (!isNewerOfSame(found, publication)) return;
+  if (live) await live.replaceTimestamp(found.bytes);
+  else await replaceOutputFile(join(out, TIMESTAMP_PATH), found.bytes);
+}
+
+function openOwn({ out, live, now }: TimestampPlaces): Promise<OpenedPublication> {
+  return openPublication(live ?? placeInDirectory(out), { now });
+}
+
+function rootThereOf({ live }: TimestampPlaces): Pick<OwnAndThere, 'rootThere'> {
+  return live ? { rootThere: live.rootThere } : {};
 }
 
 function saysMore(found: CheckedTimestamp, publication: OpenedPublication): boolean {
@@ -96,41 +113,81 @@ function saysMore(found: CheckedTimestamp, publication: OpenedPublication): bool
  * state the target is in, whatever is claimed there, and so are readers, who ask it first.
  *
  * @throws PublishError `timestamp-outrun` where somebody else has confirmed it meanwhile, and knows nothing of what is withdrawn by this;
- * `target-newer`, `target-forked`, `key-server-refused`; PublicationError; what {@link isTargetFailure} names, when the key server has been told, unless neither has this publication
+ * `target-newer`, `target-forked`; PublicationError; what {@link isTargetFailure} names, when the key server has been told, unless neither has this publication. Where the
+ * target is well, `key-server-refused`, `key-server-unreachable`; else these are said besides, and are its cause
  */
-export async function bringTimestamp({ out, target, keyServer, now }: TimestampPlaces): Promise<void> {
-  const publication = await openPublication(placeInDirectory(out), { now });
+export async function bringTimestamp(places: TimestampPlaces): Promise<void> {
+  const { out, target, keyServer } = places;
+  const publication = await openOwn(places);
   const { bytes: timestamp } = await ownTimestamp({ out, publication });
-  const place = target && { out, target, publication };
+  const place = target && { out, target, publication, ...rootThereOf(places) };
   const there = await attempt(async () => place && checkIsThere(place), isTargetFailure);
   if (there.failure && !(keyServer && (await confirms(keyServer, publication)))) throw there.failure;
   const { failure } = there.failure ? there : await attempt(async () => place && show(place), isBringFailure);
-  const told = keyServer ? await tellAnyway(keyServer, { out, publication, timestamp }, failure) : false;
-  if (failure) throw told ? reworded(failure, `${failure.message}; the key server was told`) : failure;
+  const { failure: refusal } = await attempt(
+    async () => keyServer && tell(keyServer, { out, publication, timestamp, isLive: places.live !== undefined }),
+    isRefusal,
+  );
+  if (failure && keyServer) throw alsoAt(failure, refusal);
+  if (failure ?? refusal) throw failure ?? refusal;
 }
 
-/**
- * @param failure - what is wrong at the target: said before what the key server refuses because of it
- * @returns whether the key server has it
- */
-async function tellAnyway(
+/** What is wrong at the target, and what became of the key server. */
+function alsoAt(failure: StorageError | PublishError, refusal: PublishError | undefined): Error {
+  if (refusal === undefined) return reworded(failure, `${failure.message}; the key server was told`);
+  return saidBesides(failure, refusal);
+}
+
+/** Two things are wrong; neither hides the other. */
+export function saidBesides(failure: StorageError | PublishError, besides: PublishError): StorageError | PublishError {
+  const hints = [failure.hint, besides.hint].filter((hint) => hint !== undefined);
+  return reworded(failure, `${failure.message}; and ${besides.message}`, hints.join('; and ') || undefined, besides);
+}
+
+async function tell(
   keyServer: KeyServerAccess,
-  { out, publication, timestamp }: { out: string; publication: OpenedPublication; timestamp: Uint8Array },
-  failure: StorageError | PublishError | undefined,
-): Promise<boolean> {
-  const expiries = await expiriesOf(publication);
-  try {
-    await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });
-    return true;
-  } catch (error) {
-    if (isClaim(failure)) return false;
-    throw error;
+  news: { out: string; publication: OpenedPublication; timestamp: Uint8Array; isLive: boolean },
+): Promise<void> {
+  const { out, publication, timestamp, isLive } = news;
+  const roots = await laterRoots(out, publication);
+  if (isLive) roots.push(...(await laterKnownRoots(keyServer, out, publication)));
+  await tellOfPublication(keyServer, { timestamp, roots, expiries: await expiriesOf(publication) });
+}
+
+/** Those in `out` that the key server has already, with keys.bundle or an upload that was interrupted: it goes back to none before. */
+async function laterKnownRoots(
+  keyServer: KeyServerAccess,
+  out: string,
+  { state }: OpenedPublication,
+): Promise<Uint8Array[]> {
+  const roots: Uint8Array[] = [];
+  for (let version = state.root.version + 1; ; version++) {
+    const own = await readIfThere(join(out, fileOfRole('root', version)));
+    if (own === undefined || !(await hasRoot(keyServer, version, own))) return roots;
+    roots.push(own);
   }
 }
 
+/** Those after the one that the target has come first: the timestamp may be by a key that only they name. */
 async function show(place: OwnAndThere): Promise<void> {
+  await checkNotNewer(place);
+  await bringRoots(place);
   const { isShown } = await putTimestamp(place);
   if (!isShown) throw reverted(place.target);
+}
+
+async function bringRoots({ target, publication: { state, place }, rootThere }: OwnAndThere): Promise<void> {
+  const last = state.root.version;
+  for (let version = (rootThere ?? last) + 1; version <= last; version++) {
+    const path = fileOfRole('root', version);
+    const own = await place.read(path, PUBLICATION_LIMITS.rootLength);
+    if (own === undefined) throw new Error(`a publication under root ${last} has root ${version}`);
+    const file = await target.head(path);
+    const there = file && (await readBounded(target, path, own.length));
+    if (there && equalBytes(there, own)) continue;
+    const kind = { path, kind: 'metadata', immutable: true, optional: false } as const;
+    await target.put(path, own, { ...headersOf(kind), replacing: file?.tag ?? null });
+  }
 }
 
 /** Whether the key server has this very publication: then it was at the target once. */
@@ -155,13 +212,19 @@ function isClaim(error: unknown): boolean {
   return error instanceof PublishError && claims.includes(error.code);
 }
 
-/** The same failure in other words. */
+/** What a key server is to blame for. */
+export function isRefusal(error: unknown): error is PublishError {
+  return error instanceof PublishError && (error.code === 'key-server-refused' || isUnreachable(error));
+}
+
+/** The same failure in other words. @param because - what it came from, if not from that */
 export function reworded(
   cause: StorageError | PublishError,
   message: string,
   hint = cause.hint,
+  because: Error = cause,
 ): StorageError | PublishError {
-  const options = { cause, ...(hint !== undefined && { hint }) };
+  const options = { cause: because, ...(hint !== undefined && { hint }) };
   return cause instanceof StorageError
     ? new StorageError(cause.code, message, options)
     : new PublishError(cause.code, message, options);

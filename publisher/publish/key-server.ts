@@ -2,9 +2,10 @@
 import type { Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request } from 'undici';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { BUNDLE_PATH, encodeHandOver, type HandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
 import { withinTime } from '../../node-support/within-time.ts';
@@ -28,6 +29,8 @@ export interface KeyServerLimits {
 const LIMITS: KeyServerLimits = { request: 60_000, sending: 4 };
 /** What stands in front of it says that it is not there. */
 const ABSENT = [502, 503, 504];
+/** It is there, with the same status, and was never given a bundle. */
+const NO_KEYS = 'no-provider';
 const MAXIMUM_TOKEN = 1024;
 const MAXIMUM_ANSWER = 65_536;
 /** What may stand behind `Bearer`. */
@@ -41,6 +44,12 @@ const OTHER_BUNDLE =
 const HINTS: Readonly<Record<string, string>> = {
   'bundle-conflict': OTHER_BUNDLE,
   'bundle-older': OTHER_BUNDLE,
+  'bundle-recipient':
+    'keys.bundle is sealed for another key server: put the keyserver.pub of this one in the place of the one here ("recipient" in wispr.json), and publish again',
+  'clock-behind':
+    'one of the two clocks is wrong: set it. If it was the one here that was ahead, readers refuse what was signed until that time comes, or until a new key has signed: "wispr keys rotate timestamp", then publish again',
+  [NO_KEYS]:
+    'it has no keys of this site yet: publishing hands them over, or its operator imports keys.bundle with "wispr admin import"',
   '401': 'make a new token on the key server with "wispr admin token", and put it into the file',
   'publisher-key-changed':
     'ask its operator to run "wispr admin import FILE --new-publisher-key ID" with your keys.bundle and the id of your new publisher key ("wispr keys list"); then publish again',
@@ -106,13 +115,23 @@ export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Arra
   return status === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength ? bytes : undefined;
 }
 
+/**
+ * Whether it has this root.
+ *
+ * @throws PublishError `key-server-unreachable`
+ */
+export async function hasRoot(access: KeyServerAccess, version: number, root: Uint8Array): Promise<boolean> {
+  const { status, bytes } = await exchange(access, METADATA_PATH + metadataFile('root', version));
+  return status === 200 && equalBytes(bytes, root);
+}
+
 /** @param what - how messages name what is put there */
 async function put(access: KeyServerAccess, what: string, path: string, body: Uint8Array): Promise<void> {
   const { origin } = access;
   const { status, bytes } = await exchange(access, path, body);
   if (status >= 200 && status < 300) return;
-  if (ABSENT.includes(status)) throw noAnswer(origin, `${status}`);
   const code = codeIn(bytes.toString('utf8'));
+  if (ABSENT.includes(status) && code !== NO_KEYS) throw noAnswer(origin, `${status}`);
   const said = code === undefined ? String(status) : `${status}, ${code}`;
   const hint = hintFor(code ?? '') ?? hintFor(String(status));
   throw new PublishError('key-server-refused', `the key server ${origin} refuses ${what}: ${said}`, {

@@ -22,6 +22,7 @@ import type { OpenedPublication } from '../publication/open.ts';
 import { readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { ifGood, rootsOf, underAny } from '../publication/roots.ts';
+import { publishCommand } from './publish-command.ts';
 
 export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
 
@@ -32,6 +33,8 @@ export interface OwnAndThere {
   readonly publication: OpenedPublication;
   /** Goes on where only a timestamp key that is none any more says that there is something newer: it was stolen. */
   readonly replaceNewer?: boolean;
+  /** The root that the target has to have; that of the publication, if left out. */
+  readonly rootThere?: number;
 }
 
 /** A timestamp that our own root's keys have signed: its bytes, and what they say. */
@@ -78,12 +81,13 @@ export async function checkNumberIsFree({ out, target, publication: { state } }:
  *
  * @throws PublishError `target-behind`
  */
-export async function checkIsThere({ out, target, publication: { state } }: OwnAndThere): Promise<void> {
+export async function checkIsThere({ target, publication: { place, state }, rootThere }: OwnAndThere): Promise<void> {
   // What is put last; all else is there by then.
-  for (const path of [fileOfRole('root', state.root.version), fileOfRole('snapshot', state.snapshot.version)]) {
-    const own = await readFile(join(out, path));
-    const there = await readBounded(target, path, own.length);
-    if (there === undefined || !equalBytes(own, there)) throw behind(target, state.snapshot.version);
+  const root = fileOfRole('root', rootThere ?? state.root.version);
+  for (const path of [root, fileOfRole('snapshot', state.snapshot.version)]) {
+    const own = await place.read(path, PUBLICATION_LIMITS.snapshotLength);
+    const there = own && (await readBounded(target, path, own.length));
+    if (!own || !there || !equalBytes(own, there)) throw behind(target, state.snapshot.version);
   }
 }
 
@@ -101,7 +105,8 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
   const first = await there(1);
   if (first && !equalBytes(await own(1), first) && isFirstRoot(first)) throw foreign(target);
   const newest = await newestRoot(root, there);
-  if (newest.version > root.version) throw newerRoot(target, newest, root);
+  if (newest.version > root.version && !(await isOwnRoot(out, newest.version, await there(newest.version))))
+    throw newerRoot(target, newest, root);
   const roots = await rootsOf(publication);
   for (const [index, { version }] of roots.slice(0, -1).entries()) {
     const bytes = await there(version);
@@ -115,6 +120,12 @@ async function checkRoots({ out, target, publication }: OwnAndThere): Promise<vo
 /** Whether its own keys have signed it: it is some publisher's then. Else it is ours that was damaged, or a later one in its place. */
 function isFirstRoot(bytes: Uint8Array): boolean {
   return ifGood(() => verifyFirstRoot(bytes, READER_OPTIONS))?.version === 1;
+}
+
+/** It may lie in `out` already, where the publication is one from before that: docs/keys.md, "Withdrawing a publication". */
+async function isOwnRoot(out: string, version: number, bytes: Uint8Array | undefined): Promise<boolean> {
+  const own = await readIfThere(join(out, fileOfRole('root', version)));
+  return own !== undefined && bytes !== undefined && equalBytes(own, bytes);
 }
 
 /** What our own root's keys do not sign is anybody's. */
@@ -176,6 +187,7 @@ async function overtakenBy(
   const hint = goOnThere(target);
   if (version > own.version)
     return newer(`${target.name} has publication ${version}, and this is ${own.version}`, hint);
+  if (sha256 === own.sha256) return undefined;
   // One that was removed here since, because it is so old, cannot be compared; nor can one that somebody else has changed.
   const bytes = await readIfThere(join(out, fileOfRole('snapshot', version)));
   if (bytes === undefined || (await hexDigest(bytes)) === sha256) return undefined;
@@ -243,7 +255,7 @@ function behind({ name }: Target, version: number): PublishError {
     'target-behind',
     `publication ${version} is not at ${name} yet, so it cannot be confirmed there`,
     {
-      hint: `run "wispr publish ${name}" first, then this command again`,
+      hint: `run "${publishCommand(name)}" first; then run the same command again`,
     },
   );
 }

@@ -1,5 +1,4 @@
 /** The last step: the timestamp makes the publication visible. Never in place of something newer; and a host's word is not taken for it. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
@@ -67,10 +66,10 @@ export async function ownTimestamp({
   out,
   publication,
 }: Pick<OwnAndThere, 'out' | 'publication'>): Promise<CheckedTimestamp> {
-  const local = join(out, TIMESTAMP_PATH);
-  const own = timestampIfGood(await readFile(local), publication);
+  const bytes = await publication.place.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
+  const own = bytes && timestampIfGood(bytes, publication);
   if (own && own.timestamp.snapshot.sha256 === publication.state.timestamp.snapshot.sha256) return own;
-  throw new PublishError('output-incomplete', `${local} was changed while it was being published`);
+  throw new PublishError('output-incomplete', `${join(out, TIMESTAMP_PATH)} was changed while it was being published`);
 }
 
 /** What was put there in the meantime is looked at like what was there before. */

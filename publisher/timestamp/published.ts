@@ -1,5 +1,4 @@
 /** The publication in a directory, verified as readers do, before anything is confirmed about it. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { binNames, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
@@ -15,14 +14,14 @@ import type {
   TargetsMetadata,
   TimestampMetadata,
 } from '../../core/publication/metadata.ts';
-import { metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { verifySnapshot, verifyTargets, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
-import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { readIfThere } from '../keys/file-update.ts';
 import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
+import { metadataIn, type OwnMetadata } from '../publication/places.ts';
+import { fileOfRole } from '../publication/roles.ts';
 
 /** A role as it stands in a publication. */
 export interface RoleState extends RoleExpiry {
@@ -50,43 +49,53 @@ const FILES_AT_A_TIME = 16;
  * Reads and verifies the metadata in a directory.
  *
  * @param rootId - whose publication it has to be; anybody's, if left out
+ * @param own - what is to be read in place of the files there
  * @throws PublishError `publication-missing`; PublicationError
  */
-export async function readPublished(directory: string, rootId?: KeyId): Promise<Published> {
-  const roots = await readRoots(directory);
+export async function readPublished(
+  directory: string,
+  rootId?: KeyId,
+  own: OwnMetadata = metadataIn(directory),
+): Promise<Published> {
+  const roots = await readRoots(own);
   const [first] = roots;
   if (first === undefined) throw missing(`there is no publication in ${directory}`);
   const ownId = await rootIdOf(first);
   if (rootId !== undefined && ownId !== rootId)
     throw new PublicationError('root-unexpected', `${directory} holds the publication of ${ownId}, not of ${rootId}`);
   const root = verifyChain(roots);
-  const timestamp = verifyTimestamp(await read(directory, TIMESTAMP_FILE), root, undefined, READER_OPTIONS);
+  const timestamp = verifyTimestamp(
+    await read(own, METADATA_PATH + TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength),
+    root,
+    undefined,
+    READER_OPTIONS,
+  );
   if (timestamp === undefined) throw new Error('a timestamp without a predecessor is newer');
-  const snapshot = await readSnapshot(directory, root, timestamp.snapshot);
-  return { rootId: ownId, root, timestamp, snapshot, ...(await rolesBelow(directory, root, timestamp, snapshot)) };
+  const snapshot = await readSnapshot(own, root, timestamp.snapshot);
+  return { rootId: ownId, root, timestamp, snapshot, ...(await rolesBelow(own, root, timestamp, snapshot)) };
 }
 
-async function readSnapshot(directory: string, root: RootMetadata, expected: MetaFile): Promise<SnapshotMetadata> {
-  const bytes = await read(directory, metadataFile('snapshot', expected.version));
+async function readSnapshot(own: OwnMetadata, root: RootMetadata, expected: MetaFile): Promise<SnapshotMetadata> {
+  const bytes = await read(own, fileOfRole('snapshot', expected.version), PUBLICATION_LIMITS.snapshotLength);
   return verifySnapshot(bytes, root, expected, READER_OPTIONS);
 }
 
 async function rolesBelow(
-  directory: string,
+  own: OwnMetadata,
   root: RootMetadata,
   timestamp: TimestampMetadata,
   snapshot: SnapshotMetadata,
 ): Promise<Pick<Published, 'sections' | 'expiries'>> {
   const verified = async (role: string, by: Parameters<typeof verifyTargets>[2]) => {
     const expected = namedBy(snapshot, role);
-    const bytes = await read(directory, metadataFile(role, expected.version));
+    const bytes = await read(own, fileOfRole(role, expected.version), PUBLICATION_LIMITS.targetsLength);
     return verifyTargets(bytes, role, by, expected, READER_OPTIONS);
   };
   const targets = await verified('targets', { roleKeys: root.roles.targets, keys: root.keys });
   const delegation = targets.delegations.find(({ name }) => name === DOCUMENTS_ROLE);
   if (delegation === undefined) throw new PublicationError('metadata-missing', 'targets delegate no documents');
   const documents = await verified(DOCUMENTS_ROLE, { roleKeys: delegation, keys: targets.keys });
-  const below = await firstToExpire(directory, snapshot, binsOf(documents));
+  const below = await firstToExpire(own, snapshot, binsOf(documents));
   const sections = targets.delegations.filter(({ name }) => name !== DOCUMENTS_ROLE);
   const expiryOf = (role: string, { version, expires }: RoleState | Omit<RoleState, 'role'>) => {
     return { role, version, expires };
@@ -106,14 +115,14 @@ function binsOf({ bins }: TargetsMetadata): string[] {
 }
 
 async function firstToExpire(
-  directory: string,
+  own: OwnMetadata,
   snapshot: SnapshotMetadata,
   roles: readonly string[],
 ): Promise<RoleState | undefined> {
   let first: RoleState | undefined;
   await forEachInFlight(roles, FILES_AT_A_TIME, async (role) => {
     const { version } = namedBy(snapshot, role);
-    const bytes = await read(directory, metadataFile(role, version));
+    const bytes = await read(own, fileOfRole(role, version), PUBLICATION_LIMITS.targetsLength);
     const [, text] = EXPIRES.exec(Buffer.from(bytes.subarray(0, START_LENGTH)).toString('latin1')) ?? [];
     if (text === undefined) return; // not as we write it: readers will say what is wrong
     const expires = Date.parse(text) / 1000;
@@ -129,29 +138,24 @@ function namedBy({ roles }: SnapshotMetadata, role: string): MetaFile {
   return file;
 }
 
-async function readRoots(directory: string): Promise<Uint8Array[]> {
+async function readRoots(own: OwnMetadata): Promise<Uint8Array[]> {
   const roots: Uint8Array[] = [];
   while (roots.length < PUBLICATION_LIMITS.rootRotations) {
-    const bytes = await readIfThere(join(directory, metadataFile('root', roots.length + 1)));
+    const bytes = await own.read(fileOfRole('root', roots.length + 1), PUBLICATION_LIMITS.rootLength);
     if (bytes === undefined) break;
     roots.push(bytes);
   }
   return roots;
 }
 
-async function read(directory: string, name: string): Promise<Uint8Array> {
-  const file = join(directory, name);
-  try {
-    return await readFile(file);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') throw missing(`there is no ${file}`, error);
-    throw new PublishError('publication-missing', describeUnreadable(file, error), { cause: error });
-  }
+async function read(own: OwnMetadata, path: string, maximum: number): Promise<Uint8Array> {
+  const bytes = await own.read(path, maximum);
+  if (bytes) return bytes;
+  throw missing(`there is no ${join(own.name, path.slice(METADATA_PATH.length))}`);
 }
 
-function missing(message: string, cause?: unknown): PublishError {
+function missing(message: string): PublishError {
   return new PublishError('publication-missing', message, {
-    cause,
     hint: 'run "wispr protect" first, or name the directory of the metadata: --metadata DIR/.well-known/wispr',
   });
 }

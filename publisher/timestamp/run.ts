@@ -9,6 +9,7 @@ import { openKeyStore } from '../keys/key-store.ts';
 import { readSigningKeys } from '../keys/signer-file.ts';
 import { openSigningKeys } from '../keys/signing-keys.ts';
 import { readLastPublished, rememberPublished } from '../last-published.ts';
+import type { OwnMetadata } from '../publication/places.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
 import { type SignedTimestamp, signTimestamp, type TimestampOptions, withdrawVersion } from './sign-timestamp.ts';
@@ -21,6 +22,8 @@ export interface TimestampRun {
   readonly withdraw?: number | undefined;
   /** The directory of the metadata, if it is not in the output of the workspace. */
   readonly directory?: string | undefined;
+  /** What takes the place of the files there. */
+  readonly own?: OwnMetadata | undefined;
   readonly now?: number;
 }
 
@@ -51,7 +54,7 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
     const { signers, rootId } = await openKeyStore(await readKeyStore(workspace), run.passphrase);
     const freshFor = freshness.hours * 3600;
     const remembered = await readLastPublished(workspace);
-    const options = { directory, signer: signers.timestamp, rootId, freshFor, remembered };
+    const options = { directory, own: run.own, signer: signers.timestamp, rootId, freshFor, remembered };
     const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() });
     const withdrawn = run.withdraw === undefined ? [] : [run.withdraw];
     await rememberPublished(workspace, { withdrawn, elsewhere: [signed.before] });

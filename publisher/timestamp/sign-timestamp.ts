@@ -1,18 +1,16 @@
 /** `wispr timestamp` and `wispr withdraw`: a new timestamp for the publication that is there. */
-import { join } from 'node:path';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
-import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
 import type { Withdrawal } from '../../core/publication/withdrawals.ts';
 import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
-import { replaceFile } from '../keys/file-update.ts';
 import { shortId } from '../keys/roots.ts';
 import { type LastPublished, withdrawnUnder } from '../last-published.ts';
+import { metadataIn, type OwnMetadata } from '../publication/places.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type Published, type RoleState, readPublished } from './published.ts';
 import { joinWithdrawn, namedWithdrawn } from './withdrawn.ts';
@@ -25,6 +23,8 @@ const HOUR = 3600;
 export interface TimestampOptions {
   /** The directory of the metadata. */
   readonly directory: string;
+  /** What takes the place of the files there. */
+  readonly own?: OwnMetadata | undefined;
   readonly signer: RoleSigner;
   /** Whose publication it has to be. */
   readonly rootId: KeyId | undefined;
@@ -60,7 +60,7 @@ export interface SignedTimestamp {
  * PublishError `publication-missing`, `signer-unknown`, `output-failed`. Nothing was changed then.
  */
 export async function signTimestamp(options: TimestampOptions): Promise<SignedTimestamp> {
-  const published = await readPublished(options.directory, options.rootId);
+  const published = await readPublished(options.directory, options.rootId, options.own);
   checkMayContinue(published, options);
   for (const { role, expires } of lasting(published)) checkExpiry(role, { expires }, options.now);
   const withdrawn = withdrawnIn(published, options);
@@ -81,19 +81,23 @@ export async function signTimestamp(options: TimestampOptions): Promise<SignedTi
  * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`, `withdrawals-full`
  */
 export async function withdrawVersion(version: number, options: TimestampOptions): Promise<SignedTimestamp> {
-  const published = await readPublished(options.directory, options.rootId);
+  const published = await readPublished(options.directory, options.rootId, options.own);
   checkMayContinue(published, options);
   const current = published.snapshot.version;
   if (!Number.isSafeInteger(version) || version < 1 || version > current) {
-    throw new PublishError('version-unknown', `there is no publication ${version}; the last one is ${current}`, {
+    throw new PublishError('version-unknown', `there is no publication ${version} here; the last one is ${current}`, {
       typed: true,
+      hint: '"wispr keys list" shows the last one; what was made on another machine is withdrawn there, or here with its "out" and publisher.keys',
     });
   }
-  const withdrawn = namedWithdrawn([...withdrawnIn(published, options), version], current);
+  const withdrawn = withdrawnIn(published, options, [version]);
   if (withdrawn.includes(version)) return sign(published, withdrawn, options);
   throw new PublishError(
     'withdrawals-full',
     `${withdrawn.length} higher publications than ${version} are withdrawn, and a timestamp names no more`,
+    {
+      hint: 'if "wispr keys list" shows some that nobody here has withdrawn, somebody else has your timestamp key: "wispr keys rotate timestamp"',
+    },
   );
 }
 
@@ -106,7 +110,7 @@ export async function signNewerThan(
   other: Pick<TimestampMetadata, 'version' | 'withdrawn' | 'snapshot'>,
   options: TimestampOptions,
 ): Promise<SignedTimestamp> {
-  const published = await readPublished(options.directory, options.rootId);
+  const published = await readPublished(options.directory, options.rootId, options.own);
   checkMayContinue(published, options);
   const own = { snapshot: published.timestamp.snapshot, withdrawn: withdrawnIn(published, options) };
   return sign(published, joinWithdrawn(own, other), options, other.version);
@@ -115,14 +119,14 @@ export async function signNewerThan(
 async function sign(
   published: Published,
   withdrawn: readonly number[],
-  { directory, signer, now, freshFor = freshnessOf(published) }: TimestampOptions,
+  { directory, own = metadataIn(directory), signer, now, freshFor = freshnessOf(published) }: TimestampOptions,
   atLeastAfter = 0,
 ): Promise<SignedTimestamp> {
   const version = timestampVersion(now, Math.max(published.timestamp.version, atLeastAfter));
   const expires = now + freshFor;
   const { snapshot } = published.timestamp;
   const bytes = signMetadata(timestampMetadata({ version, expires }, snapshot as FileFacts, withdrawn), [signer]);
-  await replaceFile(join(directory, TIMESTAMP_FILE), bytes, 0o644);
+  await own.replaceTimestamp(bytes);
   const expiring = lasting(published).filter((role) => role.expires < now + EXPIRY_WARNING);
   const before = { keys: published.timestamp.signers, versions: published.timestamp.withdrawn };
   return { bytes, version, expires, publication: snapshot.version, withdrawn, before, expiring };
@@ -145,20 +149,18 @@ function lasting({ expiries }: Published): RoleState[] {
 function withdrawnIn(
   { root, timestamp, snapshot }: Published,
   { last, remembered, signer }: TimestampOptions,
+  now: readonly number[] = [],
 ): number[] {
   const signedHere = last && [undefined, signer.keyid].includes(last.key) ? last.withdrawn : [];
-  const known = [...timestamp.withdrawn, ...signedHere, ...withdrawnUnder(root, remembered)];
-  return namedWithdrawn(known, snapshot.version);
+  // A machine that has the key alone cannot tell whose they are.
+  const own = [...now, ...signedHere, ...(remembered ? remembered.withdrawn : timestamp.withdrawn)];
+  const others = [...timestamp.withdrawn, ...withdrawnUnder(root, remembered)];
+  return namedWithdrawn({ own, others }, snapshot.version);
 }
 
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {
   const { root, timestamp, snapshot } = published;
-  if (!root.roles.timestamp.keyids.includes(signer.keyid)) {
-    const message = `the key ${shortId(signer.keyid)} is not a timestamp key of the publication in ${directory}`;
-    throw new PublishError('signer-unknown', message, {
-      hint: 'after "wispr keys rotate timestamp": run "wispr protect" first, and export the new key where another machine signs',
-    });
-  }
+  if (!root.roles.timestamp.keyids.includes(signer.keyid)) throw noTimestampKey(signer, directory);
   if (last && (timestamp.version < last.timestamp || snapshot.version < last.publication)) {
     throw new PublicationError(
       'metadata-rollback',
@@ -171,4 +173,12 @@ function checkMayContinue(published: Published, { signer, directory, last, now }
       `this machine's clock says ${isoTime(now)}; the last timestamp was signed at ${isoTime(timestamp.version)}`,
     );
   }
+}
+
+/** @param directory - where the publication is that it was to sign for */
+export function noTimestampKey({ keyid }: RoleSigner, directory: string): PublishError {
+  const message = `the key ${shortId(keyid)} is not a timestamp key of the publication in ${directory}`;
+  return new PublishError('signer-unknown', message, {
+    hint: 'after "wispr keys rotate timestamp": run "wispr protect" first, and export the new key where another machine signs',
+  });
 }

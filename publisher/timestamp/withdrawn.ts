@@ -5,10 +5,26 @@ import { highestVersions } from '../../core/publication/withdrawals.ts';
 
 type Saying = Pick<TimestampMetadata, 'withdrawn' | 'snapshot'>;
 
-/** As many versions as readers take, the highest; none that is still to come. @param current - the version of the publication that is confirmed */
-export function namedWithdrawn(versions: readonly number[], current: number): number[] {
-  const there = versions.filter((version) => version <= current);
-  return highestVersions(there, PUBLICATION_LIMITS.withdrawn);
+/** Versions that stay withdrawn. */
+export interface Withdrawn {
+  /** By this workspace. */
+  readonly own: readonly number[];
+  /** What others claim, or is not known to come from here. */
+  readonly others: readonly number[];
+}
+
+/**
+ * As many versions as readers take, the highest; none that is still to come. What was withdrawn here comes first: whoever stole the timestamp key
+ * can withdraw as many as there is room for, and would push it out.
+ *
+ * @param current - the version of the publication that is confirmed
+ */
+export function namedWithdrawn({ own, others }: Withdrawn, current: number): number[] {
+  const there = (versions: readonly number[]) => versions.filter((version) => version <= current);
+  const first = highestVersions(there(own), PUBLICATION_LIMITS.withdrawn);
+  const room = PUBLICATION_LIMITS.withdrawn - first.length;
+  const rest = there(others).filter((version) => !first.includes(version));
+  return highestVersions([...first, ...(room > 0 ? highestVersions(rest, room) : [])], PUBLICATION_LIMITS.withdrawn);
 }
 
 /**
@@ -18,7 +34,7 @@ export function namedWithdrawn(versions: readonly number[], current: number): nu
 export function joinWithdrawn(own: Saying, other: Saying): number[] {
   const isSame = other.snapshot.sha256 === own.snapshot.sha256;
   const theirs = other.withdrawn.filter((version) => isSame || version < own.snapshot.version);
-  return namedWithdrawn([...own.withdrawn, ...theirs], own.snapshot.version);
+  return namedWithdrawn({ own: own.withdrawn, others: theirs }, own.snapshot.version);
 }
 
 /** Whether ours repeats all of theirs that counts. */

@@ -251,7 +251,7 @@ describe('wispr withdraw', () => {
     await expectError(
       wispr('withdraw', '8', '--yes', ...withPassphrase),
       2,
-      'there is no publication 8; the last one is 7',
+      'there is no publication 8 here; the last one is 7',
     );
     await expectError(wispr('withdraw', '7', ...withPassphrase), 2, 'withdrawing needs a yes');
     await expectError(wispr('withdraw', 'seven', '--yes', ...withPassphrase), 2, 'a version is a whole number');

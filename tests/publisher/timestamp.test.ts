@@ -10,8 +10,10 @@ import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
+import { rememberPublished } from '../../publisher/last-published.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import { signNewerThan } from '../../publisher/timestamp/sign-timestamp.ts';
+import { repeatsWithdrawn } from '../../publisher/timestamp/withdrawn.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
@@ -140,9 +142,35 @@ describe('a withdrawal', () => {
     await publish({ version: 100, withdrawn: Array.from({ length: 64 }, (_, index) => index + 1) });
     const { withdrawn } = await inWorkspace({ withdraw: 99 });
     expect([withdrawn.length, withdrawn[0], withdrawn.at(-1)]).toEqual([64, 2, 99]);
-    await expectRefused(inWorkspace({ withdraw: 1 }), 'withdrawals-full'); // or it would be said to be done
-    await expectRefused(withKey({ withdraw: 1 }), 'withdrawals-full');
+    await expectRefused(withKey({ withdraw: 1 }), 'withdrawals-full'); // or it would be said to be done
     expect((await inWorkspace({ withdraw: 2 })).withdrawn).toEqual(withdrawn);
+    const own = Array.from({ length: 64 }, (_, index) => index + 2);
+    await rememberPublished(workspaceOf(workspace.configurationFile), { withdrawn: own });
+    await expectRefused(inWorkspace({ withdraw: 1 }), 'withdrawals-full');
+    await expect(inWorkspace({ withdraw: 1 })).rejects.toMatchObject({ hint: expect.stringContaining('rotate') });
+  });
+
+  it('comes before what others claim, who may have stolen the key', async () => {
+    const claimed = Array.from({ length: 64 }, (_, index) => index + 7);
+    await publish({ version: 100 });
+    await inWorkspace({ withdraw: 5 });
+    await publish({ version: 100, withdrawn: claimed, signed: nowInSeconds() + 10 });
+    const kept = [5, ...claimed.slice(1)];
+    expect((await inWorkspace()).withdrawn).toEqual(kept);
+    expect((await inWorkspace({ withdraw: 6 })).withdrawn).toEqual([5, 6, ...claimed.slice(2)]);
+    // And is not taken for less than they claim: else nobody could ever put it in the place of theirs.
+    const saying = { withdrawn: kept, snapshot: (await timestamp()).snapshot };
+    expect(repeatsWithdrawn(saying, { ...saying, withdrawn: claimed })).toBe(true);
+    expect(repeatsWithdrawn({ ...saying, withdrawn: [5] }, { ...saying, withdrawn: [7] })).toBe(false);
+  });
+
+  it('that another key has signed is not remembered for it', async () => {
+    await publish({ version: 6 });
+    await withKey({ withdraw: 3 });
+    const memory = JSON.parse(await readFile(`${keyFile}.last`, 'utf8'));
+    await writeFile(`${keyFile}.last`, JSON.stringify({ ...memory, key: 'ab'.repeat(32) }));
+    await publish({ version: 6, signed: nowInSeconds() + 10 });
+    expect((await withKey()).withdrawn).toEqual([]);
   });
 });
 

@@ -1,0 +1,26 @@
+/** `wispr publish` as hints name it: with the target where nothing else says it, so that following them does not publish to "out". */
+import { readConfiguration } from '../configuration/read.ts';
+import { readLastPublished } from '../last-published.ts';
+import { workspaceOf } from '../workspace.ts';
+
+/**
+ * @param target - where it was published to last, or is to be; left out where `wispr.json` says it, or where that is `out` itself
+ */
+export function publishCommand(target?: string | null): string {
+  return target ? `wispr publish ${quoted(target)}` : 'wispr publish';
+}
+
+/**
+ * The command that publishes once more to where it was published last.
+ *
+ * @throws PublishError where there is no good workspace
+ */
+export async function publishAgainCommand(configurationFile: string): Promise<string> {
+  const { publish } = await readConfiguration(configurationFile);
+  if (publish !== undefined) return publishCommand();
+  return publishCommand((await readLastPublished(workspaceOf(configurationFile))).target);
+}
+
+function quoted(target: string): string {
+  return /^[\w./:@%+=,-]+$/.test(target) ? target : `'${target.replaceAll("'", "'\\''")}'`;
+}
