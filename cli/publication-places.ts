@@ -4,6 +4,7 @@ import type { Target } from '../node-support/storage/target.ts';
 import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { Configuration } from '../publisher/configuration/schema.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
+import type { Clocks } from '../publisher/publish/clock-check.ts';
 import { readToken } from '../publisher/publish/key-server.ts';
 import { resolveTarget, tokenFileOf } from '../publisher/publish/resolve-target.ts';
 import { type Workspace, workspaceOf } from '../publisher/workspace.ts';
@@ -42,4 +43,9 @@ export async function locatePlaces(
   const source = resolve(workspace.directory, configuration.source);
   const target = text === null ? undefined : await resolveTarget(text, { workspace, source, out, base });
   return { configurationFile, configuration, workspace, out, target, token };
+}
+
+/** Whose clocks a run can ask: whoever publishes without a token may have no network to the key server. */
+export function clocksOf({ configuration, target, token }: PublicationPlaces): Clocks {
+  return { target, keyServer: token === undefined ? undefined : { origin: configuration.keyServer } };
 }

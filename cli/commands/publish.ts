@@ -5,6 +5,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { readLastPublished } from '../../publisher/last-published.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { checkClock } from '../../publisher/publish/clock-check.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
@@ -20,7 +21,7 @@ import {
   warnAboutBundle,
   warnAboutSections,
 } from '../protection-summary.ts';
-import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
+import { clocksOf, locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describeMove, describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
 import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
@@ -97,6 +98,7 @@ async function publish(named: string | undefined, options: Options): Promise<voi
     return sayWhatWouldBeDone({ configurationFile, rekey, bringsKeys: key.length > 0 }, options);
   }
   const last = await readLastPublished(prepared.workspace);
+  if (options.protect) await checkClock(nowInSeconds(), clocksOf(prepared));
   await confirmNewTarget(prepared.target, options);
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
   const signers = await readSigners(options);
@@ -168,7 +170,7 @@ async function bring(
 ): Promise<PublishSummary> {
   const progress = quiet ? undefined : showProgress('publishing', 'files');
   return publishSite({
-    ...{ workspace, out, signal, replaceNewer, keysAreThere: keysHandedOver },
+    ...{ workspace, out, signal, replaceNewer, keysAreThere: keysHandedOver, onDoubt: say },
     ...(target && { target }),
     ...(token !== undefined && { keyServer: { origin: configuration.keyServer, token } }),
     ...(passphrase !== undefined && { renewTimestamp: renewerOf(workspace, out, passphrase, nowInSeconds()) }),

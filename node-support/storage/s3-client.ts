@@ -26,8 +26,14 @@ export type S3Limits = { readonly [Name in keyof typeof S3_LIMITS]: number };
 
 const CONNECTIONS = 64;
 
-export function createClient(environment: NodeJS.ProcessEnv, limits: S3Limits): S3Client {
+/** @param onTime - told with every answer what the server's clock says, in seconds since 1970 */
+export function createClient(
+  environment: NodeJS.ProcessEnv,
+  limits: S3Limits,
+  onTime: (time: number) => void = () => undefined,
+): S3Client {
   const client = new S3Client(configuration(environment, limits));
+  listenForTime(client, onTime);
   boundAnswers(client, limits.answerLength);
   return client;
 }
@@ -69,6 +75,19 @@ function boundAnswers(client: S3Client, maximum: number): void {
         return result;
       },
     { step: 'deserialize', priority: 'low', name: 'boundAnswers' },
+  );
+}
+
+function listenForTime(client: S3Client, onTime: (time: number) => void): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const { headers } = result.response as { headers: Readonly<Record<string, string>> };
+      const time = Date.parse(headers.date ?? '') / 1000;
+      if (Number.isFinite(time)) onTime(time);
+      return result;
+    },
+    { step: 'deserialize', priority: 'low', name: 'listenForTime' },
   );
 }
 

@@ -56,6 +56,7 @@ export class S3Target implements Target {
   readonly #client: S3Client;
   readonly #limits: S3Limits;
   readonly #underWay = new UnderWay();
+  #time: number | undefined;
 
   /** @param prefix - of all keys, without a slash at its end; may be empty */
   constructor(bucket: string, prefix: string, limits: S3Limits = S3_LIMITS) {
@@ -63,7 +64,13 @@ export class S3Target implements Target {
     this.#limits = limits;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
     this.name = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`;
-    this.#client = createClient(process.env, limits);
+    this.#client = createClient(process.env, limits, (time) => {
+      this.#time = time;
+    });
+  }
+
+  time(): number | undefined {
+    return this.#time;
   }
 
   /** In what order a server lists is not looked at: not all keep to the protocol's. */

@@ -9,8 +9,9 @@ import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { readLastPublished, withdrawnUnder } from '../last-published.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
+import { checkSignedInPast } from '../timestamp/future.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
-import { withdrawnBefore } from './earlier-publication.ts';
+import { timestampUnder } from './earlier-publication.ts';
 import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
 import type { Place, PlaceOptions } from './locate.ts';
 import { checkRootsKnown, type OlderKeys, olderKeysOf } from './older-keys.ts';
@@ -94,6 +95,7 @@ export async function prepare(
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
   const output = await inspectOutput(out, index, [roles.rootId, publisher], { readOnly: false, checkNotStopped });
   await checkRootsKnown(out, keys);
+  const withdrawn = await withdrawnSoFar(place, roles);
   const olderKeys = await olderKeysOf(keys, index, output, out);
   learnOthers(index, output);
   sections.settle(index, output.metadata, publisher);
@@ -108,15 +110,20 @@ export async function prepare(
   const plan = await makePlan({ ...context, appearance, setIdOf });
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
-  const withdrawn = await withdrawnSoFar(place, roles);
   const found = { keys, roles, sections, index, output, appearance, plan, settings };
   return { ...place, ...found, rekey, olderKeys, recipient, withdrawn };
 }
 
-/** Versions that stay withdrawn, as long as those who said so may sign. */
-async function withdrawnSoFar({ workspace, out }: Place, { roots }: PublicationRoles): Promise<number[]> {
+/**
+ * Versions that stay withdrawn, as long as those who said so may sign.
+ *
+ * @throws PublicationError `clock-behind`: what would be signed now has to be later than that, and no reader would take it
+ */
+async function withdrawnSoFar({ workspace, out, now }: Place, { roots }: PublicationRoles): Promise<number[]> {
   const root = verifyChain(roots);
-  return [...withdrawnUnder(root, await readLastPublished(workspace)), ...(await withdrawnBefore(out, root))];
+  const before = await timestampUnder(out, root);
+  if (before) checkSignedInPast(before, now, out);
+  return [...withdrawnUnder(root, await readLastPublished(workspace)), ...(before?.withdrawn ?? [])];
 }
 
 /**

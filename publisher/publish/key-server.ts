@@ -46,6 +46,8 @@ const HINTS: Readonly<Record<string, string>> = {
     'ask its operator to run "wispr admin import FILE --new-publisher-key ID" with your keys.bundle and the id of your new publisher key ("wispr keys list"); then publish again',
   'metadata-rollback':
     'it knows something newer, which another machine has signed: run the same command again, and look at "wispr keys list" and at what is published if that does not help',
+  'clock-behind':
+    'this machine\'s clock, or that with which this was signed, is ahead of the key server\'s: set whichever is wrong; after this machine\'s was, "wispr keys rotate timestamp" and then "wispr publish" begin anew',
   '404': 'is that the API of a key server of this version?',
   '429': 'wait a minute, and publish again',
 };

@@ -11,6 +11,7 @@ import { placeInDirectory } from '../publication/places.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
+import { checkSignedByNow, doubtOf } from './clock-check.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
 import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
@@ -34,6 +35,8 @@ export interface PublishOptions {
   readonly replaceNewer?: boolean;
   readonly renewTimestamp?: RenewTimestamp;
   readonly onProgress?: (progress: UploadProgress) => void;
+  /** Told what is doubtful, before anything is sent. */
+  readonly onDoubt?: (doubt: string) => void;
   /** Stops the run; what readers find then is the publication before. */
   readonly signal?: AbortSignal;
   /** Seconds since 1970; the clock if left out. */
@@ -140,10 +143,14 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     if (signal?.aborted) throw stopped();
   };
   const checkNotOvertaken = async () => {
-    await checkNotNewer(timestampOptions);
+    const there = await checkNotNewer(timestampOptions);
     await checkNumberIsFree(timestampOptions);
+    return there;
   };
-  await checkNotOvertaken();
+  const isClockRight = await checkSignedByNow(publication, options);
+  const there = await checkNotOvertaken();
+  const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
+  if (doubt) options.onDoubt?.(doubt);
   const inventory = await Inventory.of(target);
   const context: UploadOptions = {
     ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
@@ -164,6 +171,7 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
 
 /** Where `out` itself is served, everything is in its place already. */
 async function handOverOnly(options: PublishOptions, publication: OpenedPublication): Promise<Brought> {
+  await checkSignedByNow(publication, options);
   await handOver(options, { newSets: async () => 0, hasNews: async () => true });
   return { ...(await ownTimestamp({ out: options.out, publication })), isShown: true };
 }

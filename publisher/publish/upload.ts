@@ -31,7 +31,7 @@ export interface UploadOptions {
   /** @throws PublishError `stopped` */
   readonly checkNotStopped: () => void;
   /** Asked before the first of the metadata, which others may have put there since the inventory was taken. */
-  readonly checkNotOvertaken: () => Promise<void>;
+  readonly checkNotOvertaken: () => Promise<unknown>;
 }
 
 /** What has to be sent, and what belongs to the publication. */

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
@@ -13,6 +12,7 @@ import { PublishError } from '../errors.ts';
 import { replaceFile } from '../keys/file-update.ts';
 import { shortId } from '../keys/roots.ts';
 import { type LastPublished, withdrawnUnder } from '../last-published.ts';
+import { checkSignedInPast } from './future.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type Published, type RoleState, readPublished } from './published.ts';
 import { joinWithdrawn, namedWithdrawn } from './withdrawn.ts';
@@ -146,9 +146,14 @@ function withdrawnIn(
   { root, timestamp, snapshot }: Published,
   { last, remembered, signer }: TimestampOptions,
 ): number[] {
-  const signedHere = last && [undefined, signer.keyid].includes(last.key) ? last.withdrawn : [];
+  const signedHere = last && isOwnOrUnknown(last, signer) ? last.withdrawn : [];
   const known = [...timestamp.withdrawn, ...signedHere, ...withdrawnUnder(root, remembered)];
   return namedWithdrawn(known, snapshot.version);
+}
+
+/** Whether what a machine remembers is of this key. */
+function isOwnOrUnknown({ key }: LastSeen, { keyid }: RoleSigner): boolean {
+  return key === undefined || key === keyid;
 }
 
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {
@@ -159,16 +164,13 @@ function checkMayContinue(published: Published, { signer, directory, last, now }
       hint: 'after "wispr keys rotate timestamp": run "wispr protect" first, and export the new key where another machine signs',
     });
   }
-  if (last && (timestamp.version < last.timestamp || snapshot.version < last.publication)) {
+  // With a new key the versions of timestamps begin anew (TUF, 5.3.11), those of publications do not.
+  const isOlder = last && isOwnOrUnknown(last, signer) && timestamp.version < last.timestamp;
+  if (last && (isOlder || snapshot.version < last.publication)) {
     throw new PublicationError(
       'metadata-rollback',
       `${directory} holds publication ${snapshot.version}, confirmed at ${isoTime(timestamp.version)}; a later one was confirmed here at ${isoTime(last.timestamp)}`,
     );
   }
-  if (now < timestamp.version - PUBLICATION_LIMITS.clockTolerance) {
-    throw new PublicationError(
-      'clock-behind',
-      `this machine's clock says ${isoTime(now)}; the last timestamp was signed at ${isoTime(timestamp.version)}`,
-    );
-  }
+  checkSignedInPast(timestamp, now, directory);
 }

@@ -166,3 +166,19 @@ describe('attack 65: a server that lists without an end', () => {
     expect((await all(target))[0]?.digest).toBeUndefined();
   });
 });
+
+it("a server's clock is that of its last answer, good or not", async () => {
+  const time = 1_700_000_000;
+  server.answer = ({ url = '' }, response) => {
+    const date = url.endsWith('c') ? 'never' : new Date((time + url.length) * 1000).toUTCString();
+    response.writeHead(404, { date }).end();
+  };
+  open({});
+  expect(target.time()).toBeUndefined();
+  const times: unknown[] = [];
+  for (const path of ['/a', '/bb', '/c']) {
+    await target.head(path);
+    times.push(target.time());
+  }
+  expect(times).toEqual([time + 9, time + 10, time + 10]);
+});
