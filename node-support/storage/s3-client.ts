@@ -7,6 +7,10 @@ import { StorageError } from './errors.ts';
 export const S3_LIMITS = {
   /** Milliseconds for an operation with all its attempts and the whole of its answer, besides those for its bytes. */
   operation: 90_000,
+  /** Milliseconds that all listings of a run take together, besides those for what they list; pages are operations as well. */
+  listings: 600_000,
+  /** Files in a millisecond at which a listing has to arrive at the least. */
+  listing: 1,
   /** Milliseconds until the answer to an attempt begins, where little is sent; then the next one. */
   attempt: 30_000,
   /** Milliseconds in which nothing moves on a line; other clients wait as long. */

@@ -18,6 +18,7 @@ import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } 
 import { hasNews, newSetsOf } from './new-sets.ts';
 import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
+import { stopped, untilStopped } from './stopping.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
@@ -68,6 +69,9 @@ export interface PublishSummary {
 /** Seconds after which what an interrupted run left is nobody's any more. */
 const LEFTOVER_AGE = 3600;
 
+/** Milliseconds for removing what nobody needs any more: the next run goes on. */
+const PRUNING = 1_800_000;
+
 const NOTHING_SENT = { files: 0, bytes: 0, unchanged: 0 };
 const NOTHING_PRUNED: Pruned = { removed: 0, waiting: 0 };
 
@@ -87,7 +91,10 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
     await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
     const told = await tell(options, publication, brought, expires);
-    const pruned = options.target ? await tidy(options.target, publication, brought, now) : NOTHING_PRUNED;
+    const { target, signal } = options;
+    const pruned = target
+      ? await tidy({ target, now, ...(signal && { signal }) }, publication, brought)
+      : NOTHING_PRUNED;
     return {
       ...describe(publication, brought),
       target: options.target?.name ?? options.out,
@@ -147,26 +154,35 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     await checkNumberIsFree(timestampOptions);
     return there;
   };
-  const isClockRight = await checkSignedByNow(publication, options);
-  const there = await checkNotOvertaken();
-  const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
-  if (doubt) options.onDoubt?.(doubt);
-  const inventory = await Inventory.of(target);
-  const context: UploadOptions = {
-    ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
-    ...(onProgress && { onProgress }),
-  };
+  const plan = await untilStopped(target, signal, async () => {
+    const isClockRight = await checkSignedByNow(publication, options);
+    const there = await checkNotOvertaken();
+    const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
+    if (doubt) options.onDoubt?.(doubt);
+    const inventory = await Inventory.of(target, { checkNotStopped });
+    const context: UploadOptions = {
+      ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
+      ...(onProgress && { onProgress }),
+    };
+    return send(options, context);
+  });
+  return { ...(await putTimestamp(timestampOptions)), plan };
+}
+
+/** All that comes before the timestamp. */
+async function send(options: Dated, context: UploadOptions): Promise<UploadPlan> {
+  const { publication, target } = context;
   const plan = await planUpload(context);
   await handOver(options, {
     newSets: () => newSetsOf(publication, target, plan.sets),
     hasNews: () => hasNews(publication, target, plan.sets),
   });
   await upload(context, plan).catch(async (error: unknown) => {
-    if (error instanceof StorageError && error.code === 'target-changed') await checkNotOvertaken(); // it says by whom
+    if (error instanceof StorageError && error.code === 'target-changed') await context.checkNotOvertaken(); // it says by whom
     throw error;
   });
-  checkNotStopped();
-  return { ...(await putTimestamp(timestampOptions)), plan };
+  context.checkNotStopped();
+  return plan;
 }
 
 /** Where `out` itself is served, everything is in its place already. */
@@ -218,20 +234,22 @@ async function tell(
   }
 }
 
+/** What readers find stays what it is, however this ends: so a signal ends it without a word, and so does its time. */
 async function tidy(
-  target: Target,
+  { target, signal, now }: Pick<Dated, 'signal' | 'now'> & { readonly target: Target },
   publication: OpenedPublication,
   { plan, isShown }: Brought,
-  now: number,
 ): Promise<Pruned> {
   if (!isShown) throw reverted(target); // what readers are sent to is the publication before: all of that stays
-  const pruned = plan ? await pruneTarget({ target, publication, named: plan.named, now }) : NOTHING_PRUNED;
-  await target.removeLeftovers(now - LEFTOVER_AGE);
+  const ending = AbortSignal.any([AbortSignal.timeout(PRUNING), ...(signal ? [signal] : [])]);
+  let pruned = NOTHING_PRUNED;
+  try {
+    await untilStopped(target, ending, async () => {
+      if (plan) pruned = await pruneTarget({ target, publication, named: plan.named, now, signal: ending });
+      if (!ending.aborted) await target.removeLeftovers(now - LEFTOVER_AGE);
+    });
+  } catch (error) {
+    if (!ending.aborted) throw error;
+  }
   return pruned;
-}
-
-function stopped(): PublishError {
-  return new PublishError('stopped', 'stopped; readers find the publication before', {
-    hint: 'run the same command again: it goes on where this run ended',
-  });
 }

@@ -140,7 +140,9 @@ describe('a clock that is ahead', () => {
     await expect(checkClock(now, { keyServer: access() })).rejects.toMatchObject(refused);
     await expect(publish({ keyServer: access() })).rejects.toMatchObject(refused);
     expect(await target.head(TIMESTAMP)).toBeUndefined();
-    expect(keyServer.requests.map(({ method }) => method)).toEqual(['HEAD', 'HEAD']);
+    const { target: _, ...alone } = { workspace: workspaceOf(made.configurationFile), out: made.out, target };
+    await expect(publishSite({ ...alone, keyServer: access() })).rejects.toMatchObject(refused);
+    expect(keyServer.requests.map(({ method }) => method)).toEqual(['HEAD', 'HEAD', 'HEAD']);
   });
 
   it('is noticed by commands that confirm as well, which ask no host', async () => {

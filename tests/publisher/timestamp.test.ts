@@ -108,9 +108,9 @@ describe('a timestamp', () => {
     await publish({ version: 4, signed: nowInSeconds() - 60 });
     await withKey();
     const last = JSON.parse(await readFile(`${keyFile}.last`, 'utf8'));
-    const other = { ...last, key: 'ab'.repeat(32), timestamp: nowInSeconds() + 9 * DAY };
+    const other = { ...last, key: 'ab'.repeat(32), timestamp: nowInSeconds() + 9 * DAY, withdrawn: [2] };
     await writeFile(`${keyFile}.last`, JSON.stringify(other));
-    expect(await withKey()).toMatchObject({ publication: 4 });
+    expect(await withKey()).toMatchObject({ publication: 4, withdrawn: [] });
     await writeFile(`${keyFile}.last`, JSON.stringify({ ...other, publication: 5 }));
     await expectRefused(withKey(), 'metadata-rollback');
     await writeFile(`${keyFile}.last`, JSON.stringify({ ...other, key: last.key }));
