@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { forEachInFlight } from '../in-flight.ts';
-import { OutOfTime, UnderWay } from '../within-time.ts';
+import { UnderWay } from '../within-time.ts';
 import { StorageError } from './errors.ts';
 import { createClient, S3_LIMITS, type S3Limits } from './s3-client.ts';
 import { digestIn, expectedTag, lengthOf, PART_LENGTH, partLengthFor } from './s3-digest.ts';
@@ -227,7 +227,6 @@ export class S3Target implements Target {
   async #inListingTime<Result>(work: (bounds: Bounds) => Promise<Result>): Promise<Result> {
     const { listings, listing, operation } = this.#limits;
     const left = listings + this.#listed.files / listing - this.#listed.milliseconds;
-    if (left <= 0) throw new OutOfTime();
     const started = performance.now();
     try {
       return await this.#bounded(work, Math.min(operation, left));

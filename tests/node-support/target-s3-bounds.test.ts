@@ -154,6 +154,12 @@ describe('attack 65: a server that lists without an end', () => {
     await expect(all(target)).rejects.toMatchObject({ code: 'target-unreachable', message }); // a time for all listings
   });
 
+  it('is given up where one page takes all of that time', async () => {
+    server.answer = silent;
+    open({ listings: 100 });
+    expect(await codeOf(all(target))).toBe('target-unreachable');
+  });
+
   it('has time for what is long', async () => {
     listing((page) => ({ keys: [`${page}`], next: page === 5 ? '' : `${page}` }), 500);
     open({ listings: 2000, listing: 0.001 });
