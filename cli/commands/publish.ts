@@ -48,7 +48,7 @@ interface Options {
 const DESCRIPTION = `protect the site, and bring it to where it is served, in the one safe order: keys to the key server, documents, metadata, and last the file that makes them visible
 
 TARGET is a directory or s3://BUCKET/PREFIX; credentials for a bucket come from the environment or ~/.aws, as for every program of Amazon's
-whatever interrupts it, readers find the publication before, and the next run goes on`;
+whatever interrupts it, readers find the publication before, and the next run goes on; only between a root with other keys and that last file they may have none until it does`;
 
 /** `wispr publish [TARGET]` */
 export function addPublishCommand(program: Command): void {

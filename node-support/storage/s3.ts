@@ -226,7 +226,7 @@ export class S3Target implements Target {
   /** A page has the time of an operation; all of them have a time together, so that many slow ones hold nobody up either. */
   async #inListingTime<Result>(work: (bounds: Bounds) => Promise<Result>): Promise<Result> {
     const { listings, listing, operation } = this.#limits;
-    const left = listings + this.#listed.files / listing - this.#listed.milliseconds;
+    const left = Math.max(1, listings + this.#listed.files / listing - this.#listed.milliseconds);
     const started = performance.now();
     try {
       return await this.#bounded(work, Math.min(operation, left));

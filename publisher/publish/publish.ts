@@ -20,6 +20,7 @@ import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { stopped, untilStopped } from './stopping.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
+import { RootOnTheWay } from './unfinished.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
 export interface PublishOptions {
@@ -154,19 +155,27 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     await checkNumberIsFree(timestampOptions);
     return there;
   };
-  const plan = await untilStopped(target, signal, async () => {
-    const isClockRight = await checkSignedByNow(publication, options);
-    const there = await checkNotOvertaken();
-    const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
-    if (doubt) options.onDoubt?.(doubt);
-    const inventory = await Inventory.of(target, { checkNotStopped });
-    const context: UploadOptions = {
-      ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
-      ...(onProgress && { onProgress }),
-    };
-    return send(options, context);
-  });
-  return { ...(await putTimestamp(timestampOptions)), plan };
+  const root = new RootOnTheWay(publication);
+  const bringAll = () =>
+    untilStopped(target, signal, async () => {
+      const isClockRight = await checkSignedByNow(publication, options);
+      const there = await checkNotOvertaken();
+      const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
+      if (doubt) options.onDoubt?.(doubt);
+      const inventory = await Inventory.of(target, { checkNotStopped });
+      const context: UploadOptions = {
+        ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
+        onRoot: (path) => root.add(path),
+        ...(onProgress && { onProgress }),
+      };
+      return send(options, context);
+    });
+  try {
+    const plan = await bringAll();
+    return { ...(await putTimestamp(timestampOptions)), plan };
+  } catch (error) {
+    throw await root.explain(error);
+  }
 }
 
 /** All that comes before the timestamp. */

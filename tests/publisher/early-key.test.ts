@@ -7,9 +7,14 @@ import { readKeyStore, type Workspace, workspaceOf } from '../../publisher/works
 import { CHEAP } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
+const memory = vi.hoisted(() => ({ isThere: true }));
 vi.mock('../../node-support/argon2id.ts', async (original) => {
   const real = await original<typeof import('../../node-support/argon2id.ts')>();
-  return { ...real, keyFromPassphrase: vi.fn(real.keyFromPassphrase) };
+  const keyFromPassphrase: typeof real.keyFromPassphrase = async (...wanted) => {
+    if (!memory.isThere) throw new Error('no memory');
+    return real.keyFromPassphrase(...wanted);
+  };
+  return { ...real, keyFromPassphrase };
 });
 
 const OTHER = newParameters(new Uint8Array(16).fill(1), CHEAP);
@@ -53,9 +58,10 @@ describe('the key of a key store, derived early', () => {
     const failed: unknown[] = [];
     const onFailed = (error: unknown) => void failed.push(error);
     process.on('unhandledRejection', onFailed);
-    vi.mocked(keyFromPassphrase).mockRejectedValueOnce(new Error('no memory'));
+    memory.isThere = false;
     const derive = await beginKey(workspace, PASSPHRASE);
     await new Promise(setImmediate);
+    memory.isThere = true;
     process.off('unhandledRejection', onFailed);
     expect(failed).toEqual([]);
     const { argon2id } = JSON.parse(new TextDecoder().decode(await readKeyStore(workspace)));
