@@ -52,7 +52,7 @@ export function warnAboutKeys({
   }
   if (publishedRoot !== undefined && publishedRoot !== rootVersion) {
     say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
-    say('hint: run "wispr protect"');
+    say('hint: run "wispr publish", or "wispr protect" where you copy the output yourself');
   }
   if (publication !== undefined && withdrawn.includes(publication)) {
     say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);

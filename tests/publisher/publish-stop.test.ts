@@ -59,8 +59,10 @@ function endlessAt(isMoment: (prefix: string) => Promise<boolean>): Target {
     list: async function* (prefix): AsyncGenerator<StoredFile> {
       const isNow = await isMoment(prefix);
       if (isNow) controller.abort();
-      for (let number = 0; isNow; number++)
+      for (let number = 0; isNow; number++) {
+        if (number > 10_000) throw new Error('nobody has stopped');
         yield { path: `/${number}.txt`, length: 1, modified: 1, tag: '', digest: '' };
+      }
       yield* target.list(prefix);
     },
   });
