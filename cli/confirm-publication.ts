@@ -13,11 +13,12 @@ import {
   reworded,
   saidBesides,
 } from '../publisher/publish/bring-timestamp.ts';
+import { checkClock } from '../publisher/publish/clock-check.ts';
 import { LivePublication } from '../publisher/publish/live-publication.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
 import { readKeyStore } from '../publisher/workspace.ts';
-import { locatePlaces, type PublicationPlaces } from './publication-places.ts';
+import { clocksOf, locatePlaces, type PublicationPlaces } from './publication-places.ts';
 
 /** Where the timestamp is now, besides the output. */
 export interface Confirmed {
@@ -45,6 +46,8 @@ export async function confirmFromWorkspace(
 ): Promise<Confirmed> {
   const places = await locatePlaces(undefined, flags, { ofLast: true });
   try {
+    // Not of the target: a host shall keep nobody from withdrawing.
+    await checkClock(nowInSeconds(), { ...clocksOf(places), target: undefined });
     return {
       signed: await signAndBring(run, places),
       target: places.target?.name,

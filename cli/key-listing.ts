@@ -47,7 +47,7 @@ export function warnAboutKeys(
   }
   if (publishedRoot !== undefined && publishedRoot < rootVersion) {
     say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
-    say('hint: run "wispr protect"');
+    say('hint: run "wispr publish", or "wispr protect" where you copy the output yourself');
   }
   if (publishedRoot !== undefined && publishedRoot > rootVersion) {
     say(`root ${publishedRoot} is published, and publisher.keys knows of root ${rootVersion}: it is older`);

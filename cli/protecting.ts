@@ -30,18 +30,23 @@ export interface ProtectCommandOptions extends SignerFlags {
   json?: boolean;
 }
 
-/** @param early - what was begun for the first run while this was being loaded */
+/** What was begun for the first run while this was being loaded. */
+export interface EarlyStart extends Pick<ProtectOptions, 'derive' | 'spare'> {
+  /** Out of `--passphrase-file`. */
+  readonly passphrase?: string;
+}
+
 export async function protect(
   configurationFile: string,
   options: ProtectCommandOptions,
-  early: Pick<ProtectOptions, 'derive' | 'spare'>,
+  { passphrase: read, ...early }: EarlyStart,
 ): Promise<void> {
-  const { passphraseFile, out, rekey = [] } = options;
+  const { out, rekey = [] } = options;
   const { source } = await readConfiguration(configurationFile); // before anybody types a passphrase
   const directory = resolveRoot(resolve(dirname(configurationFile), source));
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
   if (options.dryRun) return sayWhatWouldBeDone({ ...what, bringsKeys: options.key !== undefined }, options);
-  const passphrase = await readPassphrase(passphraseFile);
+  const passphrase = read ?? (await readPassphrase(undefined));
   const signers = await readSigners(options);
   await untilSignal(async (signal) => {
     await protectOnce({ ...what, passphrase, signers, signal, ...early }, options);

@@ -4,6 +4,7 @@ import type { Target } from '../node-support/storage/target.ts';
 import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { Configuration } from '../publisher/configuration/schema.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
+import type { Clocks } from '../publisher/publish/clock-check.ts';
 import { readToken } from '../publisher/publish/key-server.ts';
 import { publishCommand } from '../publisher/publish/publish-command.ts';
 import { resolveTarget, tokenFileOf } from '../publisher/publish/resolve-target.ts';
@@ -68,4 +69,9 @@ async function nameOf(open: () => Promise<Target | undefined> | undefined, out: 
   } catch {
     return undefined;
   }
+}
+
+/** Whose clocks a run can ask: whoever publishes without a token may have no network to the key server. */
+export function clocksOf({ configuration, target, token }: PublicationPlaces): Clocks {
+  return { target, keyServer: token === undefined ? undefined : { origin: configuration.keyServer } };
 }

@@ -30,7 +30,9 @@ export function tellOutcome(
 }
 
 function sayWhenItCounts(): void {
-  say('readers learn of it with the next "wispr protect", and follow by themselves');
+  say(
+    'readers learn of it with the next "wispr publish", or "wispr protect" where you copy the output yourself, and follow by themselves',
+  );
   say('hint: replace your backups of publisher.keys and root.keys');
 }
 

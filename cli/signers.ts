@@ -20,7 +20,16 @@ export async function readSigners({ key = [], keyPassphraseFile: files = [] }: S
     throw new UsageError(`there are ${key.length} of --key and ${files.length} of --key-passphrase-file`, {
       hint: 'name one file for all keys, or one for each, in the same order',
     });
+  const read = new Map<string, Promise<string>>(); // one for all keys may be a pipe
   return openSigners(key, (file, index) => {
-    return readPassphrase(files[index] ?? files[0], `passphrase of ${file}`, '--key-passphrase-file');
+    const from = files[index] ?? files[0];
+    const ask = () => readPassphrase(from, `passphrase of ${file}`, '--key-passphrase-file');
+    if (from === undefined) return ask();
+    return read.get(from) ?? remember(read, from, ask());
   });
+}
+
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): Value {
+  map.set(key, value);
+  return value;
 }

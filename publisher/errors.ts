@@ -104,6 +104,8 @@ export type PublishErrorCode =
   | 'target-reverted'
   /** The key server confirmed the publication before, or without a withdrawal, while this one was on its way. */
   | 'timestamp-outrun'
+  /** This machine's clock, or the time at which the publication was signed, is far ahead of the clock of a server that was asked. */
+  | 'clock-ahead'
   /** There are documents that nobody could be given the keys of. */
   | 'keys-not-handed-over'
   /** The file with the key server's token cannot be read, or holds none. */

@@ -192,7 +192,7 @@ function tellSection(outcome: SectionOutcome, { json }: Flags): void {
   const { section, keyids, threshold, own } = outcome;
   print(`The section ${section} is signed by ${threshold} of ${keyids.length} ${keyids.length === 1 ? 'key' : 'keys'}:
 ${keyids.map((keyid) => `  ${shortId(keyid)}  ${keyid === own ? 'publisher.keys' : 'elsewhere'}`).join('\n')}`);
-  say('readers learn of it with the next "wispr protect"');
+  say('readers learn of it with the next "wispr publish", or "wispr protect" where you copy the output yourself');
   say(
     own === undefined
       ? 'hint: that one needs the key file of its editors: --key FILE'

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { beginKey, type DeriveKey } from '../../publisher/keys/early-key.ts';
+import { beginKey } from '../../publisher/keys/early-key.ts';
 import { SpareThreads } from '../../publisher/protect/writers/spare-threads.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { collect } from '../arguments.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
-import type { ProtectCommandOptions } from '../protecting.ts';
+import type { EarlyStart, ProtectCommandOptions } from '../protecting.ts';
 import { saveMemory } from '../save-memory.ts';
 import { UsageError } from '../voice.ts';
 
@@ -51,16 +51,17 @@ async function protect(site: string | undefined, options: ProtectCommandOptions)
   const workspace = workspaceOf(configurationFile);
   const isFirst = !options.dryRun && !existsSync(workspace.index);
   await using spare = isFirst ? new SpareThreads() : undefined;
-  const derive = await beginEarly(workspace, options);
+  const begun = await beginEarly(workspace, options);
   const { protect: carryOut } = await import('../protecting.ts');
-  await carryOut(configurationFile, options, { spare, derive });
+  await carryOut(configurationFile, options, { spare, ...begun });
 }
 
-/** A passphrase that is typed comes later: nobody is asked for one before the configuration is known to be good. */
+/** A passphrase that is typed comes later: nobody is asked for one before the configuration is known to be good. One in a file is read here only: it may be a pipe. */
 async function beginEarly(
   workspace: Workspace,
   { dryRun, passphraseFile }: ProtectCommandOptions,
-): Promise<DeriveKey | undefined> {
-  if (dryRun || passphraseFile === undefined) return undefined;
-  return beginKey(workspace, await readPassphrase(passphraseFile));
+): Promise<Pick<EarlyStart, 'passphrase' | 'derive'>> {
+  if (dryRun || passphraseFile === undefined) return {};
+  const passphrase = await readPassphrase(passphraseFile);
+  return { passphrase, derive: await beginKey(workspace, passphrase) };
 }

@@ -5,6 +5,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { readLastPublished } from '../../publisher/last-published.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { checkClock } from '../../publisher/publish/clock-check.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
@@ -20,7 +21,7 @@ import {
   warnAboutBundle,
   warnAboutSections,
 } from '../protection-summary.ts';
-import { locatePlaces, type PublicationPlaces } from '../publication-places.ts';
+import { clocksOf, locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describeMove, describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
 import { saveMemory } from '../save-memory.ts';
 import { untilSignal } from '../signals.ts';
@@ -47,7 +48,7 @@ interface Options {
 const DESCRIPTION = `protect the site, and bring it to where it is served, in the one safe order: keys to the key server, documents, metadata, and last the file that makes them visible
 
 TARGET is a directory or s3://BUCKET/PREFIX; credentials for a bucket come from the environment or ~/.aws, as for every program of Amazon's
-whatever interrupts it, readers find the publication before, and the next run goes on`;
+whatever interrupts it, readers find the publication before, and the next run goes on; only between a root with other keys and that last file they may have none until it does`;
 
 /** `wispr publish [TARGET]` */
 export function addPublishCommand(program: Command): void {
@@ -97,6 +98,7 @@ async function publish(named: string | undefined, options: Options): Promise<voi
     return sayWhatWouldBeDone({ configurationFile, rekey, bringsKeys: key.length > 0 }, options);
   }
   const last = await readLastPublished(prepared.workspace);
+  if (options.protect) await checkClock(nowInSeconds(), clocksOf(prepared));
   await confirmNewTarget(prepared.target, options);
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
   const signers = await readSigners(options);
@@ -168,7 +170,7 @@ async function bring(
 ): Promise<PublishSummary> {
   const progress = quiet ? undefined : showProgress('publishing', 'files');
   return publishSite({
-    ...{ workspace, out, signal, replaceNewer, keysAreThere: keysHandedOver },
+    ...{ workspace, out, signal, replaceNewer, keysAreThere: keysHandedOver, onDoubt: say },
     ...(target && { target }),
     ...(token !== undefined && { keyServer: { origin: configuration.keyServer, token } }),
     ...(passphrase !== undefined && { renewTimestamp: renewerOf(workspace, out, passphrase, nowInSeconds()) }),

@@ -96,8 +96,7 @@ export function checkNotFuture({ version }: TimestampMetadata, now: number, { st
   if (!strict || version <= now + PUBLICATION_LIMITS.clockTolerance) return;
   throw new PublicationError(
     'clock-behind',
-    `this machine's clock says ${isoTime(now)}, and the publication was confirmed on ${isoTime(version)}`,
-    { hint: 'set the clock of this machine' },
+    `the publication was confirmed at ${isoTime(version)}, by the clock of who signed its timestamp; this machine's clock says ${isoTime(now)}`,
   );
 }
 

@@ -7,6 +7,10 @@ import { StorageError } from './errors.ts';
 export const S3_LIMITS = {
   /** Milliseconds for an operation with all its attempts and the whole of its answer, besides those for its bytes. */
   operation: 90_000,
+  /** Milliseconds that all listings of a run take together, besides those for what they list; pages are operations as well. */
+  listings: 600_000,
+  /** Files in a millisecond at which a listing has to arrive at the least. */
+  listing: 1,
   /** Milliseconds until the answer to an attempt begins, where little is sent; then the next one. */
   attempt: 30_000,
   /** Milliseconds in which nothing moves on a line; other clients wait as long. */
@@ -26,8 +30,14 @@ export type S3Limits = { readonly [Name in keyof typeof S3_LIMITS]: number };
 
 const CONNECTIONS = 64;
 
-export function createClient(environment: NodeJS.ProcessEnv, limits: S3Limits): S3Client {
+/** @param onTime - told with every answer what the server's clock says, in seconds since 1970 */
+export function createClient(
+  environment: NodeJS.ProcessEnv,
+  limits: S3Limits,
+  onTime: (time: number) => void = () => undefined,
+): S3Client {
   const client = new S3Client(configuration(environment, limits));
+  listenForTime(client, onTime);
   boundAnswers(client, limits.answerLength);
   return client;
 }
@@ -69,6 +79,19 @@ function boundAnswers(client: S3Client, maximum: number): void {
         return result;
       },
     { step: 'deserialize', priority: 'low', name: 'boundAnswers' },
+  );
+}
+
+function listenForTime(client: S3Client, onTime: (time: number) => void): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const { headers } = result.response as { headers: Readonly<Record<string, string>> };
+      const time = Date.parse(headers.date ?? '') / 1000;
+      if (Number.isFinite(time)) onTime(time);
+      return result;
+    },
+    { step: 'deserialize', priority: 'low', name: 'listenForTime' },
   );
 }
 

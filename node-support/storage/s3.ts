@@ -56,6 +56,9 @@ export class S3Target implements Target {
   readonly #client: S3Client;
   readonly #limits: S3Limits;
   readonly #underWay = new UnderWay();
+  #time: number | undefined;
+  /** Of all listings so far: the files, and the milliseconds for which they were waited for. */
+  #listed = { files: 0, milliseconds: 0 };
 
   /** @param prefix - of all keys, without a slash at its end; may be empty */
   constructor(bucket: string, prefix: string, limits: S3Limits = S3_LIMITS) {
@@ -63,7 +66,13 @@ export class S3Target implements Target {
     this.#limits = limits;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
     this.name = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`;
-    this.#client = createClient(process.env, limits);
+    this.#client = createClient(process.env, limits, (time) => {
+      this.#time = time;
+    });
+  }
+
+  time(): number | undefined {
+    return this.#time;
   }
 
   /** In what order a server lists is not looked at: not all keep to the protocol's. */
@@ -74,6 +83,7 @@ export class S3Target implements Target {
     do {
       const page = await this.#page(prefix, token);
       files += page.files.length;
+      this.#listed.files += page.files.length;
       if (++pages > mostPages) throw this.#outOfOrder(`lists more than ${mostPages} pages`);
       if (files > mostFiles) throw this.#outOfOrder(`lists more than ${mostFiles} files`);
       yield* page.files;
@@ -200,7 +210,7 @@ export class S3Target implements Target {
     const input = { Bucket: this.#bucket, Prefix, EncodingType: 'url', ContinuationToken: token } as const;
     try {
       const list = (bounds: Bounds) => this.#client.send(new ListObjectsV2Command(input), bounds);
-      const { Contents = [], NextContinuationToken } = await this.#bounded(list);
+      const { Contents = [], NextContinuationToken } = await this.#inListingTime(list);
       const files = Contents.map(({ Key = '', Size = 0, LastModified, ETag = '' }) => {
         const key = decodeURIComponent(Key.replaceAll('+', ' '));
         if (!key.startsWith(Prefix)) throw this.#outOfOrder('lists files that were not asked for');
@@ -210,6 +220,18 @@ export class S3Target implements Target {
       return { files: files.filter(({ path }) => !path.endsWith('/')), next: NextContinuationToken || undefined };
     } catch (error) {
       throw this.#error('list', prefix, error);
+    }
+  }
+
+  /** A page has the time of an operation; all of them have a time together, so that many slow ones hold nobody up either. */
+  async #inListingTime<Result>(work: (bounds: Bounds) => Promise<Result>): Promise<Result> {
+    const { listings, listing, operation } = this.#limits;
+    const left = Math.max(1, listings + this.#listed.files / listing - this.#listed.milliseconds);
+    const started = performance.now();
+    try {
+      return await this.#bounded(work, Math.min(operation, left));
+    } finally {
+      this.#listed.milliseconds += performance.now() - started;
     }
   }
 

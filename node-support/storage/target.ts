@@ -56,6 +56,8 @@ export interface Target {
   remove(paths: Iterable<string>): Promise<void>;
   /** Removes what interrupted puts left before that time, seconds since 1970. */
   removeLeftovers(before: number): Promise<void>;
+  /** What its own clock said with its last answer, in seconds since 1970; `undefined` where it has said nothing. Left out where it has none. */
+  time?(): number | undefined;
   /** Ends connections. */
   close(): void;
 }

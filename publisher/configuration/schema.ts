@@ -39,6 +39,9 @@ const setRule = z
         path: ['name'],
         message: `has {${unknown[0]}}, which its path does not have`,
       });
+    } else if (/[{}]/.test(fillForCheck(name))) {
+      const message = `may have no other braces than ${PLACEHOLDERS.map((placeholder) => `{${placeholder}}`).join(', ')}`;
+      context.addIssue({ code: 'custom', path: ['name'], message });
     } else if (!isSetName(fillForCheck(name))) {
       context.addIssue({ code: 'custom', path: ['name'], message: SET_NAME_FORM });
     }

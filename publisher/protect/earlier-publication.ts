@@ -31,13 +31,16 @@ export async function readTimestamp(out: string): Promise<TimestampMetadata | un
   }
 }
 
-/** What the timestamp there withdraws, unless its keys are none of this root: whoever stole one of those could withdraw anything. */
-export async function withdrawnBefore(out: string, root: RootMetadata): Promise<readonly number[]> {
+/**
+ * The timestamp that is there, unless its keys are none of this root: whoever stole one of those could withdraw anything, and with new keys
+ * versions begin anew (TUF, 5.3.11), as they have to where a clock was ahead.
+ */
+export async function timestampUnder(out: string, root: RootMetadata): Promise<TimestampMetadata | undefined> {
   const bytes = await readIfThere(join(out, METADATA_PATH, TIMESTAMP_FILE));
   try {
-    return (bytes && verifyTimestamp(bytes, root, undefined, READER_OPTIONS)?.withdrawn) ?? [];
+    return bytes && verifyTimestamp(bytes, root, undefined, READER_OPTIONS);
   } catch (error) {
-    if (error instanceof PublicationError) return [];
+    if (error instanceof PublicationError) return undefined;
     throw error;
   }
 }

@@ -9,9 +9,10 @@ import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { verifiedRoots, verifyChain } from '../keys/roots.ts';
 import { readLastPublished, withdrawnUnder } from '../last-published.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
+import { checkSignedInPast } from '../timestamp/future.ts';
 import type { Withdrawn } from '../timestamp/withdrawn.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
-import { withdrawnBefore } from './earlier-publication.ts';
+import { timestampUnder } from './earlier-publication.ts';
 import { forgetUnsigned } from './forget-unsigned.ts';
 import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
 import type { Place, PlaceOptions } from './locate.ts';
@@ -94,6 +95,7 @@ export async function prepare(
   const sections = await RunSections.of(configuration, index, keys.contents.sections, options.signers);
   checkUseful(options.signers ?? [], roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
+  const withdrawn = await withdrawnSoFar(place, roles);
   const publishers = [roles.rootId, publisher];
   const chain = verifiedRoots(roles.roots);
   await forgetUnsigned(out, index, chain);
@@ -113,16 +115,21 @@ export async function prepare(
   const plan = await makePlan({ ...context, appearance, setIdOf });
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
-  const withdrawn = await withdrawnSoFar(place, roles);
   const found = { keys, roles, sections, index, output, appearance, plan, settings };
   return { ...place, ...found, rekey, olderKeys, recipient, withdrawn };
 }
 
-/** Versions that stay withdrawn, as long as those who said so may sign. */
-async function withdrawnSoFar({ workspace, out }: Place, { roots }: PublicationRoles): Promise<Withdrawn> {
+/**
+ * Versions that stay withdrawn, as long as those who said so may sign.
+ *
+ * @throws PublicationError `clock-behind`: what would be signed now has to be later than that, and no reader would take it
+ */
+async function withdrawnSoFar({ workspace, out, now }: Place, { roots }: PublicationRoles): Promise<Withdrawn> {
   const root = verifyChain(roots);
+  const before = await timestampUnder(out, root);
+  if (before) checkSignedInPast(before, now, out);
   const last = await readLastPublished(workspace);
-  return { own: last.withdrawn, others: [...withdrawnUnder(root, last), ...(await withdrawnBefore(out, root))] };
+  return { own: last.withdrawn, others: [...withdrawnUnder(root, last), ...(before?.withdrawn ?? [])] };
 }
 
 /**

@@ -20,8 +20,9 @@ import {
 } from '../../core/publication/writer.ts';
 import type { RoleRow } from '../index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
+import { verifyChain } from '../keys/roots.ts';
 import { namedWithdrawn } from '../timestamp/withdrawn.ts';
-import { readTimestamp } from './earlier-publication.ts';
+import { timestampUnder } from './earlier-publication.ts';
 import { putTargets, targetFacts } from './own-targets.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
 import { checkEnough } from './roles.ts';
@@ -152,7 +153,7 @@ async function signTimestamp(
 ): Promise<{ expires: number; withdrawn: readonly number[] }> {
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
   const place = metadataPlace(context, TIMESTAMP_FILE);
-  const before = await readTimestamp(context.out);
+  const before = await timestampUnder(context.out, verifyChain(context.roles.roots));
   const expires = context.now + context.freshFor;
   const about = { version: timestampVersion(context.now, before?.version), expires };
   const withdrawn = namedWithdrawn(context.withdrawn, snapshot.version);

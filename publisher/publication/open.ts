@@ -10,6 +10,7 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { inTurn } from '../../core/publication/sources.ts';
 import { isoTime } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
+import { SIGNED_IN_FUTURE } from '../timestamp/future.ts';
 
 /** Where the files of a publication lie: a directory, a target, a web host. */
 export interface PublicationPlace {
@@ -82,8 +83,8 @@ async function refreshAnyway(
   // The time is only tried: whoever signed it is checked like everything else.
   const bytes = await timestamp();
   const { version } = parseTimestamp(openEnvelope(bytes ?? new Uint8Array(0), 'timestamp').signed());
-  const again = await refreshAt(client, version);
-  if (again) throw again;
+  // What is wrong at that time too is not said: it is no clock's. Nothing is good at any time where the timestamp ends before it was signed.
+  if (await refreshAt(client, version)) throw late;
   return [late];
 }
 
@@ -93,8 +94,9 @@ async function refreshAt(client: PublicationClient, now: number): Promise<Public
     await client.refresh(now);
     return undefined;
   } catch (error) {
-    if (error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code)) return error;
-    throw error;
+    if (!(error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code))) throw error;
+    if (error.code !== 'clock-behind') return error;
+    return new PublicationError(error.code, error.message, { cause: error, hint: SIGNED_IN_FUTURE });
   }
 }
 

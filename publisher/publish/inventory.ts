@@ -1,19 +1,32 @@
 /** What lies at a target, in little memory: a path is kept as 48 bits of its hash. Two paths that share them cost a second look, or a file that stays. */
 import { hash } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { StoredFile, Target } from '../../node-support/storage/target.ts';
 import { isImmutablePath } from '../publication/files.ts';
 
 const BYTES = 6;
-/**
- * Characters of names and tags that are kept whole: those of a million files of metadata. The largest publication has 65,536 bins, and a new
- * publication brings those again that changed.
- */
-export const KEPT_CHARACTERS = 134_217_728;
+/** Bytes that a file takes in memory besides its texts, at the most: measured while the tables grow, when the old ones are still there. */
+const OF_FILE = 300;
+const OF_METADATA = 600;
+/** Bytes of a character. */
+const CHARACTER = 2;
+/** Of the memory that this process can have: the rest is for its own publication, and for all else. */
+const SHARE = 0.5;
+
+/** Bytes that what a target lists may take, in a process with the memory of this one. */
+export function roomForListing(): number {
+  return Math.floor(getHeapStatistics().heap_size_limit * SHARE);
+}
 
 function shortOf(path: string): number {
   return hash('sha256', path, 'buffer').readUIntBE(0, BYTES);
+}
+
+/** A text by itself: a part of a listing would keep all of that in memory. */
+export function copyOf(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 /** A set of paths. */
@@ -33,25 +46,46 @@ export class PathSet {
   }
 }
 
-/** Counts what is kept whole of a listing: how long that is, and its names, the target alone decides. */
-export class KeptNames {
+/** Counts the memory that is taken by what is kept of a listing: how much that is, the target alone decides. */
+export class KeptListing {
   readonly #target: Target;
   readonly #maximum: number;
-  #length = 0;
+  #bytes = 0;
 
-  constructor(target: Target, maximum: number) {
+  constructor(target: Target, maximum: number = roomForListing()) {
     this.#target = target;
     this.#maximum = maximum;
   }
 
-  /** @throws StorageError `target-failed` where it is too much */
-  add(...texts: readonly (string | undefined)[]): void {
-    for (const text of texts) this.#length += text?.length ?? 0;
-    if (this.#length <= this.#maximum) return;
-    throw new StorageError('target-failed', `${this.#target.name} lists far more metadata than a publication has`, {
-      hint: `see what lies below ${METADATA_PATH} there: what others have put there can be removed`,
-    });
+  /** A file of which only the length is kept, and perhaps a digest. @throws StorageError `target-failed` where it is too much */
+  addFile(digest?: string): void {
+    this.#add(OF_FILE + CHARACTER * (digest?.length ?? 0));
   }
+
+  /** A file of metadata, which is kept whole. @throws StorageError `target-failed` where it is too much */
+  addMetadata(...texts: readonly (string | undefined)[]): void {
+    this.#add(texts.reduce((bytes, text) => bytes + CHARACTER * (text?.length ?? 0), OF_METADATA));
+  }
+
+  #add(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes <= this.#maximum) return;
+    const mebibytes = Math.round(this.#maximum / 2 ** 20);
+    throw new StorageError(
+      'target-failed',
+      `${this.#target.name} lists more files than fit into ${mebibytes} MiB, half of the memory that this process can have`,
+      {
+        hint: `see what others have put there, above all below ${METADATA_PATH}: it can be removed; for a site that is so large, NODE_OPTIONS=--max-old-space-size=MEBIBYTES gives more memory`,
+      },
+    );
+  }
+}
+
+export interface InventoryOptions {
+  /** Asked between files. @throws PublishError `stopped` */
+  readonly checkNotStopped?: () => void;
+  /** Bytes; {@link roomForListing} if left out. */
+  readonly room?: number;
 }
 
 export class Inventory {
@@ -61,11 +95,14 @@ export class Inventory {
   /** By their paths: there are few, and they are replaced only if they are what was seen here. */
   readonly #metadata = new Map<string, StoredFile>();
 
-  /** @throws StorageError */
-  static async of(target: Target, keptCharacters: number = KEPT_CHARACTERS): Promise<Inventory> {
+  /** @throws StorageError; whatever `checkNotStopped` throws */
+  static async of(target: Target, { checkNotStopped, room }: InventoryOptions = {}): Promise<Inventory> {
     const inventory = new Inventory();
-    const kept = new KeptNames(target, keptCharacters);
-    for await (const file of target.list('/')) inventory.#add(file, kept);
+    const kept = new KeptListing(target, room);
+    for await (const file of target.list('/')) {
+      checkNotStopped?.();
+      inventory.#add(file, kept);
+    }
     return inventory;
   }
 
@@ -86,13 +123,17 @@ export class Inventory {
     return this.#metadata.get(path)?.tag ?? null;
   }
 
-  #add(file: StoredFile, kept: KeptNames): void {
+  #add(file: StoredFile, kept: KeptListing): void {
     const { path, length, digest, tag } = file;
     const short = shortOf(path);
-    this.#lengths.set(short, length);
     if (path.startsWith(METADATA_PATH)) {
-      kept.add(path, tag, digest);
-      this.#metadata.set(path, file);
-    } else if (!isImmutablePath(path)) this.#digests.set(short, digest);
+      kept.addMetadata(path, tag, digest);
+      this.#metadata.set(path, { ...file, path: copyOf(path), tag: copyOf(tag), digest: digest && copyOf(digest) });
+    } else if (isImmutablePath(path)) kept.addFile();
+    else {
+      kept.addFile(digest);
+      this.#digests.set(short, digest && copyOf(digest));
+    }
+    this.#lengths.set(short, length);
   }
 }

@@ -8,6 +8,7 @@ import { METADATA_PATH, SETTINGS_TARGET, targetFile } from '../../core/publicati
 import { parseSettings } from '../../core/publication/settings.ts';
 import { verifyOwnSnapshot, verifyTargets } from '../../core/publication/verify-roles.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
@@ -15,7 +16,7 @@ import type { OpenedPublication } from '../publication/open.ts';
 import { placeAtTarget } from '../publication/places.ts';
 import { contentsOf, delegatedRoles, fileOfRole, metadataFilesOf } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/roots.ts';
-import { KEPT_CHARACTERS, KeptNames, PathSet } from './inventory.ts';
+import { copyOf, KeptListing, PathSet } from './inventory.ts';
 
 export interface PruneOptions {
   readonly target: Target;
@@ -25,8 +26,10 @@ export interface PruneOptions {
   readonly named: PathSet;
   /** Seconds since 1970, by our clock. */
   readonly now: number;
-  /** Of names that are kept whole; {@link KEPT_CHARACTERS} if left out. */
-  readonly keptCharacters?: number;
+  /** Bytes for names that are kept; what this process has if left out. */
+  readonly room?: number;
+  /** Ends it; the next run goes on. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Pruned {
@@ -41,8 +44,21 @@ const BATCH = 1000;
 const SNAPSHOT = /^(\d+)\.snapshot\.json$/;
 const ROOT = /^\d+\.root\.json$/;
 
+/** @returns what was done, be it all or not */
 export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
-  const { publication } = options;
+  const done: Counts = { removed: 0, waiting: 0 };
+  try {
+    await prune(options, done);
+  } catch (error) {
+    if (!(options.signal?.aborted && error instanceof StorageError)) throw error;
+  }
+  return done;
+}
+
+type Counts = { -readonly [Name in keyof Pruned]: Pruned[Name] };
+
+async function prune(options: PruneOptions, done: Counts): Promise<void> {
+  const { publication, signal } = options;
   const { expires, version } = publication.state.timestamp;
   const keepFor = Math.max(ROLE_VALIDITY.timestamp, expires - version) + (await graceOf(publication)) + MARGIN;
   const before = options.now - keepFor;
@@ -50,36 +66,39 @@ export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
   const asked = new Set<string>();
   for await (const { name } of delegatedRoles(publication)) asked.add(name);
   const found: Found = { kept: new PathSet(), pages: new PathSet(), complete: true };
-  for (const old of await oldSnapshots(options, before)) await addPublication(old, { ...options, roots, asked }, found);
-  return removeUnnamed(options, before, found);
+  for (const old of await oldSnapshots(options, before)) {
+    if (signal?.aborted) return;
+    await addPublication(old, { ...options, roots, asked }, found);
+  }
+  await removeUnnamed(options, before, found, done);
 }
 
-async function removeUnnamed(options: PruneOptions, before: number, found: Found): Promise<Pruned> {
-  const { target, named, keptCharacters = KEPT_CHARACTERS } = options;
-  const kept = new KeptNames(target, keptCharacters);
-  let [removed, waiting] = [0, 0];
+async function removeUnnamed(options: PruneOptions, before: number, found: Found, done: Counts): Promise<void> {
+  const { target, named, signal, room } = options;
+  const kept = new KeptListing(target, room);
   const flush = async (batch: string[]) => {
+    if (signal?.aborted) return;
     await target.remove(batch);
-    removed += batch.length;
+    done.removed += batch.length;
   };
   const batch: string[] = [];
   // Old metadata say which pages are gone, so they go last: a run that is interrupted can be repeated.
   const metadata: string[] = [];
   for await (const { path, modified } of target.list('/')) {
+    if (signal?.aborted) return;
     if (named.has(path) || isRoot(path)) continue;
     // A page of a document that is gone: nobody's metadata name it.
     if (found.pages.has(path)) batch.push(path);
     else if (!isImmutablePath(path)) continue;
-    else if (!found.complete || found.kept.has(path) || modified >= before) waiting++;
+    else if (!found.complete || found.kept.has(path) || modified >= before) done.waiting++;
     else if (path.startsWith(METADATA_PATH)) {
-      kept.add(path);
-      metadata.push(path);
+      kept.addMetadata(path);
+      metadata.push(copyOf(path));
     } else batch.push(path);
     if (batch.length >= BATCH) await flush(batch.splice(0));
   }
   await flush(batch);
   while (metadata.length > 0) await flush(metadata.splice(0, BATCH));
-  return { removed, waiting };
 }
 
 interface OldSnapshot {
@@ -89,9 +108,10 @@ interface OldSnapshot {
 }
 
 /** The publications before this one of which the target still has the snapshot. */
-async function oldSnapshots({ target, publication }: PruneOptions, before: number): Promise<OldSnapshot[]> {
+async function oldSnapshots({ target, publication, signal }: PruneOptions, before: number): Promise<OldSnapshot[]> {
   const modifiedAt = new Map<number, number>(); // one for each version, however often it is listed
   for await (const { path, modified } of target.list(METADATA_PATH)) {
+    if (signal?.aborted) return [];
     const version = Number(SNAPSHOT.exec(path.slice(METADATA_PATH.length))?.[1]);
     if (version <= publication.state.snapshot.version) modifiedAt.set(version, modified);
   }

@@ -11,13 +11,16 @@ import { placeInDirectory } from '../publication/places.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
+import { checkSignedByNow, doubtOf } from './clock-check.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
 import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
 import { hasNews, newSetsOf } from './new-sets.ts';
 import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
+import { stopped, untilStopped } from './stopping.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
+import { RootOnTheWay } from './unfinished.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
 export interface PublishOptions {
@@ -34,6 +37,8 @@ export interface PublishOptions {
   readonly replaceNewer?: boolean;
   readonly renewTimestamp?: RenewTimestamp;
   readonly onProgress?: (progress: UploadProgress) => void;
+  /** Told what is doubtful, before anything is sent. */
+  readonly onDoubt?: (doubt: string) => void;
   /** Stops the run; what readers find then is the publication before. */
   readonly signal?: AbortSignal;
   /** Seconds since 1970; the clock if left out. */
@@ -65,6 +70,9 @@ export interface PublishSummary {
 /** Seconds after which what an interrupted run left is nobody's any more. */
 const LEFTOVER_AGE = 3600;
 
+/** Milliseconds for removing what nobody needs any more: the next run goes on. */
+const PRUNING = 1_800_000;
+
 const NOTHING_SENT = { files: 0, bytes: 0, unchanged: 0 };
 const NOTHING_PRUNED: Pruned = { removed: 0, waiting: 0 };
 
@@ -84,7 +92,10 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
     await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
     const told = await tell(options, publication, brought, expires);
-    const pruned = options.target ? await tidy(options.target, publication, brought, now) : NOTHING_PRUNED;
+    const { target, signal } = options;
+    const pruned = target
+      ? await tidy({ target, now, ...(signal && { signal }) }, publication, brought)
+      : NOTHING_PRUNED;
     return {
       ...describe(publication, brought),
       target: options.target?.name ?? options.out,
@@ -140,30 +151,52 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     if (signal?.aborted) throw stopped();
   };
   const checkNotOvertaken = async () => {
-    await checkNotNewer(timestampOptions);
+    const there = await checkNotNewer(timestampOptions);
     await checkNumberIsFree(timestampOptions);
+    return there;
   };
-  await checkNotOvertaken();
-  const inventory = await Inventory.of(target);
-  const context: UploadOptions = {
-    ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
-    ...(onProgress && { onProgress }),
-  };
+  const root = new RootOnTheWay(publication);
+  const bringAll = () =>
+    untilStopped(target, signal, async () => {
+      const isClockRight = await checkSignedByNow(publication, options);
+      const there = await checkNotOvertaken();
+      const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
+      if (doubt) options.onDoubt?.(doubt);
+      const inventory = await Inventory.of(target, { checkNotStopped });
+      const context: UploadOptions = {
+        ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
+        onRoot: (path) => root.add(path),
+        ...(onProgress && { onProgress }),
+      };
+      return send(options, context);
+    });
+  try {
+    const plan = await bringAll();
+    return { ...(await putTimestamp(timestampOptions)), plan };
+  } catch (error) {
+    throw await root.explain(error);
+  }
+}
+
+/** All that comes before the timestamp. */
+async function send(options: Dated, context: UploadOptions): Promise<UploadPlan> {
+  const { publication, target } = context;
   const plan = await planUpload(context);
   await handOver(options, {
     newSets: () => newSetsOf(publication, target, plan.sets),
     hasNews: () => hasNews(publication, target, plan.sets),
   });
   await upload(context, plan).catch(async (error: unknown) => {
-    if (error instanceof StorageError && error.code === 'target-changed') await checkNotOvertaken(); // it says by whom
+    if (error instanceof StorageError && error.code === 'target-changed') await context.checkNotOvertaken(); // it says by whom
     throw error;
   });
-  checkNotStopped();
-  return { ...(await putTimestamp(timestampOptions)), plan };
+  context.checkNotStopped();
+  return plan;
 }
 
 /** Where `out` itself is served, everything is in its place already. */
 async function handOverOnly(options: PublishOptions, publication: OpenedPublication): Promise<Brought> {
+  await checkSignedByNow(publication, options);
   await handOver(options, { newSets: async () => 0, hasNews: async () => true });
   return { ...(await ownTimestamp({ out: options.out, publication })), isShown: true };
 }
@@ -210,20 +243,22 @@ async function tell(
   }
 }
 
+/** What readers find stays what it is, however this ends: so a signal ends it without a word, and so does its time. */
 async function tidy(
-  target: Target,
+  { target, signal, now }: Pick<Dated, 'signal' | 'now'> & { readonly target: Target },
   publication: OpenedPublication,
   { plan, isShown }: Brought,
-  now: number,
 ): Promise<Pruned> {
   if (!isShown) throw reverted(target); // what readers are sent to is the publication before: all of that stays
-  const pruned = plan ? await pruneTarget({ target, publication, named: plan.named, now }) : NOTHING_PRUNED;
-  await target.removeLeftovers(now - LEFTOVER_AGE);
+  const ending = AbortSignal.any([AbortSignal.timeout(PRUNING), ...(signal ? [signal] : [])]);
+  let pruned = NOTHING_PRUNED;
+  try {
+    await untilStopped(target, ending, async () => {
+      if (plan) pruned = await pruneTarget({ target, publication, named: plan.named, now, signal: ending });
+      if (!ending.aborted) await target.removeLeftovers(now - LEFTOVER_AGE);
+    });
+  } catch (error) {
+    if (!ending.aborted) throw error;
+  }
   return pruned;
-}
-
-function stopped(): PublishError {
-  return new PublishError('stopped', 'stopped; readers find the publication before', {
-    hint: 'run the same command again: it goes on where this run ended',
-  });
 }

@@ -31,7 +31,9 @@ export interface UploadOptions {
   /** @throws PublishError `stopped` */
   readonly checkNotStopped: () => void;
   /** Asked before the first of the metadata, which others may have put there since the inventory was taken. */
-  readonly checkNotOvertaken: () => Promise<void>;
+  readonly checkNotOvertaken: () => Promise<unknown>;
+  /** Told before a new root is sent. @param path - its own */
+  readonly onRoot?: (path: string) => void;
 }
 
 /** What has to be sent, and what belongs to the publication. */
@@ -128,7 +130,10 @@ export async function upload(options: UploadOptions, plan: UploadPlan): Promise<
   await forEachInFlight(
     files.filter(({ path }) => path.endsWith('.root.json')),
     1,
-    send,
+    async (file) => {
+      if (plan.missing.has(file.path)) options.onRoot?.(file.path);
+      await send(file);
+    },
   );
 }
 
@@ -183,9 +188,7 @@ async function put(file: PublicationFile, options: UploadOptions): Promise<void>
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     if (error.code === 'target-changed' && (await holdsNow(file, options))) return; // by an answer that was lost, or the same by somebody else
-    const hint =
-      error.hint ?? 'readers find the publication before; run "wispr publish" again, and it goes on from here';
-    throw new StorageError(error.code, error.message, { cause: error.cause, hint });
+    throw error;
   }
 }
 

@@ -2,7 +2,6 @@
 import type { KeyId } from '../../core/keys/key-id.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { checkExpiry, isoTime } from '../../core/publication/verify-roles.ts';
 import type { Withdrawal } from '../../core/publication/withdrawals.ts';
@@ -11,6 +10,7 @@ import { PublishError } from '../errors.ts';
 import { shortId } from '../keys/roots.ts';
 import { type LastPublished, withdrawnUnder } from '../last-published.ts';
 import { metadataIn, type OwnMetadata } from '../publication/places.ts';
+import { checkSignedInPast } from './future.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type Published, type RoleState, readPublished } from './published.ts';
 import { joinWithdrawn, namedWithdrawn } from './withdrawn.ts';
@@ -151,28 +151,30 @@ function withdrawnIn(
   { last, remembered, signer }: TimestampOptions,
   now: readonly number[] = [],
 ): number[] {
-  const signedHere = last && [undefined, signer.keyid].includes(last.key) ? last.withdrawn : [];
+  const signedHere = last && isOwnOrUnknown(last, signer) ? last.withdrawn : [];
   // A machine that has the key alone cannot tell whose they are.
   const own = [...now, ...signedHere, ...(remembered ? remembered.withdrawn : timestamp.withdrawn)];
   const others = [...timestamp.withdrawn, ...withdrawnUnder(root, remembered)];
   return namedWithdrawn({ own, others }, snapshot.version);
 }
 
+/** Whether what a machine remembers is of this key. */
+function isOwnOrUnknown({ key }: LastSeen, { keyid }: RoleSigner): boolean {
+  return key === undefined || key === keyid;
+}
+
 function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {
   const { root, timestamp, snapshot } = published;
   if (!root.roles.timestamp.keyids.includes(signer.keyid)) throw noTimestampKey(signer, directory);
-  if (last && (timestamp.version < last.timestamp || snapshot.version < last.publication)) {
+  // With a new key the versions of timestamps begin anew (TUF, 5.3.11), those of publications do not.
+  const isOlder = last && isOwnOrUnknown(last, signer) && timestamp.version < last.timestamp;
+  if (last && (isOlder || snapshot.version < last.publication)) {
     throw new PublicationError(
       'metadata-rollback',
       `${directory} holds publication ${snapshot.version}, confirmed at ${isoTime(timestamp.version)}; a later one was confirmed here at ${isoTime(last.timestamp)}`,
     );
   }
-  if (now < timestamp.version - PUBLICATION_LIMITS.clockTolerance) {
-    throw new PublicationError(
-      'clock-behind',
-      `this machine's clock says ${isoTime(now)}; the last timestamp was signed at ${isoTime(timestamp.version)}`,
-    );
-  }
+  checkSignedInPast(timestamp, now, directory);
 }
 
 /** @param directory - where the publication is that it was to sign for */

@@ -95,7 +95,9 @@ describe('wispr keys', () => {
     expect(rotated.stdout).toMatch(
       /^Root 2 is signed:\n {2}timestamp: the key \w+ may sign from now on\n {2}timestamp: the key \w+ may not sign any more\n {2}good until /,
     );
-    expect(rotated.stderr).toMatch(/with the next "wispr protect"[\s\S]*keys\.bundle carries the new key/);
+    expect(rotated.stderr).toMatch(
+      /with the next "wispr publish", or "wispr protect"[\s\S]*keys\.bundle carries the new key/,
+    );
     expectOneVoice(rotated);
     const publisher = await wispr('keys', 'rotate', 'publisher', ...withPassphrase);
     expect(publisher.stderr).toMatch(

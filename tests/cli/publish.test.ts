@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { startContentHost } from '../support/content-host.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { PASSPHRASE } from '../support/workspace.ts';
@@ -152,6 +154,24 @@ describe('wispr publish', () => {
       expect.stringMatching(/^wispr: published, but .*does not answer.*\n.* "wispr publish \.\.\/web" again/),
     ]);
     expect(JSON.parse(stdout)).toMatchObject({ keyServerTold: false, keyServerFailure: expect.any(String) });
+  });
+
+  it('signs nothing with a clock that is ahead of the key server', async () => {
+    const keyServer = await startContentHost();
+    const date = new Date(Date.now() - 3_600_000).toUTCString();
+    keyServer.handlers.set(METADATA_PATH + TIMESTAMP_FILE, (_, response) => response.writeHead(404, { date }).end());
+    const file = join(site, 'wispr.json');
+    const configuration = await readFile(file, 'utf8');
+    await writeFile(file, configuration.replace(/("keyServer": ")[^"]*/, `$1${keyServer.origin}`));
+    const before = await readFile(join(site, 'protected', METADATA_PATH, TIMESTAMP_FILE));
+    const refused = await inSite('publish', '../web', '--token-file', 'good-token', ...withPassphrase);
+    await writeFile(file, configuration);
+    await keyServer.close();
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/ clock says .*\[clock-ahead\]\n.*hint: set/),
+    });
+    expect(await readFile(join(site, 'protected', METADATA_PATH, TIMESTAMP_FILE))).toEqual(before);
   });
 
   it('gives the documents of a set a new key, and does not say to do what it does itself', async () => {

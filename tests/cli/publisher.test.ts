@@ -8,7 +8,7 @@ import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { OWN_TEMPLATE_MARK } from '../../publisher/fallback-template.ts';
 import { startContentHost } from '../support/content-host.ts';
-import { type Ended, startProgram } from '../support/programs.ts';
+import { type Ended, ROOT, startCommand, startProgram } from '../support/programs.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { snapshot } from '../support/workspace.ts';
 
@@ -500,5 +500,27 @@ describe('wispr verify', () => {
   it('checks that it is the expected publisher', async () => {
     const { code, stdout } = await inSite('verify', 'protected', '--root', 'A'.repeat(43));
     expect([code, stdout]).toEqual([3, expect.stringContaining('root-unexpected')]);
+  });
+});
+
+describe('a passphrase out of a pipe', () => {
+  const program = `"${process.execPath}" "${ROOT}bin/wispr.js"`;
+  const ended = (script: string) => startCommand(['bash', '-c', script], { cwd: site }).ended;
+
+  it.each([
+    ['standard input', `cat "${passphraseFile}" | ${program} protect -q --passphrase-file /dev/stdin`],
+    ['a process substitution', `${program} protect -q --passphrase-file <(cat "${passphraseFile}")`],
+    ['a named pipe', `mkfifo p && (cat "${passphraseFile}" > p & ${program} protect -q --passphrase-file p)`],
+  ])('is read once: %s', async (_, script) => {
+    expect(await ended(script)).toMatchObject({ code: 0 });
+  });
+
+  it('is read once for several keys', async () => {
+    const passphrases = `--passphrase-file "${passphraseFile}" --key-passphrase-file`;
+    for (const key of ['one.key', 'other.key'])
+      expect(await inSite('keys', 'new-signer', key, ...withPassphrase)).toMatchObject({ code: 0 });
+    const keys = '--key one.key --key other.key';
+    const { stderr } = await ended(`${program} protect -q ${keys} ${passphrases} <(cat "${passphraseFile}")`);
+    expect(stderr).toContain('[signer-unknown]'); // both were opened, and neither may sign here
   });
 });

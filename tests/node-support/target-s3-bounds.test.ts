@@ -118,15 +118,19 @@ describe('attack 65: a server that answers byte by byte', () => {
 });
 
 /** Answers every listing with a page, whose successor has the token that is returned. */
-function listing(page: (number: number) => { readonly keys: readonly string[]; readonly next: string; etag?: string }) {
+function listing(
+  page: (number: number) => { readonly keys: readonly string[]; readonly next: string; etag?: string },
+  delay = 0,
+) {
   let number = 0;
   server.answer = (_: IncomingMessage, response: ServerResponse) => {
     const { keys, next, etag = '"x"' } = page(++number);
     const files = keys.map((key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>${etag}</ETag></Contents>`);
     const token = `<IsTruncated>true</IsTruncated><NextContinuationToken>${next}</NextContinuationToken>`;
-    response
-      .writeHead(200, { 'content-type': 'application/xml' })
-      .end(`<?xml version="1.0"?><ListBucketResult>${token}${files.join('')}</ListBucketResult>`);
+    const text = `<?xml version="1.0"?><ListBucketResult>${token}${files.join('')}</ListBucketResult>`;
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    if (delay === 0) response.end(text);
+    else setTimeout(() => response.end(text), delay);
   };
 }
 
@@ -140,6 +144,26 @@ describe('attack 65: a server that lists without an end', () => {
     listing(page);
     open(limits);
     expect(await codeOf(all(target))).toBe('target-failed');
+  });
+
+  it('is refused where every page comes in time, and all of them do not', async () => {
+    listing((page) => ({ keys: [`${page}`], next: `${page}` }), 20);
+    open({ listings: 1000, listing: 1e6 });
+    const message = expect.stringContaining('in time');
+    await expect(all(target)).rejects.toMatchObject({ code: 'target-unreachable', message });
+    await expect(all(target)).rejects.toMatchObject({ code: 'target-unreachable', message }); // a time for all listings
+  });
+
+  it('is given up where one page takes all of that time', async () => {
+    server.answer = silent;
+    open({ listings: 100 });
+    expect(await codeOf(all(target))).toBe('target-unreachable');
+  });
+
+  it('has time for what is long', async () => {
+    listing((page) => ({ keys: [`${page}`], next: page === 5 ? '' : `${page}` }), 500);
+    open({ listings: 2000, listing: 0.001 });
+    expect((await all(target)).length).toBe(5);
   });
 
   it('is refused where it lists what was not asked for', async () => {
@@ -165,4 +189,20 @@ describe('attack 65: a server that lists without an end', () => {
     open({});
     expect((await all(target))[0]?.digest).toBeUndefined();
   });
+});
+
+it("a server's clock is that of its last answer, good or not", async () => {
+  const time = 1_700_000_000;
+  server.answer = ({ url = '' }, response) => {
+    const date = url.endsWith('c') ? 'never' : new Date((time + url.length) * 1000).toUTCString();
+    response.writeHead(404, { date }).end();
+  };
+  open({});
+  expect(target.time()).toBeUndefined();
+  const times: unknown[] = [];
+  for (const path of ['/a', '/bb', '/c']) {
+    await target.head(path);
+    times.push(target.time());
+  }
+  expect(times).toEqual([time + 9, time + 10, time + 10]);
 });

@@ -102,6 +102,7 @@ describe('wispr.json', () => {
     [{ carrier: 'inside' }, 'line 8: "carrier" must be one of "beside", "html"'],
     [{ fallback: { redirectAfter: -1 } }, 'line 9: "fallback.redirectAfter" must be at least 0'],
     [{ fallback: { redirectAfter: 'soon' } }, 'line 9: "fallback.redirectAfter" must be 0 to 3600 seconds, or "never"'],
+    [{ sets: [{ name: 'day-{d}', path: 'a/**' }] }, '"sets[0].name" may have no other braces than {yyyy}, {mm}, {dd}'],
     [{ sets: [{ name: '{yyyy}', path: 'a/**' }] }, '"sets[0].name" has {yyyy}, which its path does not have'],
     [{ sets: [{ name: 'public', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],
     [{ sets: [{ name: 'a*', path: 'a/**' }] }, '"sets[0].name" must be 1 to 64 letters'],

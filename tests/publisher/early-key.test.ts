@@ -1,11 +1,21 @@
 import { writeFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { areArgon2idParameters, keyFromPassphrase, newParameters } from '../../node-support/argon2id.ts';
 import { beginKey } from '../../publisher/keys/early-key.ts';
 import { openKeyStore } from '../../publisher/keys/key-store.ts';
 import { readKeyStore, type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { CHEAP } from '../support/cheap-keys.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+
+const memory = vi.hoisted(() => ({ isThere: true }));
+vi.mock('../../node-support/argon2id.ts', async (original) => {
+  const real = await original<typeof import('../../node-support/argon2id.ts')>();
+  const keyFromPassphrase: typeof real.keyFromPassphrase = async (...wanted) => {
+    if (!memory.isThere) throw new Error('no memory');
+    return real.keyFromPassphrase(...wanted);
+  };
+  return { ...real, keyFromPassphrase };
+});
 
 const OTHER = newParameters(new Uint8Array(16).fill(1), CHEAP);
 
@@ -42,6 +52,20 @@ describe('the key of a key store, derived early', () => {
     await writeFile(workspace.keyStore, content);
     expect(await beginKey(workspace, PASSPHRASE)).toBe(keyFromPassphrase);
     await expect(site.protect()).rejects.toMatchObject({ code: 'key-store-damaged' });
+  });
+
+  it('ends nothing where it cannot be derived, as for want of memory: whoever asks for it learns that', async () => {
+    const failed: unknown[] = [];
+    const onFailed = (error: unknown) => void failed.push(error);
+    process.on('unhandledRejection', onFailed);
+    memory.isThere = false;
+    const derive = await beginKey(workspace, PASSPHRASE);
+    await new Promise(setImmediate);
+    memory.isThere = true;
+    process.off('unhandledRejection', onFailed);
+    expect(failed).toEqual([]);
+    const { argon2id } = JSON.parse(new TextDecoder().decode(await readKeyStore(workspace)));
+    await expect(derive(PASSPHRASE, argon2id)).rejects.toThrow('no memory');
   });
 
   it('is not begun where there is no key store', async () => {

@@ -1,8 +1,9 @@
+import { getHeapStatistics } from 'node:v8';
 import { expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { StoredFile } from '../../node-support/storage/target.ts';
-import { Inventory } from '../../publisher/publish/inventory.ts';
+import { Inventory, roomForListing } from '../../publisher/publish/inventory.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 
 /** A target that lists sixty such files. */
@@ -20,18 +21,27 @@ it.each([
   ['long tags', (number: number) => `${METADATA_PATH}${number}`, 't'.repeat(100)],
 ])('refuses a target that lists more metadata than can be kept: %s', async (_, pathOf, tag) => {
   const target = await listing(pathOf, tag);
-  await expect(Inventory.of(target, 5000)).rejects.toMatchObject({
+  await expect(Inventory.of(target, { room: 40_000 })).rejects.toMatchObject({
     code: 'target-failed',
     hint: expect.stringContaining(METADATA_PATH),
   });
 });
 
-it('keeps no names of documents, however many there are', async () => {
-  let number = 0;
+it.each([
+  ['documents', (number: number) => `/${number}.html`, undefined, 300],
+  ['documents with digests', (number: number) => `/${number}.html`, 'd'.repeat(32), 364],
+  ['objects', (number: number) => `/${'a'.repeat(64)}.${number}.protected`, 'd'.repeat(32), 300],
+])('counts all that it keeps: of %s', async (_, pathOf, digest, bytes) => {
   const target = alteredTarget(await openTarget('/nowhere'), {
     list: async function* (): AsyncGenerator<StoredFile> {
-      while (number < 1000) yield { path: `/${number++}.html`, length: 1, modified: 1, tag: '"x"', digest: undefined };
+      for (let number = 0; number < 60; number++)
+        yield { path: pathOf(number), length: 1, modified: 1, tag: '', digest };
     },
   });
-  expect((await Inventory.of(target, 100)).size).toBe(1000);
+  expect((await Inventory.of(target, { room: 60 * bytes })).size).toBe(60);
+  await expect(Inventory.of(target, { room: 60 * bytes - 1 })).rejects.toMatchObject({ code: 'target-failed' });
+});
+
+it('takes no more than half of what this process can have', () => {
+  expect(roomForListing()).toBeLessThanOrEqual(getHeapStatistics().heap_size_limit / 2);
 });

@@ -117,10 +117,10 @@ it('keeps what a section named that was given up, as long as readers may hold th
 });
 
 /** Looks for what is to be removed, as publishing does, where nothing is named any more. */
-async function prune(target: Target, keptCharacters?: number) {
+async function prune(target: Target, room?: number) {
   const now = nowInSeconds();
   const publication = await openPublication(placeInDirectory(workspace.out), { now });
-  return pruneTarget({ target, publication, named: new PathSet(), now, ...(keptCharacters && { keptCharacters }) });
+  return pruneTarget({ target, publication, named: new PathSet(), now, ...(room && { room }) });
 }
 
 it('stops where more old metadata are listed than can be kept, and has removed none', async () => {

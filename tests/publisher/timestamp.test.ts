@@ -106,6 +106,19 @@ describe('a timestamp', () => {
     await expectRefused(withKey(), 'key-store-damaged');
   });
 
+  it('begins anew with a new key, of which the machine has signed nothing yet; publications do not', async () => {
+    await publish({ version: 4, signed: nowInSeconds() - 60 });
+    await withKey();
+    const last = JSON.parse(await readFile(`${keyFile}.last`, 'utf8'));
+    const other = { ...last, key: 'ab'.repeat(32), timestamp: nowInSeconds() + 9 * DAY, withdrawn: [2] };
+    await writeFile(`${keyFile}.last`, JSON.stringify(other));
+    expect(await withKey()).toMatchObject({ publication: 4, withdrawn: [] });
+    await writeFile(`${keyFile}.last`, JSON.stringify({ ...other, publication: 5 }));
+    await expectRefused(withKey(), 'metadata-rollback');
+    await writeFile(`${keyFile}.last`, JSON.stringify({ ...other, key: last.key }));
+    await expectRefused(withKey(), 'metadata-rollback');
+  });
+
   it('is not signed for anybody else, for nothing, or for what does not verify', async () => {
     await expect(withKey()).rejects.toMatchObject({ code: 'publication-missing' });
     await publish();

@@ -1,0 +1,39 @@
+/** Ctrl-C once ends a command in order, twice at once. */
+import { afterEach, expect, it } from 'vitest';
+import { untilSignal } from '../../cli/signals.ts';
+
+const ended: string[] = [];
+let now = 1000;
+const support = { clock: () => now, end: (signal: string) => void ended.push(signal) };
+
+afterEach(() => {
+  ended.length = 0;
+});
+
+it('tells the work to end, and no more where the same Ctrl-C arrives by two ways', async () => {
+  await untilSignal(async (signal) => {
+    process.emit('SIGINT');
+    expect(signal.aborted).toBe(true);
+    now += 100;
+    process.emit('SIGINT');
+  }, support);
+  expect(ended).toEqual([]);
+});
+
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'ends at once by a later %s, whatever the work waits for',
+  async (name) => {
+    await untilSignal(async () => {
+      process.emit('SIGINT');
+      now += 1000;
+      process.emit(name, name);
+    }, support);
+    expect(ended).toEqual([name]);
+  },
+);
+
+it('leaves signals alone when the work is done', async () => {
+  const before = process.listenerCount('SIGTERM');
+  await untilSignal(async () => expect(process.listenerCount('SIGTERM')).toBe(before + 1), support);
+  expect(process.listenerCount('SIGTERM')).toBe(before);
+});

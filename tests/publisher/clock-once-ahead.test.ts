@@ -1,0 +1,193 @@
+/** A publisher whose clock was ahead once: what it signed then nobody takes, and a new timestamp key leads out of it. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { openPublication } from '../../publisher/publication/open.ts';
+import { placeAtTarget, placeInDirectory } from '../../publisher/publication/places.ts';
+import { checkClock } from '../../publisher/publish/clock-check.ts';
+import { publishSite } from '../../publisher/publish/publish.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
+import { alteredTarget } from '../support/altered-target.ts';
+import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
+const [HOUR, DAY] = [3600, 86_400];
+let directory: string;
+let made: TestWorkspace;
+let place: string;
+let target: Target;
+let number = 0;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'wispr-clock-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+beforeEach(async () => {
+  place = join(directory, `target${++number}`);
+  target = await openTarget(place);
+  made = await createWorkspace({ 'a.html': '<p>1' }, { publish: place });
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await made.remove();
+});
+
+const setClock = (ahead: number) =>
+  vi.useFakeTimers({ toFake: ['Date'], now: (Math.trunc(performance.timeOrigin / 1000) + ahead) * 1000 });
+const publish = (more: Partial<Parameters<typeof publishSite>[0]> = {}) =>
+  publishSite({ workspace: workspaceOf(made.configurationFile), out: made.out, target, keysAreThere: true, ...more });
+const rotate = () => rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+const confirm = (withdraw?: number) =>
+  confirmFromWorkspace({ passphrase: PASSPHRASE, withdraw }, { config: made.configurationFile });
+const shown = () => openPublication(placeAtTarget(target), { now: nowInSeconds() });
+const inOut = () => openPublication(placeInDirectory(made.out), { now: nowInSeconds() });
+
+const WAY_OUT = {
+  code: 'clock-behind',
+  message: expect.stringMatching(/this machine's clock says/),
+  hint: expect.stringContaining('"wispr keys rotate timestamp" and then "wispr publish"'),
+};
+
+describe.each([
+  ['five hours', 5 * HOUR],
+  ['three days', 3 * DAY],
+  ['31 days', 31 * DAY],
+])('a publication of %s ahead', (_, ahead) => {
+  beforeEach(async () => {
+    await made.protect();
+    await publish();
+    setClock(ahead);
+    await made.write('a.html', '<p>2');
+    await made.protect();
+    await publish();
+    setClock(0);
+  });
+
+  it('stops every command, which names the way out', async () => {
+    await expect(made.protect()).rejects.toMatchObject(WAY_OUT);
+    await expect(publish()).rejects.toMatchObject(WAY_OUT);
+    await expect(confirm()).rejects.toMatchObject(WAY_OUT);
+    await expect(confirm(1)).rejects.toMatchObject(WAY_OUT);
+    const { lateness } = await shown();
+    expect(lateness).toMatchObject([{ code: 'clock-behind' }]);
+  });
+
+  it('is confirmed and withdrawn again after a new timestamp key', async () => {
+    await rotate();
+    await made.protect();
+    await publish();
+    const { lateness, state } = await shown();
+    expect(lateness).toEqual([]);
+    expect(state.timestamp.version).toBeLessThan(nowInSeconds() + 10);
+    await confirm();
+    await confirm(1);
+    expect((await shown()).state.timestamp.withdrawn).toEqual([1]);
+  });
+});
+
+it('versions count on under a key that stays', async () => {
+  await made.protect();
+  const before = (await inOut()).state.timestamp.version;
+  await made.protect({ now: nowInSeconds() - 200 });
+  expect((await inOut()).state.timestamp.version).toBe(before + 1);
+});
+
+it('what ends before it was signed is said to be of the future, by the clock that is there', async () => {
+  const now = nowInSeconds();
+  await made.protect();
+  const { version, length, sha256 } = (await inOut()).state.timestamp.snapshot;
+  const facts = { version, length: length ?? 0, sha256: sha256 ?? '' };
+  const content = timestampMetadata({ version: now + 3 * DAY, expires: now + 2 * DAY }, facts);
+  const { signers } = await made.keyStore();
+  await writeFile(join(made.out, TIMESTAMP), signMetadata(content, [signers.timestamp]));
+  const opened = openPublication(placeInDirectory(made.out), { now });
+  const says = new Date(now * 1000).toISOString().slice(0, 19);
+  await expect(opened).rejects.toMatchObject({ ...WAY_OUT, message: expect.stringContaining(`clock says ${says}`) });
+});
+
+describe('a clock that is ahead', () => {
+  let keyServer: ContentHost;
+  let headers: Record<string, string>;
+
+  beforeEach(async () => {
+    keyServer = await startContentHost();
+    keyServer.handlers.set(TIMESTAMP, (_, response) => response.writeHead(404, headers).end());
+    setTime(nowInSeconds());
+  });
+  afterEach(() => keyServer.close());
+
+  const setTime = (time: number, age = 0) => {
+    headers = { date: new Date((time - age) * 1000).toUTCString(), ...(age > 0 && { age: String(age) }) };
+  };
+  const access = () => ({ origin: keyServer.origin, token: 'a token' });
+
+  it('is noticed by the answer of the key server, before anything is sent', async () => {
+    await made.protect();
+    const now = nowInSeconds();
+    setTime(now - 400);
+    const refused = { code: 'clock-ahead', message: expect.stringContaining(keyServer.origin) };
+    await expect(checkClock(now, { keyServer: access() })).rejects.toMatchObject(refused);
+    await expect(publish({ keyServer: access() })).rejects.toMatchObject(refused);
+    expect(await target.head(TIMESTAMP)).toBeUndefined();
+    const { target: _, ...alone } = { workspace: workspaceOf(made.configurationFile), out: made.out, target };
+    await expect(publishSite({ ...alone, keyServer: access() })).rejects.toMatchObject(refused);
+    expect(keyServer.requests.map(({ method }) => method)).toEqual(['HEAD', 'HEAD', 'HEAD']);
+  });
+
+  it('is noticed by commands that confirm as well, which ask no host', async () => {
+    await made.remove();
+    const settings = { publish: place, keyServer: keyServer.origin, keyServerTokenFile: 'token' };
+    made = await createWorkspace({ 'a.html': '<p>1' }, settings);
+    await writeFile(join(made.directory, 'token'), 'a-token-for-tests-1234\n', { mode: 0o600 });
+    await made.protect();
+    await publish();
+    setTime(nowInSeconds() - 400);
+    await expect(confirm(1)).rejects.toMatchObject({ code: 'clock-ahead' });
+  });
+
+  it('is noticed by what a bucket answers', async () => {
+    const now = nowInSeconds();
+    const bucket = (time: number | undefined) => alteredTarget(target, { time: () => time });
+    await expect(checkClock(now, { target: bucket(now - 400) })).rejects.toMatchObject({ code: 'clock-ahead' });
+    await checkClock(now, { target: bucket(now - 200) });
+    await checkClock(now, { target: bucket(undefined) });
+    await checkClock(now, { target });
+  });
+
+  it('is none where an answer is from a cache, or there is none', async () => {
+    const now = nowInSeconds();
+    setTime(now, 5000);
+    await checkClock(now, { keyServer: access() });
+    headers = { date: 'yesterday' };
+    await checkClock(now, { keyServer: access() });
+    await keyServer.close();
+    await checkClock(now, { keyServer: access() });
+  });
+
+  it('is doubted where nobody can be asked, and readers should have nothing by it', async () => {
+    const doubts: string[] = [];
+    const onDoubt = (doubt: string) => void doubts.push(doubt);
+    await made.protect();
+    await publish({ onDoubt });
+    setClock(3 * DAY);
+    await made.protect();
+    await publish({ onDoubt, target: alteredTarget(target, { time: () => nowInSeconds() }) });
+    expect(doubts).toEqual([]);
+    await publish({ onDoubt }); // what is there now was signed by this clock
+    setClock(6 * DAY);
+    await made.protect();
+    await publish({ onDoubt });
+    expect(doubts).toEqual([expect.stringContaining('if they have had one, this clock is ahead')]);
+  });
+});
