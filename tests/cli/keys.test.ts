@@ -197,7 +197,7 @@ describe('wispr keys list, where publisher.keys is older than what is published'
     await rotateRole({ configurationFile: own.configurationFile, passphrase: PASSPHRASE }, 'targets');
     const ahead = await list();
     expect(ahead.stderr).toContain(
-      'root 2 is not published yet; readers know root 1\nwispr: hint: run "wispr protect"',
+      'root 2 is not published yet; readers know root 1\nwispr: hint: run "wispr publish", or "wispr protect" where',
     );
     await own.protect();
     expect((await list()).stderr).toBe('');
