@@ -3,6 +3,7 @@
  * decides what may be shown. Forward proxy and gateway both come here.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Transform } from 'node:stream';
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
@@ -15,13 +16,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { type HeaderFields, VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
-import {
-  createRewriter,
-  type Rewriting,
-  rewritingOf,
-  rewrittenFields,
-  rewrittenRepresentation,
-} from '../gateway/rewriting.ts';
+import { type Rewriting, rewritingOf, rewrittenFields, rewrittenRepresentation } from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
 import type { ChangedDeliveries } from './changed-deliveries.ts';
 import type { DeliveryAccess } from './content-access.ts';
@@ -116,7 +111,7 @@ async function sendWhole(
   { headers, undo, rewriting }: Decorated,
   { response, status, deliveries }: Exchange,
 ): Promise<void> {
-  const change = rewriting && createRewriter(rewriting, metadata.headers?.['content-security-policy']);
+  const change = rewriting && (await rewriterFor(rewriting, metadata.headers?.['content-security-policy']));
   const changes = undo || change ? { undo, change, deliveries } : undefined;
   payload.beginKeeping();
   try {
@@ -125,6 +120,11 @@ async function sendWhole(
   } finally {
     payload.stopKeeping();
   }
+}
+
+async function rewriterFor(rewriting: Rewriting, policy: string | undefined): Promise<Transform> {
+  const { createRewriter } = await import('../gateway/rewriter.ts');
+  return createRewriter(rewriting, policy);
 }
 
 /** A range of a document that was just opened: out of what is coming, or, where much would be skipped, by a request of its own. */

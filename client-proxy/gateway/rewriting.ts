@@ -1,9 +1,6 @@
-/** Documents whose absolute links are changed on their way through the gateway: which they are, with what headers, and the stream that does it. */
-import { Transform, type TransformCallback } from 'node:stream';
+/** Documents whose absolute links are changed on their way through the gateway: which they are, and with what headers. */
 import type { Representation } from '../../core/reading/representation.ts';
 import { editsOfPolicy } from './content-security-policy.ts';
-import { CssScanner } from './css-scanner.ts';
-import { HtmlScanner } from './html-scanner.ts';
 import { applyEdits, type GatewayLinks } from './links.ts';
 
 type Kind = 'css' | 'markup';
@@ -82,54 +79,4 @@ function rewrittenLink(field: string, links: GatewayLinks): string {
       ? all
       : `<${links.rewrite(url)}>${parameters}`,
   );
-}
-
-/**
- * The stream that changes the links. Bytes are read as characters of one byte each: whatever they mean, they come out as they went in.
- *
- * @param policy - the document's signed content security policy
- */
-export function createRewriter({ kind, charset, links }: Rewriting, policy = ''): Transform {
-  const decode = (bytes: string) => new TextDecoder(charset).decode(Buffer.from(bytes, 'latin1'));
-  const scanner =
-    kind === 'css'
-      ? new CssScanner(links, decode)
-      : new HtmlScanner(links, decode, editsOfPolicy(policy, links).keepsStyles);
-  return new RewritingStream(scanner);
-}
-
-interface Scanner {
-  write(text: string): string;
-  end(): string;
-}
-
-/** What is looked at together. It begins and ends where it does in the document, so that it does not matter in which pieces that comes. */
-const PIECE = 16_384;
-
-class RewritingStream extends Transform {
-  readonly #scanner: Scanner;
-  #held: Buffer = Buffer.alloc(0);
-
-  constructor(scanner: Scanner) {
-    super();
-    this.#scanner = scanner;
-  }
-
-  override _transform(bytes: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    const all = Buffer.concat([this.#held, bytes]);
-    const whole = all.length - (all.length % PIECE);
-    for (let start = 0; start < whole; start += PIECE) this.#write(all.subarray(start, start + PIECE));
-    this.#held = all.subarray(whole);
-    done();
-  }
-
-  override _flush(done: TransformCallback): void {
-    this.#write(this.#held);
-    this.push(Buffer.from(this.#scanner.end(), 'latin1'));
-    done();
-  }
-
-  #write(piece: Buffer): void {
-    this.push(Buffer.from(this.#scanner.write(piece.toString('latin1')), 'latin1'));
-  }
 }

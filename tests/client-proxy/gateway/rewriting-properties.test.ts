@@ -7,7 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { CssScanner, LONGEST_TOKEN } from '../../../client-proxy/gateway/css-scanner.ts';
 import { DEEPEST_NAMESPACES, HtmlScanner, MOST_ATTRIBUTES } from '../../../client-proxy/gateway/html-scanner.ts';
 import { GatewayLinks } from '../../../client-proxy/gateway/links.ts';
-import { createRewriter, rewrittenFields } from '../../../client-proxy/gateway/rewriting.ts';
+import { createRewriter } from '../../../client-proxy/gateway/rewriter.ts';
+import { rewrittenFields } from '../../../client-proxy/gateway/rewriting.ts';
 
 const SITE = 'http://news.example';
 const ORIGIN = 'http://news-example-abc.localhost:8001';

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { GatewayLinks } from '../../../client-proxy/gateway/links.ts';
-import { createRewriter, rewritingOf } from '../../../client-proxy/gateway/rewriting.ts';
+import { createRewriter } from '../../../client-proxy/gateway/rewriter.ts';
+import { rewritingOf } from '../../../client-proxy/gateway/rewriting.ts';
 
 const ORIGIN = 'http://news-example-abc.localhost:8001';
 const SISTER = 'http://pictures-example-def.localhost:8001';
