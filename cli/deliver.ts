@@ -1,7 +1,7 @@
 /** Puts a fetched document where it was asked for: on standard output as it comes, or into a file, whole or not at all. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { createWriteStream, type Stats, type WriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -98,7 +98,7 @@ async function toFile(file: string, name: string, document: FetchedDocument, wis
 
 /** Only what lies on a disk can be brought there for good; pipes and devices refuse to. */
 async function openFile(file: string, name: string): Promise<WriteStream> {
-  const flush = !(await isDeviceOrPipe(file));
+  const flush = !isDeviceOrPipe(await stat(file).catch(() => undefined));
   const stream = createWriteStream(file, { flush });
   stream.on('error', () => undefined); // told by whoever writes next
   try {
@@ -187,11 +187,10 @@ function isStandardOutput(output: string | undefined): output is undefined | '-'
 async function isSpecial(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${file} is a directory`, { hint: 'name a file in it' });
-  return (found !== undefined && !found.isFile()) || /^\/(?:dev|proc)\//.test(resolve(file));
+  return isDeviceOrPipe(found) || /^\/(?:dev|proc)\//.test(resolve(file));
 }
 
-async function isDeviceOrPipe(file: string): Promise<boolean> {
-  const found = await stat(file).catch(() => undefined);
+function isDeviceOrPipe(found: Stats | undefined): boolean {
   return found !== undefined && !found.isFile();
 }
 

@@ -1,6 +1,6 @@
 /** Where a command was told to work. Commands in its hints need that too: as they would be typed from them, they would work elsewhere. */
 import type { Command } from 'commander';
-import { printable } from '../node-support/printable.ts';
+import { shellWord } from '../node-support/printable.ts';
 
 /** What was typed about places. */
 export interface TypedPlaces {
@@ -39,7 +39,7 @@ export function typedPlaces(action: Command): TypedPlaces | undefined {
 export function withPlaces(hint: string, places: TypedPlaces): string {
   const { command, config, out, target } = places;
   return hint.replace(NAMED, (_, name: string, rest: string) => {
-    const own = name === command ? [...(target === undefined ? [] : [word(target)]), ...option('--out', out)] : [];
+    const own = name === command ? [...(target === undefined ? [] : [shellWord(target)]), ...option('--out', out)] : [];
     return `"${['wispr', name + rest, ...own, ...option('-c', config)].join(' ')}"`;
   });
 }
@@ -49,10 +49,5 @@ function topOf(command: Command): Command {
 }
 
 function option(name: string, value: string | undefined): string[] {
-  return value === undefined ? [] : [name, word(value)];
-}
-
-/** As a shell takes it. */
-function word(text: string): string {
-  return printable(/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  return value === undefined ? [] : [name, shellWord(value)];
 }

@@ -72,7 +72,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
     const reader = await openReader(options, server);
     const idle = lookAfter(reader);
     closeAll = () => {
-      for (const timer of idle) clearInterval(timer);
+      clearInterval(idle);
       return reader.close().finally(announcement.close);
     };
     await dropDead(directory);
@@ -95,12 +95,11 @@ export async function startProxy(options: ProxyOptions = {}): Promise<RunningPro
  * While nobody asks for anything: where the database was erased or forgotten, the keys go all the same; and what could not be written is tried
  * again.
  */
-function lookAfter({ sites, store }: OpenReader): NodeJS.Timeout[] {
-  const look = async () => sites.refresh();
-  return [
-    setInterval(() => void look().catch(ignore), LIMITS.idleCheck).unref(), // a request meets the same error, and says it
-    setInterval(() => store.keepUnkept(), LIMITS.unkeptRetry).unref(),
-  ];
+function lookAfter({ sites, store }: OpenReader): NodeJS.Timeout {
+  const looks = [async () => sites.refresh(), async () => store.keepUnkept()];
+  return setInterval(() => {
+    for (const look of looks) void look().catch(ignore); // a request meets the same error, and says it
+  }, LIMITS.idleCheck).unref();
 }
 
 function describe(

@@ -9,6 +9,8 @@ export interface Outcome<Candidate, Result> {
   readonly late: readonly Candidate[];
 }
 
+type Settled<Candidate, Result> = Omit<Outcome<Candidate, Result>, 'late'>;
+
 export interface Patience {
   /** Milliseconds without an outcome after which the next one is asked too. */
   readonly hedgeAfter: number;
@@ -17,7 +19,7 @@ export interface Patience {
 }
 
 /** By the order in which they were asked. */
-type Running<Candidate, Result> = Map<number, Promise<[number, Outcome<Candidate, Result>]>>;
+type Running<Candidate, Result> = Map<number, Promise<[number, Settled<Candidate, Result>]>>;
 
 /**
  * Outcomes as they come. A further candidate is asked whenever one is come for and none has come in time: so whoever has what it wants just
@@ -42,7 +44,7 @@ export async function* hedged<Candidate, Result>(
     if (first === undefined) continue;
     const [index, outcome] = first;
     running.delete(index);
-    const late = Array.from(running.keys()).filter((one) => one < index);
+    const late = [...running.keys()].filter((one) => one < index);
     yield { ...outcome, late: late.map((one) => candidates[one] as Candidate) };
   }
 }
@@ -51,10 +53,10 @@ function outcomeOf<Candidate, Result>(
   candidate: Candidate,
   index: number,
   start: (candidate: Candidate) => Promise<Result>,
-): Promise<[number, Outcome<Candidate, Result>]> {
+): Promise<[number, Settled<Candidate, Result>]> {
   return start(candidate).then(
-    (result) => [index, { candidate, result, late: [] }],
-    (error: unknown) => [index, { candidate, error, late: [] }],
+    (result) => [index, { candidate, result }],
+    (error: unknown) => [index, { candidate, error }],
   );
 }
 
@@ -62,7 +64,7 @@ function outcomeOf<Candidate, Result>(
 async function firstOf<Candidate, Result>(
   running: Running<Candidate, Result>,
   milliseconds: number | undefined,
-): Promise<[number, Outcome<Candidate, Result>] | undefined> {
+): Promise<[number, Settled<Candidate, Result>] | undefined> {
   if (milliseconds === undefined) return Promise.race(running.values());
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

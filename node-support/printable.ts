@@ -23,3 +23,8 @@ export function printable(text: string): string {
 export function quoted(text: string): string {
   return printable(JSON.stringify(text));
 }
+
+/** A text as a shell takes it for one word, for commands in messages. */
+export function shellWord(text: string): string {
+  return printable(/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+}

@@ -4,7 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
-import { giveBack } from '../../core/encoding/give-back.ts';
+import { giveBackIfAlone } from '../../core/encoding/give-back.ts';
 import { LIMITS } from '../limits.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -67,11 +67,9 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
     if (!this.settled) this.#controller.abort(reason);
   }
 
-  /**
-   * Nobody looks into a chunk any more. One that fills its memory, as most of a large body do, is alone in it: the memory is given back at once.
-   */
-  spend({ buffer, byteLength }: Uint8Array): void {
-    if (buffer.byteLength === byteLength) giveBack(buffer);
+  /** Nobody looks into a chunk any more. */
+  spend(chunk: Uint8Array): void {
+    giveBackIfAlone(chunk);
   }
 
   push(chunk: Uint8Array): void {

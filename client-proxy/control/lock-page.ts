@@ -28,8 +28,7 @@ export async function showLocked(context: ControlContext, { target }: Asked): Pr
 export async function unlock(context: ControlContext, form: URLSearchParams): Promise<ControlAnswer> {
   const to = wayOn(form.get('to') ?? '');
   try {
-    const { needsPassphrase, needsNewPassphrase } = context.lock;
-    await context.lock.unlock(needsPassphrase || needsNewPassphrase ? (form.get('passphrase') ?? '') : undefined);
+    await context.lock.unlock(context.lock.takesPassphrase ? (form.get('passphrase') ?? '') : undefined);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     const alert = { ...unlockProblemText(error.code), code: error.code };
@@ -39,10 +38,10 @@ export async function unlock(context: ControlContext, form: URLSearchParams): Pr
 }
 
 function renderLocked({ token, lock }: ControlContext, to?: string, alert?: PageAlert): string {
-  const { needsPassphrase, needsNewPassphrase } = lock;
+  const { takesPassphrase, needsNewPassphrase } = lock;
   const text = needsNewPassphrase ? ANEW_TEXT : LOCKED_TEXT;
   const fields: FormField[] = [
-    ...(needsPassphrase || needsNewPassphrase ? [passphraseField(text, alert === undefined)] : []),
+    ...(takesPassphrase ? [passphraseField(text, alert === undefined)] : []),
     ...(to === undefined ? [] : [{ kind: 'hidden', name: 'to', value: to } as const]),
   ];
   return renderPage({
@@ -50,7 +49,7 @@ function renderLocked({ token, lock }: ControlContext, to?: string, alert?: Page
     lead: text.lead,
     place: 'home',
     alert,
-    ...(fields.every(({ name }) => name !== 'passphrase') && { note: LOCKED_TEXT.noPassphrase }),
+    ...(!takesPassphrase && { note: LOCKED_TEXT.noPassphrase }),
     form: { action: '/unlock', token, fields, submit: text.submit },
   });
 }

@@ -1,13 +1,9 @@
 /** Opens a document: out of the cache where it is there and good, else from the content hosts. */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { CodedError } from '../../core/errors.ts';
-import {
-  type DocumentReader,
-  type OpenedDocument,
-  openDocument,
-  type ReadingContext,
-} from '../../core/object/document-reader.ts';
+import type { DocumentReader, OpenedDocument, ReadingContext } from '../../core/object/document-reader.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
+import { openDocument } from '../../core/object/open-document.ts';
 import { describeAt, expectationOf, openAt, type WantedDocument } from '../../core/reading/open-at.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { faultOf } from '../content/host-health.ts';

@@ -3,7 +3,7 @@
  * another one. Every block is verified, wherever it came from, so nothing but time depends on it. What comes from content hosts is kept.
  */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
-import { giveBack } from '../../core/encoding/give-back.ts';
+import { giveBack, giveBackIfAlone } from '../../core/encoding/give-back.ts';
 import type { BlockRun } from '../../core/object/block-run.ts';
 import type { BlockSource } from '../../core/object/blocks.ts';
 import type { DocumentReader } from '../../core/object/document-reader.ts';
@@ -81,12 +81,7 @@ export class Payload implements BlockSource, RunSupply {
     this.#writer?.keep(headBytes(head));
     for (const block of first)
       if (this.#writer) this.#writer.keep(block);
-      else this.#giveBack(block);
-  }
-
-  /** A block that was opened, and is not kept: where it is alone in its memory, and not its own message, nobody looks into it any more. */
-  #giveBack({ buffer, byteLength }: Uint8Array): void {
-    if (isEncrypted(this.#reader.head.header) && buffer.byteLength === byteLength) giveBack(buffer);
+      else if (isEncrypted(this.#reader.head.header)) giveBackIfAlone(block); // it was opened, and is not its own message
   }
 
   /** It is not kept, or not to its end. Harmless where all has come. */

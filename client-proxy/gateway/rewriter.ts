@@ -1,4 +1,4 @@
-/** The stream that changes links. In a file of its own, since its parsers take 9 MiB: whoever never reads by the gateway does without them. */
+/** The stream that changes links. In a file of its own: whoever never reads by the gateway does without its parsers. */
 import { Transform, type TransformCallback } from 'node:stream';
 import { editsOfPolicy } from './content-security-policy.ts';
 import { CssScanner } from './css-scanner.ts';

@@ -44,6 +44,11 @@ export class ReaderLock {
     return this.isEmpty && this.#store.keyWasIn === 'passphrase';
   }
 
+  /** Whether a passphrase is needed to unlock it: that of the database, or a new one. */
+  get takesPassphrase(): boolean {
+    return this.needsPassphrase || this.needsNewPassphrase;
+  }
+
   async lock(): Promise<void> {
     this.#store.lock();
   }

@@ -7,3 +7,8 @@
 export function giveBack(memory: ArrayBufferLike): void {
   if (memory instanceof ArrayBuffer) memory.transfer(0);
 }
+
+/** The same where bytes fill their memory, as most that are of some length do; where they are not alone in it, it stays. */
+export function giveBackIfAlone({ buffer, byteLength }: Uint8Array): void {
+  if (buffer.byteLength === byteLength) giveBack(buffer);
+}

@@ -2,7 +2,7 @@
  * Opens protected objects: verification steps 10 to 15 of docs/spec/protected-object.md, block by block. No byte of a block is
  * released before the block has passed; a check that fails throws out of the stream, which the caller must then end visibly incomplete.
  */
-import { ByteReader } from '../encoding/byte-reader.ts';
+import type { ByteReader } from '../encoding/byte-reader.ts';
 import { type KeyId, keyIdOf } from '../keys/key-id.ts';
 import { type BlockRun, decryptBlock } from './block-run.ts';
 import { type BlockSource, readBlock } from './blocks.ts';
@@ -21,7 +21,6 @@ import { digestsOfBlocks, type Head } from './head.ts';
 import { isEncrypted, payloadShape } from './header.ts';
 import { parseMessageFront, payloadContext } from './message.ts';
 import type { Metadata } from './metadata.ts';
-import { type Expectation, readHead } from './read-head.ts';
 
 /** A set key, and when it may be used (seconds since 1970, inclusive). */
 export interface SetKey {
@@ -249,41 +248,6 @@ export class DocumentReader {
     const { contentLength } = this.metadata;
     return { start: Math.min(start, contentLength), end: Math.min(end, contentLength) };
   }
-}
-
-/**
- * Reads and verifies an object from its first byte: all steps.
- *
- * @param object - the object as it came; a signed document's head
- * @param fetchContent - gets a signed document's content, from the document's own URL; asked only after its head has passed
- * @throws ObjectError naming the first check that failed; PublicationError `head-unexpected`
- */
-export async function openDocument(
-  object: AsyncIterable<Uint8Array>,
-  expected: Expectation,
-  context: ReadingContext,
-  fetchContent: () => Promise<AsyncIterable<Uint8Array>>,
-): Promise<OpenedDocument> {
-  const input = new ByteReader(object);
-  const known = await takeKnown(input, expected, context);
-  const reader = known
-    ? await known.confirm(context)
-    : await DocumentReader.create(await readHead(input, expected), context);
-  const { supply = (_reader: DocumentReader, payload: ByteReader) => payload } = context;
-  if (isEncrypted(reader.head.header)) return reader.open(supply(reader, input));
-  // Step 10, for signed documents.
-  if (!(await input.atEnd())) throw new ObjectError('object-trailing', 'bytes follow the head of a signed document');
-  return reader.open(supply(reader, new ByteReader(await fetchContent())));
-}
-
-/** The reader of a document that was opened before, if these are the bytes of its head; a publication may demand others. */
-async function takeKnown(
-  input: ByteReader,
-  { pin }: Expectation,
-  { known }: ReadingContext,
-): Promise<DocumentReader | undefined> {
-  if (known === undefined || (pin && pin.sha256 !== known.headHash)) return undefined;
-  return (await input.takeIfEqual(known.headBytes)) ? known.reader : undefined;
 }
 
 /** Step 10. */

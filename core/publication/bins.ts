@@ -28,6 +28,11 @@ export function binName(index: number, bits: number, namePrefix = DOCUMENTS_ROLE
   return `${namePrefix}-${index.toString(16).padStart(digits, '0')}`;
 }
 
+/** Whether a role can be a bin of documents: its number has at most 16 bits (P11). */
+export function isBinName(name: string): boolean {
+  return name.startsWith(`${DOCUMENTS_ROLE}-`) && /^[0-9a-f]{1,4}$/.test(name.slice(DOCUMENTS_ROLE.length + 1));
+}
+
 /**
  * The bin of a target.
  *

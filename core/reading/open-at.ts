@@ -5,8 +5,9 @@
 
 import { ByteReader } from '../encoding/byte-reader.ts';
 import { openCarrier } from '../object/carrier.ts';
-import { DocumentReader, type OpenedDocument, openDocument, type ReadingContext } from '../object/document-reader.ts';
+import { DocumentReader, type OpenedDocument, type ReadingContext } from '../object/document-reader.ts';
 import type { ByteRange } from '../object/geometry.ts';
+import { openDocument } from '../object/open-document.ts';
 import { type Expectation, readHead } from '../object/read-head.ts';
 import type { DocumentEntry } from '../publication/document-entry.ts';
 import { contentTargetOf, headTargetOf, targetUrlPath } from '../publication/names.ts';

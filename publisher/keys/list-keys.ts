@@ -7,6 +7,7 @@ import { tufKeyId } from '../../core/publication/keys.ts';
 import type { Delegation, RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import { PublishError } from '../errors.ts';
+import { metadataIn } from '../publication/places.ts';
 import { type Published, type RoleState, readPublished } from '../timestamp/published.ts';
 import { metadataDirectory } from '../timestamp/run.ts';
 import { readKeyStore, workspaceOf } from '../workspace.ts';
@@ -76,7 +77,7 @@ export async function listKeys(
   const workspace = workspaceOf(configurationFile);
   const names = await readdir(workspace.directory);
   if (passphrase === undefined)
-    return listing({ published: await readPublished(directory), problem: undefined, names });
+    return listing({ published: await readPublished(metadataIn(directory)), problem: undefined, names });
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
   const read = { ...(await readIfGood(directory, keyStore.rootId)), names };
   const { timestampBy, sections } = await readConfiguration(workspace.configuration);
@@ -207,7 +208,7 @@ async function rootKeyIds(file: string, passphrase: string): Promise<string[]> {
 /** What is published may be missing or damaged: the keys are listed all the same. */
 async function readIfGood(directory: string, rootId: KeyId): Promise<Read> {
   try {
-    return { published: await readPublished(directory, rootId), problem: undefined };
+    return { published: await readPublished(metadataIn(directory), rootId), problem: undefined };
   } catch (error) {
     if (error instanceof PublishError && error.code === 'publication-missing')
       return { published: undefined, problem: undefined };

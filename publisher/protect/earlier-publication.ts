@@ -1,9 +1,8 @@
 /** What the output still says of the publication before: for an index that was lost, and for the versions that may not go back. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import { DOCUMENTS_ROLE, isBinName } from '../../core/publication/bins.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
-import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import {
   parseTimestamp,
@@ -18,7 +17,7 @@ import type { RoleRow } from '../index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { placeInDirectory } from '../publication/places.ts';
-import { underAny } from '../publication/roots.ts';
+import { ifGood, underAny } from '../publication/roots.ts';
 import { MOST_FOUND } from './numbers.ts';
 
 /** The timestamp that is there, not verified: what it names, it merely claims. */
@@ -37,12 +36,7 @@ export async function readTimestamp(out: string): Promise<TimestampMetadata | un
  */
 export async function timestampUnder(out: string, root: RootMetadata): Promise<TimestampMetadata | undefined> {
   const bytes = await readIfThere(join(out, METADATA_PATH, TIMESTAMP_FILE));
-  try {
-    return bytes && verifyTimestamp(bytes, root, undefined, READER_OPTIONS);
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
-  }
+  return bytes && ifGood(() => verifyTimestamp(bytes, root, undefined, READER_OPTIONS));
 }
 
 /** What a signed snapshot in the output names, and its number. */
@@ -90,11 +84,6 @@ export async function recoverRoles(
 /** Whether a snapshot of ours can name such a role: P3 and P11 of docs/spec/publication.md. */
 export function isListName(name: string): boolean {
   return ['targets', DOCUMENTS_ROLE].includes(name) || isBinName(name) || isSectionName(name);
-}
-
-/** With at most 16 bits of their number (P11). */
-function isBinName(name: string): boolean {
-  return name.startsWith(`${DOCUMENTS_ROLE}-`) && /^[0-9a-f]{1,4}$/.test(name.slice(DOCUMENTS_ROLE.length + 1));
 }
 
 /** The most bits that the number of bins ever had, by their names. */

@@ -1,9 +1,37 @@
 /** Reads files of the output; what the system says when it cannot is said in the publisher's own error. */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, type Dirent, existsSync, opendirSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
 import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
+
+/** One file of the output. */
+export interface FoundFile {
+  /** Its path in the output, with a leading slash. */
+  readonly path: string;
+  readonly name: string;
+  readonly isFile: boolean;
+}
+
+/** Everything in a directory that is no directory, at whatever depth. Links are listed, and never followed. */
+export function* filesIn(out: string): Generator<FoundFile> {
+  const waiting = [''];
+  for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
+    for (const entry of entriesOf(join(out, prefix))) {
+      const path = `${prefix}/${entry.name}`;
+      if (entry.isDirectory()) waiting.push(path);
+      else yield { path, name: entry.name, isFile: entry.isFile() };
+    }
+  }
+}
+
+/** Nothing, where there is no such directory. */
+export function* entriesOf(directory: string): Generator<Dirent> {
+  if (!existsSync(directory)) return;
+  using opened = reading(directory, () => opendirSync(directory, { bufferSize: 512 }));
+  for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
+}
 
 /** The first bytes of a file. @throws PublishError `output-failed` */
 export function startOf(file: string, length = 32): Buffer {
@@ -37,7 +65,7 @@ export function digestOf(file: string): string {
 }
 
 /** @throws PublishError `output-failed` in place of the system's error */
-export function reading<Result>(file: string, work: () => Result): Result {
+function reading<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {

@@ -3,7 +3,7 @@
  * and that are missing are written again, and what wispr did not make is refused and never touched.
  */
 import { hash } from 'node:crypto';
-import { type Dirent, existsSync, opendirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { hostProofIn, isHostProof } from '../../core/keys/descriptor.ts';
@@ -24,7 +24,7 @@ import { HASH_PREFIX } from '../site/names.ts';
 import { count, someOf } from '../text.ts';
 import { newestSnapshot } from './earlier-publication.ts';
 import { parseImmutableName } from './files.ts';
-import { digestOf, reading, startOf } from './output-reading.ts';
+import { digestOf, entriesOf, type FoundFile, filesIn, startOf } from './output-reading.ts';
 import { inspectSignedFiles, type SignedFiles } from './signed-files.ts';
 import { type FileRole, WholeFiles } from './whole-files.ts';
 import { isLeftoverName } from './writers/files.ts';
@@ -114,14 +114,6 @@ function checkOwn(out: string, { isEmpty, foreign }: Inspection, publishers: rea
   throw new PublishError('output-foreign', message, { hint });
 }
 
-/** One file of the output. */
-interface Found {
-  /** Its path in the output, with a leading slash. */
-  readonly path: string;
-  readonly name: string;
-  readonly isFile: boolean;
-}
-
 class Inspection implements InspectedOutput {
   readonly heads: IdSet;
   readonly contents: IdSet;
@@ -159,7 +151,7 @@ class Inspection implements InspectedOutput {
     [this.placed, this.staged] = [new IdSet(largest), new IdSet(largest)];
   }
 
-  look({ path, name, isFile }: Found): void {
+  look({ path, name, isFile }: FoundFile): void {
     if (LITTER.has(name)) return;
     this.isEmpty = false;
     if (!isFile) this.#refuse(path);
@@ -281,29 +273,18 @@ function mayBeLeftover(name: string): boolean {
   return name.startsWith('.') || name.endsWith(CARRIER_SUFFIX);
 }
 
-/** Everything in a directory that is no directory, at whatever depth. Links are listed, and never followed. */
-function* filesIn(out: string): Generator<Found> {
-  const waiting = [''];
-  for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
-    for (const entry of entriesOf(join(out, prefix))) {
-      const path = `${prefix}/${entry.name}`;
-      if (entry.isDirectory()) waiting.push(path);
-      else yield { path, name: entry.name, isFile: entry.isFile() };
-    }
-  }
-}
-
-/** Nothing, where there is no such directory. */
-function* entriesOf(directory: string): Generator<Dirent> {
-  if (!existsSync(directory)) return;
-  using opened = reading(directory, () => opendirSync(directory, { bufferSize: 512 }));
-  for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
-}
-
 function readProof(out: string): string {
   try {
     return readFileSync(join(out, HOST_PROOF_PATH), 'utf8');
   } catch {
     return '';
   }
+}
+
+/** Whether the files that make up a document are there. */
+export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
+  if (row.form === 'carrier') {
+    return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
+  }
+  return output.heads.has(row.id) && (row.content === undefined || output.contents.has(row.id));
 }

@@ -10,20 +10,18 @@ import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { Change, Form, IndexedDecision, IndexedFiles, Task } from '../index/rows.ts';
+import type { Change, Form, IndexedDecision, Task } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
-import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
-import { readPage } from '../site/page.ts';
+import { isPage, mediaTypeOf } from '../site/media-type.ts';
 import { compilePattern } from '../site/patterns.ts';
 import { SECTION_DEPTH } from '../site/sections.ts';
-import { type Decision, problemOfPageSet, SetRules } from '../site/sets.ts';
+import { type Decision, SetRules } from '../site/sets.ts';
 import { refused, type SourceFile, SourceWalk } from '../site/walk.ts';
 import { count, someOf } from '../text.ts';
 import type { Appearance } from './appearance.ts';
-import type { InspectedOutput } from './output.ts';
+import { type InspectedOutput, isThere } from './output.ts';
+import { readPageFacts } from './page-facts.ts';
 import type { RunSections } from './sections.ts';
-import { SourceReader } from './source-reader.ts';
-import { encodeTeaser } from './teaser.ts';
 
 /** What is known before it is decided. */
 export interface PlanContext {
@@ -72,9 +70,6 @@ export interface SectionCount {
   documents: number;
   waiting: number;
 }
-
-/** Bytes of a page that are looked at for its set and teaser. */
-const PAGE_LENGTH = 8 * 1024 * 1024;
 
 /** Largest page that can be carried inside itself: this is done in memory. */
 const HTML_CARRIER_LENGTH = 256 * 1024 * 1024;
@@ -223,14 +218,10 @@ class Planner {
     };
   }
 
-  /** What a page says about itself; nothing, where it is none. */
   #read(source: SourceFile): Pick<Task, 'pageSet' | 'teaser'> {
-    const mediaType = mediaTypeOf(source.path);
-    if (!canNameSet(mediaType)) return { pageSet: undefined, teaser: undefined };
-    const page = readPage(readStart(source), { xml: isXmlPage(mediaType), cut: source.size > PAGE_LENGTH });
-    const problem = page.problem ?? problemOfPageSet(page.set);
+    const { problem, ...page } = readPageFacts(source);
     if (problem) this.#pageProblems.add(`${printable(source.path)}: ${printable(problem)}`);
-    return { pageSet: page.set, teaser: isPage(mediaType) ? encodeTeaser(page.teaser) : undefined };
+    return page;
   }
 
   #count({ path, size }: SourceFile, { set, reason }: Decision): void {
@@ -299,22 +290,6 @@ function isEmpty(section: SectionCount | undefined): boolean {
 
 function tooDeep(path: string): string {
   return `${printable(path)}: it lies more than ${SECTION_DEPTH} directories below its section, deeper than signed patterns reach`;
-}
-
-/** Whether the files that make up a document are there. */
-export function isThere(row: IndexedFiles, output: InspectedOutput): boolean {
-  if (row.form === 'carrier') {
-    return row.placed === undefined ? output.staged.has(row.id) : output.placed.has(row.id);
-  }
-  return output.heads.has(row.id) && (row.content === undefined || output.contents.has(row.id));
-}
-
-/** @throws PublishError `source-unreadable`, `source-changed` */
-function readStart(source: SourceFile): Uint8Array {
-  using reader = new SourceReader(source);
-  const start = reader.readAt(0, Buffer.allocUnsafe(Math.min(source.size, PAGE_LENGTH)));
-  reader.checkUnchanged();
-  return start;
 }
 
 function pagesRefused(problems: Problems): PublishError {

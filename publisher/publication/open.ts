@@ -1,5 +1,4 @@
 /** Opens a publication wherever it lies, as a reader does who begins anew, and says what is wrong with its freshness instead of giving up. */
-
 import { PublicationClient, type TrustedState } from '../../core/publication/client.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError, type PublicationErrorCode } from '../../core/publication/errors.ts';

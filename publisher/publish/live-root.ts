@@ -2,6 +2,7 @@
  * The root under which what was published last is confirmed, or withdrawn. It is that of the time, as long as today's timestamp key is one of its
  * keys; else the first after it, under which the publication is still good: with a new timestamp key, nothing else is new.
  */
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -89,7 +90,7 @@ async function lastKnownRoot(target: Target, { place, state }: OpenedPublication
       const path = fileOfRole('root', known + 1);
       const own = await place.read(path, PUBLICATION_LIMITS.rootLength);
       const there = own && (await readBounded(target, path, own.length));
-      if (!there || !Buffer.from(own).equals(there)) break;
+      if (!there || !equalBytes(own, there)) break;
       known++;
     }
   } catch (error) {

@@ -1,4 +1,5 @@
 /** `wispr publish` as hints name it: with the target where nothing else says it, so that following them does not publish to "out". */
+import { shellWord } from '../../node-support/printable.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import { readLastPublished } from '../last-published.ts';
 import { workspaceOf } from '../workspace.ts';
@@ -7,7 +8,7 @@ import { workspaceOf } from '../workspace.ts';
  * @param target - where it was published to last, or is to be; left out where `wispr.json` says it, or where that is `out` itself
  */
 export function publishCommand(target?: string | null): string {
-  return target ? `wispr publish ${quoted(target)}` : 'wispr publish';
+  return target ? `wispr publish ${shellWord(target)}` : 'wispr publish';
 }
 
 /**
@@ -19,8 +20,4 @@ export async function publishAgainCommand(configurationFile: string): Promise<st
   const { publish } = await readConfiguration(configurationFile);
   if (publish !== undefined) return publishCommand();
   return publishCommand((await readLastPublished(workspaceOf(configurationFile))).target);
-}
-
-function quoted(target: string): string {
-  return /^[\w./:@%+=,-]+$/.test(target) ? target : `'${target.replaceAll("'", "'\\''")}'`;
 }

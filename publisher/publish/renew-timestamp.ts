@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { openKeyStore } from '../keys/key-store.ts';
+import { metadataIn } from '../publication/places.ts';
 import { signNewerThan } from '../timestamp/sign-timestamp.ts';
 import { readKeyStore, type Workspace } from '../workspace.ts';
 import type { RenewTimestamp } from './timestamp-step.ts';
@@ -9,7 +10,7 @@ import type { RenewTimestamp } from './timestamp-step.ts';
 export function renewerOf(workspace: Workspace, out: string, passphrase: string, now: number): RenewTimestamp {
   return async (newerThan) => {
     const { signers, rootId } = await openKeyStore(await readKeyStore(workspace), passphrase);
-    const directory = join(out, METADATA_PATH);
-    await signNewerThan(newerThan, { directory, signer: signers.timestamp, rootId, now });
+    const own = metadataIn(join(out, METADATA_PATH));
+    await signNewerThan(newerThan, { own, signer: signers.timestamp, rootId, now });
   };
 }

@@ -20,7 +20,7 @@ import { rootIdOf } from '../../core/publication/writer.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
-import { metadataIn, type OwnMetadata } from '../publication/places.ts';
+import type { OwnMetadata } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 
 /** A role as it stands in a publication. */
@@ -46,23 +46,18 @@ const EXPIRES = /"expires":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"/;
 const FILES_AT_A_TIME = 16;
 
 /**
- * Reads and verifies the metadata in a directory.
+ * Reads and verifies our own metadata.
  *
  * @param rootId - whose publication it has to be; anybody's, if left out
- * @param own - what is to be read in place of the files there
  * @throws PublishError `publication-missing`; PublicationError
  */
-export async function readPublished(
-  directory: string,
-  rootId?: KeyId,
-  own: OwnMetadata = metadataIn(directory),
-): Promise<Published> {
+export async function readPublished(own: OwnMetadata, rootId?: KeyId): Promise<Published> {
   const roots = await readRoots(own);
   const [first] = roots;
-  if (first === undefined) throw missing(`there is no publication in ${directory}`);
+  if (first === undefined) throw missing(`there is no publication in ${own.name}`);
   const ownId = await rootIdOf(first);
   if (rootId !== undefined && ownId !== rootId)
-    throw new PublicationError('root-unexpected', `${directory} holds the publication of ${ownId}, not of ${rootId}`);
+    throw new PublicationError('root-unexpected', `${own.name} holds the publication of ${ownId}, not of ${rootId}`);
   const root = verifyChain(roots);
   const timestamp = verifyTimestamp(
     await read(own, METADATA_PATH + TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength),

@@ -9,7 +9,7 @@ import { openKeyStore } from '../keys/key-store.ts';
 import { readSigningKeys } from '../keys/signer-file.ts';
 import { openSigningKeys } from '../keys/signing-keys.ts';
 import { readLastPublished, rememberPublished } from '../last-published.ts';
-import type { OwnMetadata } from '../publication/places.ts';
+import { metadataIn, type OwnMetadata } from '../publication/places.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
 import { type SignedTimestamp, signTimestamp, type TimestampOptions, withdrawVersion } from './sign-timestamp.ts';
@@ -20,9 +20,7 @@ export interface TimestampRun {
   readonly passphrase: string;
   /** The version to withdraw; without it, the publication is confirmed. */
   readonly withdraw?: number | undefined;
-  /** The directory of the metadata, if it is not in the output of the workspace. */
-  readonly directory?: string | undefined;
-  /** What takes the place of the files there. */
+  /** What it is for in place of the files of the workspace. */
   readonly own?: OwnMetadata | undefined;
   readonly now?: number;
 }
@@ -49,12 +47,12 @@ function metadataBelow({ directory }: Workspace, out: string): string {
 async function runInWorkspace(run: TimestampRun, configurationFile: string): Promise<SignedTimestamp> {
   const workspace = workspaceOf(configurationFile);
   const { out, freshness } = await readConfiguration(workspace.configuration);
-  const directory = run.directory ?? metadataBelow(workspace, out);
+  const own = run.own ?? metadataIn(metadataBelow(workspace, out));
   return withLock(workspace, async () => {
     const { signers, rootId } = await openKeyStore(await readKeyStore(workspace), run.passphrase);
     const freshFor = freshness.hours * 3600;
     const remembered = await readLastPublished(workspace);
-    const options = { directory, own: run.own, signer: signers.timestamp, rootId, freshFor, remembered };
+    const options = { own, signer: signers.timestamp, rootId, freshFor, remembered };
     const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() });
     const withdrawn = run.withdraw === undefined ? [] : [run.withdraw];
     await rememberPublished(workspace, { withdrawn, elsewhere: [signed.before] });
@@ -70,7 +68,7 @@ async function runWithKeyFile(
   const last = await readLastSeen(lastSeenFile(keyFile));
   const signer = onlySigner(keys.signers, keyFile);
   const now = run.now ?? nowInSeconds();
-  const signed = await perform(run, { directory, signer, rootId: keys.rootId, last, now });
+  const signed = await perform(run, { own: metadataIn(directory), signer, rootId: keys.rootId, last, now });
   const { publication, version: timestamp, withdrawn } = signed;
   await writeLastSeen(lastSeenFile(keyFile), { key: signer.keyid, publication, timestamp, withdrawn });
   return signed;

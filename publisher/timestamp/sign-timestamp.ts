@@ -9,7 +9,7 @@ import { type FileFacts, signMetadata, timestampMetadata, timestampVersion } fro
 import { PublishError } from '../errors.ts';
 import { shortId } from '../keys/roots.ts';
 import { type LastPublished, withdrawnUnder } from '../last-published.ts';
-import { metadataIn, type OwnMetadata } from '../publication/places.ts';
+import type { OwnMetadata } from '../publication/places.ts';
 import { checkSignedInPast } from './future.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type Published, type RoleState, readPublished } from './published.ts';
@@ -21,10 +21,8 @@ export const EXPIRY_WARNING = 30 * 86_400;
 const HOUR = 3600;
 
 export interface TimestampOptions {
-  /** The directory of the metadata. */
-  readonly directory: string;
-  /** What takes the place of the files there. */
-  readonly own?: OwnMetadata | undefined;
+  /** The metadata that it is for. */
+  readonly own: OwnMetadata;
   readonly signer: RoleSigner;
   /** Whose publication it has to be. */
   readonly rootId: KeyId | undefined;
@@ -60,7 +58,7 @@ export interface SignedTimestamp {
  * PublishError `publication-missing`, `signer-unknown`, `output-failed`. Nothing was changed then.
  */
 export async function signTimestamp(options: TimestampOptions): Promise<SignedTimestamp> {
-  const published = await readPublished(options.directory, options.rootId, options.own);
+  const published = await readPublished(options.own, options.rootId);
   checkMayContinue(published, options);
   for (const { role, expires } of lasting(published)) checkExpiry(role, { expires }, options.now);
   const withdrawn = withdrawnIn(published, options);
@@ -81,7 +79,7 @@ export async function signTimestamp(options: TimestampOptions): Promise<SignedTi
  * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`, `withdrawals-full`
  */
 export async function withdrawVersion(version: number, options: TimestampOptions): Promise<SignedTimestamp> {
-  const published = await readPublished(options.directory, options.rootId, options.own);
+  const published = await readPublished(options.own, options.rootId);
   checkMayContinue(published, options);
   const current = published.snapshot.version;
   if (!Number.isSafeInteger(version) || version < 1 || version > current) {
@@ -110,7 +108,7 @@ export async function signNewerThan(
   other: Pick<TimestampMetadata, 'version' | 'withdrawn' | 'snapshot'>,
   options: TimestampOptions,
 ): Promise<SignedTimestamp> {
-  const published = await readPublished(options.directory, options.rootId, options.own);
+  const published = await readPublished(options.own, options.rootId);
   checkMayContinue(published, options);
   const own = { snapshot: published.timestamp.snapshot, withdrawn: withdrawnIn(published, options) };
   return sign(published, joinWithdrawn(own, other), options, other.version);
@@ -119,7 +117,7 @@ export async function signNewerThan(
 async function sign(
   published: Published,
   withdrawn: readonly number[],
-  { directory, own = metadataIn(directory), signer, now, freshFor = freshnessOf(published) }: TimestampOptions,
+  { own, signer, now, freshFor = freshnessOf(published) }: TimestampOptions,
   atLeastAfter = 0,
 ): Promise<SignedTimestamp> {
   const version = timestampVersion(now, Math.max(published.timestamp.version, atLeastAfter));
@@ -163,18 +161,18 @@ function isOwnOrUnknown({ key }: LastSeen, { keyid }: RoleSigner): boolean {
   return key === undefined || key === keyid;
 }
 
-function checkMayContinue(published: Published, { signer, directory, last, now }: TimestampOptions): void {
+function checkMayContinue(published: Published, { signer, own, last, now }: TimestampOptions): void {
   const { root, timestamp, snapshot } = published;
-  if (!root.roles.timestamp.keyids.includes(signer.keyid)) throw noTimestampKey(signer, directory);
+  if (!root.roles.timestamp.keyids.includes(signer.keyid)) throw noTimestampKey(signer, own.name);
   // With a new key the versions of timestamps begin anew (TUF, 5.3.11), those of publications do not.
   const isOlder = last && isOwnOrUnknown(last, signer) && timestamp.version < last.timestamp;
   if (last && (isOlder || snapshot.version < last.publication)) {
     throw new PublicationError(
       'metadata-rollback',
-      `${directory} holds publication ${snapshot.version}, confirmed at ${isoTime(timestamp.version)}; a later one was confirmed here at ${isoTime(last.timestamp)}`,
+      `${own.name} holds publication ${snapshot.version}, confirmed at ${isoTime(timestamp.version)}; a later one was confirmed here at ${isoTime(last.timestamp)}`,
     );
   }
-  checkSignedInPast(timestamp, now, directory);
+  checkSignedInPast(timestamp, now, own.name);
 }
 
 /** @param directory - where the publication is that it was to sign for */

@@ -14,7 +14,7 @@ import { createSetKey } from '../support/publisher-with-sets.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
 
 const DAY = 86_400;
-const { unkeptRetry } = LIMITS;
+const { idleCheck } = LIMITS;
 
 let rig: ReaderRig<HostileKeyServer>;
 let disk: FullDisk | undefined;
@@ -22,7 +22,7 @@ const told: (string | undefined)[] = [];
 const onUnkept = (problem: ReaderError | undefined) => told.push(problem?.code);
 beforeEach(async () => {
   told.length = 0;
-  Object.assign(LIMITS, { unkeptRetry: 20 });
+  Object.assign(LIMITS, { idleCheck: 20 });
   rig = await startHostileReaderRig();
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed' });
   await rig.restart({ onUnkept });
@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(async () => {
   disk?.makeRoom();
   await rig.close();
-  Object.assign(LIMITS, { unkeptRetry });
+  Object.assign(LIMITS, { idleCheck });
 });
 
 const get = (path = '/a.html') => send(rig.proxy.port, rig.url(path));

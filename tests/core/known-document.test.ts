@@ -4,8 +4,9 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { collect } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
-import { type KnownDocument, openDocument } from '../../core/object/document-reader.ts';
+import type { KnownDocument } from '../../core/object/document-reader.ts';
 import { headBytes, headDigest } from '../../core/object/head.ts';
+import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, publisherIdentity } from '../../core/object/writer.ts';
 
 const publisher = await publisherIdentity(ed25519KeyPair(randomBytes(32)));

@@ -5,8 +5,9 @@ import { ed25519KeyPair, randomBytes } from '#primitives';
 import { ByteReader, collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { encodeHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
-import { type OpenedDocument, openDocument } from '../../core/object/document-reader.ts';
+import type { OpenedDocument } from '../../core/object/document-reader.ts';
 import { ObjectError } from '../../core/object/errors.ts';
+import { openDocument } from '../../core/object/open-document.ts';
 import { encodeObject, type ObjectOptions, publisherIdentity } from '../../core/object/writer.ts';
 import { splitObject } from '../vectors/make/forge.ts';
 

@@ -4,8 +4,8 @@ import { ed25519KeyPair, randomBytes, sha256 } from '#primitives';
 import { collect, streamOf } from '../../core/encoding/byte-reader.ts';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { keyIdOf } from '../../core/keys/key-id.ts';
-import { openDocument } from '../../core/object/document-reader.ts';
 import { blockCount } from '../../core/object/geometry.ts';
+import { openDocument } from '../../core/object/open-document.ts';
 import { contentOfBlock, sealBlock, sealedBlockLength } from '../../core/object/sealing.ts';
 import { ObjectWriter, publisherIdentity } from '../../core/object/writer.ts';
 

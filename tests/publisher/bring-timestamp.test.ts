@@ -1,14 +1,13 @@
 /** A timestamp that was signed apart from a publication, on its way to where readers find it, while others are at work there. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { readLastPublished } from '../../publisher/last-published.ts';
+import { metadataIn } from '../../publisher/publication/places.ts';
 import { adoptTimestamp, bringTimestamp } from '../../publisher/publish/bring-timestamp.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
@@ -17,24 +16,19 @@ import { signTimestamp, withdrawVersion } from '../../publisher/timestamp/sign-t
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
+import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const TIMESTAMP = `${METADATA_PATH}timestamp.json`;
-let directory: string;
 let made: TestWorkspace;
 let place: string;
 let target: Target;
-let number = 0;
+const places = new TargetPlaces();
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'wispr-bring-'));
-});
-afterAll(() => rm(directory, { recursive: true }));
 beforeEach(async () => {
-  place = join(directory, `target${++number}`);
-  target = await openTarget(place);
+  ({ place, target } = await places.next());
   made = await createWorkspace({ 'a.html': '<p>1' });
   await made.protect();
   await publish();
@@ -45,13 +39,18 @@ const publish = () =>
   publishSite({ workspace: workspaceOf(made.configurationFile), out: made.out, target, keysAreThere: true });
 const sign = (directory: string, withdraw?: number) => {
   const from = { configurationFile: made.configurationFile };
-  return runTimestamp({ from, directory: join(directory, METADATA_PATH), passphrase: PASSPHRASE, withdraw });
+  return runTimestamp({
+    from,
+    own: metadataIn(join(directory, METADATA_PATH)),
+    passphrase: PASSPHRASE,
+    withdraw,
+  });
 };
 /** By somebody who has the timestamp key, and knows nothing of what the workspace has signed since. */
 const signElsewhere = async (directory: string, withdraw?: number) => {
   const { signers, rootId } = await made.keyStore();
   const options = { signer: signers.timestamp, rootId, now: nowInSeconds() };
-  const at = { ...options, directory: join(directory, METADATA_PATH) };
+  const at = { ...options, own: metadataIn(join(directory, METADATA_PATH)) };
   return withdraw === undefined ? signTimestamp(at) : withdrawVersion(withdraw, at);
 };
 const adopting = () => ({
@@ -66,7 +65,7 @@ const there = async () => {
   return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
 };
 const copyOf = async () => {
-  const copy = join(directory, `copy${number}`);
+  const copy = `${place}-copy`;
   await cp(made.out, copy, { recursive: true });
   return copy;
 };

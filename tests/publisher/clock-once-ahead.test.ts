@@ -1,13 +1,11 @@
 /** A publisher whose clock was ahead once: what it signed then nobody takes, and a new timestamp key leads out of it. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { openPublication } from '../../publisher/publication/open.ts';
@@ -17,25 +15,20 @@ import { publishSite } from '../../publisher/publish/publish.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
 const [HOUR, DAY] = [3600, 86_400];
-let directory: string;
 let made: TestWorkspace;
 let place: string;
 let target: Target;
-let number = 0;
+const places = new TargetPlaces();
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'wispr-clock-'));
-});
-afterAll(() => rm(directory, { recursive: true }));
 beforeEach(async () => {
-  place = join(directory, `target${++number}`);
-  target = await openTarget(place);
+  ({ place, target } = await places.next());
   made = await createWorkspace({ 'a.html': '<p>1' }, { publish: place });
 });
 afterEach(async () => {

@@ -1,6 +1,5 @@
 /** Withdrawing and confirming what was published last, where `out` has gone on: whatever the host hides, and whichever keys were replaced since. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
@@ -17,23 +16,22 @@ import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
-let directory: string;
 let keyServer: ContentHost;
 /** What the key server confirms, and what it was told. */
 let known: Uint8Array | undefined;
 let told: { publication: number; withdrawn: number[]; roots: number }[];
 let made: TestWorkspace;
 let place: string;
-let number = 0;
+const places = new TargetPlaces();
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'wispr-live-'));
-  await writeFile(join(directory, 'token'), `wispr-publish-${'a'.repeat(43)}\n`, { mode: 0o600 });
+  await writeFile(join(places.directory, 'token'), `wispr-publish-${'a'.repeat(43)}\n`, { mode: 0o600 });
   keyServer = await startContentHost();
   keyServer.handlers.set(TIMESTAMP, (_, response) => response.writeHead(known ? 200 : 404).end(known));
   keyServer.handlers.set('/v1/publication', async (request, response) => {
@@ -46,12 +44,11 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await keyServer.close();
-  await rm(directory, { recursive: true });
 });
 beforeEach(async () => {
   [told, known] = [[], undefined];
   keyServer.files.clear();
-  place = join(directory, `target${++number}`);
+  ({ place } = await places.next());
   made = await createWorkspace({ 'a.html': '<p>1' }, { keyServer: keyServer.origin, publish: place });
   await made.protect();
   await publish();
@@ -75,7 +72,7 @@ const confirm = (withdraw?: number, tokenFile?: string) =>
     { passphrase: PASSPHRASE, withdraw },
     { config: made.configurationFile, ...(tokenFile !== undefined && { tokenFile }) },
   );
-const withToken = (withdraw?: number) => confirm(withdraw, join(directory, 'token'));
+const withToken = (withdraw?: number) => confirm(withdraw, join(places.directory, 'token'));
 const saying = (bytes: Uint8Array) => {
   const { signed } = JSON.parse(Buffer.from(bytes).toString());
   return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
@@ -182,16 +179,26 @@ describe('the key server learns of it, and confirms nothing else,', () => {
 });
 
 describe('keys that were replaced, and not published,', () => {
-  it.each(['<p>1', '<p>2'])('do not matter, where they are those of the snapshot: %s', async (text) => {
-    await rotate('snapshot');
+  /** @returns the output, which has gone on */
+  async function rotateAndConfirm(
+    role: 'snapshot' | 'timestamp',
+    text: string,
+    { isRootBrought }: { isRootBrought: boolean },
+  ) {
+    await rotate(role);
     await protectNext(text);
     const before = await snapshot(made.out);
     await confirm();
     expect([await shown(), await hasRoot(2), (await verifyTree(place)).findings]).toEqual([
       { publication: 1, withdrawn: [] },
-      false,
+      isRootBrought,
       [],
     ]);
+    return before;
+  }
+
+  it.each(['<p>1', '<p>2'])('do not matter, where they are those of the snapshot: %s', async (text) => {
+    const before = await rotateAndConfirm('snapshot', text, { isRootBrought: false });
     await confirm(1);
     expect([await shown(), await hasRoot(2)]).toEqual([{ publication: 1, withdrawn: [1] }, false]);
     expect(await snapshot(made.out)).toEqual(before);
@@ -200,15 +207,7 @@ describe('keys that were replaced, and not published,', () => {
   });
 
   it.each(['<p>1', '<p>2'])('are brought along, where they are those of the timestamp: %s', async (text) => {
-    await rotate('timestamp');
-    await protectNext(text);
-    const before = await snapshot(made.out);
-    await confirm();
-    expect([await shown(), await hasRoot(2), (await verifyTree(place)).findings]).toEqual([
-      { publication: 1, withdrawn: [] },
-      true,
-      [],
-    ]);
+    const before = await rotateAndConfirm('timestamp', text, { isRootBrought: true });
     expect(await snapshot(made.out)).toEqual(before);
     await confirm(1);
     expect(await shown()).toEqual({ publication: 1, withdrawn: [1] });

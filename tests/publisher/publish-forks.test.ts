@@ -1,6 +1,5 @@
 /** Two copies of one workspace that both publish: what one has made is never replaced, nor mixed with what the other has, without a word. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -17,6 +16,7 @@ import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { contentOf } from '../support/signers.ts';
+import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 }); // each protects several times
@@ -26,19 +26,13 @@ const PAGES = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.html`);
 const forked = { code: 'target-forked' };
 const newer = { code: 'target-newer' };
 
-let directory: string;
 let made: TestWorkspace;
 let target: Target;
 let place: string;
-let number = 0;
+const places = new TargetPlaces();
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'wispr-forks-'));
-});
-afterAll(() => rm(directory, { recursive: true }));
 beforeEach(async () => {
-  place = join(directory, `target${++number}`);
-  target = await openTarget(place);
+  ({ place, target } = await places.next());
   made = await createWorkspace(Object.fromEntries(PAGES.map((page) => [page, '<p>1'])));
   await made.protect();
 });
@@ -52,7 +46,7 @@ const rotate = ({ configurationFile }: Copy) => rotateRole({ configurationFile, 
 const found = async () => (await verifyTree(place)).findings.map(({ path, code }) => `${path} ${code}`);
 
 async function copyOf(): Promise<Copy> {
-  const to = join(directory, `copy${number}`);
+  const to = `${place}-copy`;
   await cp(made.directory, to, { recursive: true, preserveTimestamps: true });
   const at = (path: string) => join(to, path.slice(made.directory.length));
   return { configurationFile: at(made.configurationFile), out: at(made.out), source: at(made.source) };
@@ -99,7 +93,7 @@ describe('a copy that has published', () => {
     await refused(() => publish(made), forked);
     await refused(() => publish(made, { replaceNewer: true }), forked);
     // Where the newest root is ours, an earlier one that is not is put right.
-    const [elsewhere, root] = [join(directory, `roots${number}`), join(METADATA_PATH, '2.root.json')];
+    const [elsewhere, root] = [`${place}-roots`, join(METADATA_PATH, '2.root.json')];
     const other = { target: await openTarget(elsewhere) };
     await publish(made, other);
     await cp(join(copy.out, root), join(elsewhere, root));
@@ -153,15 +147,15 @@ describe('a copy that publishes at the same moment', () => {
   const MOMENTS = ['list /', '.protected', '/2.documents-', '/2.snapshot.', '/timestamp.'];
 
   it('is not replaced, whenever it comes, and does not replace what is nearly there', async () => {
-    const places = MOMENTS.map((_, index) => join(directory, `moment${number}-${index}`));
-    for (place of places) await publish(made, { target: await openTarget(place) });
+    const moments = MOMENTS.map((_, index) => `${place}-moment${index}`);
+    for (place of moments) await publish(made, { target: await openTarget(place) });
     const copy = await copyOf();
     await change(copy, 'a.html', 'B');
     await change(made, 'a.html', 'A');
     const snapshotOf = (where: string) => readFile(join(where, METADATA_PATH, '2.snapshot.json'));
     const renewTimestamp = renewerOf(workspaceOf(made.configurationFile), made.out, PASSPHRASE, nowInSeconds());
     for (const [index, moment] of MOMENTS.entries()) {
-      place = places[index] as string;
+      place = moments[index] as string;
       const target = await openTarget(place);
       const outcomeOf = (run: Promise<unknown>) =>
         run.then(

@@ -1,35 +1,33 @@
 /** What a host that nobody trusts does to whoever publishes there: the key server is told nothing that is not so, and nobody is stopped for good. */
-import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseHandOver } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { metadataIn } from '../../publisher/publication/places.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { TargetPlaces } from '../support/target-places.ts';
 import { makeTwoPublications, type TwoPublications } from '../support/two-publications.ts';
 import { PASSPHRASE } from '../support/workspace.ts';
 
 const TIMESTAMP = `${METADATA_PATH}timestamp.json`;
-let directory: string;
 let two: TwoPublications;
 let host: ContentHost;
 let told: Buffer[];
 let status: number;
 let target: Target;
 let place: string;
-let number = 0;
+const places = new TargetPlaces();
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'wispr-host-'));
   two = await makeTwoPublications();
   host = await startContentHost();
   host.handlers.set('/v1/bundle', (_, response) => {
@@ -43,14 +41,12 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await rm(directory, { recursive: true });
   await two.workspace.remove();
   await host.close();
 });
 beforeEach(async () => {
   [told, status] = [[], 200];
-  place = join(directory, `target${++number}`);
-  target = await openTarget(place);
+  ({ place, target } = await places.next());
 });
 
 const at = (path: string) => join(place, path);
@@ -89,11 +85,11 @@ describe('the key server', () => {
   });
 
   it('is told of a newer timestamp at the target that says as much, and of no older one', async () => {
-    const confirmed = join(directory, 'confirmed');
+    const confirmed = join(places.directory, 'confirmed');
     await cp(two.first, confirmed, { recursive: true });
     const from = { configurationFile: two.workspace.configurationFile };
     const metadata = join(confirmed, METADATA_PATH);
-    await runTimestamp({ from, directory: metadata, passphrase: PASSPHRASE, now: nowInSeconds() + 100 });
+    await runTimestamp({ from, own: metadataIn(metadata), passphrase: PASSPHRASE, now: nowInSeconds() + 100 });
     await publish(confirmed);
     await publish(two.first);
     const [newer, older] = [confirmed, two.first].map((out) => readFile(join(out, TIMESTAMP)));
@@ -134,7 +130,7 @@ describe('the key server that', () => {
 });
 
 it('an output that changes on the way is not shown', async () => {
-  const changing = join(directory, 'changing');
+  const changing = join(places.directory, 'changing');
   await cp(two.second, changing, { recursive: true });
   const change = () => cp(join(two.first, TIMESTAMP), join(changing, TIMESTAMP));
   const racing = interrupted(target, change, (path) => path.includes('/2.snapshot.'));

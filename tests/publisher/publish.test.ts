@@ -1,5 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
@@ -14,27 +13,24 @@ import { resolveTarget } from '../../publisher/publish/resolve-target.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { TargetPlaces } from '../support/target-places.ts';
 import { makeTwoPublications, type TwoPublications } from '../support/two-publications.ts';
 import { createWorkspace, PASSPHRASE, snapshot } from '../support/workspace.ts';
 
 const TIMESTAMP = `${METADATA_PATH}timestamp.json`;
 let two: TwoPublications;
-let directory: string;
 let place: string;
 let target: Target;
-let number = 0;
+const places = new TargetPlaces();
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'wispr-publish-'));
   two = await makeTwoPublications();
 });
 afterAll(async () => {
-  await rm(directory, { recursive: true });
   await two.workspace.remove();
 });
 beforeEach(async () => {
-  place = join(directory, String(++number));
-  target = await openTarget(place);
+  ({ place, target } = await places.next());
 });
 
 const workspace = () => workspaceOf(two.workspace.configurationFile);
@@ -136,7 +132,7 @@ describe('publishing to a directory', () => {
   it('refuses where somebody else has published under keys that are newer than ours', async () => {
     const made = await createWorkspace({ 'a.html': '<p>1' });
     await made.protect();
-    const older = join(directory, 'older');
+    const older = join(places.directory, 'older');
     await cp(made.out, older, { recursive: true });
     await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
     await made.protect();
@@ -166,7 +162,7 @@ describe('publishing to a directory', () => {
   });
 
   it('leaves a newer timestamp for the same publication, and outruns one for the publication before', async () => {
-    const renewed = join(directory, 'renewed');
+    const renewed = join(places.directory, 'renewed');
     await cp(two.first, renewed, { recursive: true });
     const [now, ours] = [nowInSeconds() + 100, await readFile(join(two.second, TIMESTAMP))];
     await renewerOf(
@@ -188,7 +184,7 @@ describe('publishing to a directory', () => {
   });
 
   it('attack 69: takes no timestamp of the future over, whoever signed it, and puts its own in place of it', async () => {
-    const stolen = join(directory, 'stolen');
+    const stolen = join(places.directory, 'stolen');
     await cp(two.first, stolen, { recursive: true });
     const version = nowInSeconds() + 1000;
     const snapshot = { version: 1, length: 0, sha256: '' };
@@ -209,7 +205,7 @@ describe('publishing to a directory', () => {
   });
 
   it('refuses an output that lacks something, before anything is sent', async () => {
-    const lacking = join(directory, 'lacking');
+    const lacking = join(places.directory, 'lacking');
     await cp(two.first, lacking, { recursive: true });
     const object = [...(await snapshot(lacking)).keys()].find((path) => path.endsWith('large.bin.protected')) ?? '';
     await rm(join(lacking, object));
@@ -224,7 +220,7 @@ describe('publishing to a directory', () => {
   });
 
   it('attack 39: never leaves the target by a link in it', async () => {
-    const outside = join(directory, 'outside');
+    const outside = join(places.directory, 'outside');
     await mkdir(outside);
     await mkdir(place);
     await symlink(outside, join(place, 'news'));

@@ -51,6 +51,10 @@ async function remove(): Promise<void> {
 }
 
 const here = (name: string) => join(workspace.directory, name);
+const changeIndex = (sql: string, ...values: string[]) => {
+  using index = new DatabaseSync(here('publisher.index'));
+  index.prepare(sql).run(...values);
+};
 const there = (name: string) => join(copy, name);
 const NOW = nowInSeconds();
 const everything = { recursive: true, preserveTimestamps: true };
@@ -200,14 +204,10 @@ describe('a signed file', () => {
     await workspace.protect();
     await damage('1.targets.json');
     const identity = identityOf(await lstat(file('1.targets.json'), { bigint: true }));
-    const change = (sql: string, ...values: string[]) => {
-      using index = new DatabaseSync(here('publisher.index'));
-      index.prepare(sql).run(...values);
-    };
     const sql = "UPDATE fact SET value = json_set(value, '$.\"1.targets.json\"', ?) WHERE name = 'signedFiles'";
-    change(sql, identity); // as after a power cut, which leaves other bytes than were written
+    changeIndex(sql, identity); // as after a power cut, which leaves other bytes than were written
     expect((await workspace.protect()).publication.version).toBe(1);
-    change("UPDATE fact SET value = 'another' WHERE name = 'boot'");
+    changeIndex("UPDATE fact SET value = 'another' WHERE name = 'boot'");
     expect((await workspace.protect()).publication).toMatchObject({ version: 2, reasons: ['missing'] });
     await expectWhole();
   });
@@ -321,9 +321,7 @@ describe('an older key store', () => {
     await workspace.write('b.html', '<p>b, later');
     await workspace.protect();
     const before = await idOf();
-    const index = new DatabaseSync(here('publisher.index'));
-    index.exec("UPDATE document SET set_id = 'another' WHERE path = '/b.html'"); // as where a section was held back
-    index.close();
+    changeIndex("UPDATE document SET set_id = 'another' WHERE path = '/b.html'"); // as where a section was held back
     await bring('publisher.keys');
     await workspace.protect();
     expect(await idOf()).not.toBe(before);
@@ -339,10 +337,7 @@ describe('an older key store', () => {
     const before = await idOf();
     const last = await readFile(join(workspace.out, METADATA, 'timestamp.json'));
     await bring('publisher.keys', 'publisher.index');
-    const shown = markIn(last);
-    const index = new DatabaseSync(here('publisher.index'));
-    index.prepare("UPDATE fact SET value = ? WHERE name = 'shown'").run(shown); // so that nothing but the number tells
-    index.close();
+    changeIndex("UPDATE fact SET value = ? WHERE name = 'shown'", markIn(last)); // so that nothing but the number tells
     expect((await workspace.protect()).sets[0]).toMatchObject({ isNew: true });
     expect(await idOf()).not.toBe(before);
     await expectWhole();

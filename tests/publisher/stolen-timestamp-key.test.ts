@@ -1,6 +1,5 @@
 /** Attack 36: somebody has a copy of the timestamp key, and the web host: until the key is changed, and after that. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
@@ -8,7 +7,6 @@ import type { RoleSigner } from '../../core/publication/keys.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { adoptTimestamp, bringTimestamp } from '../../publisher/publish/bring-timestamp.ts';
@@ -17,22 +15,21 @@ import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
-let directory: string;
 let keyServer: ContentHost;
 let told: number;
 let made: TestWorkspace;
 let place: string;
 let target: Target;
 let stolen: RoleSigner;
-let number = 0;
+const targets = new TargetPlaces();
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'wispr-stolen-'));
   keyServer = await startContentHost();
   keyServer.handlers.set(TIMESTAMP, (_, response) => response.writeHead(404).end());
   keyServer.handlers.set('/v1/publication', (request, response) => {
@@ -42,12 +39,10 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await keyServer.close();
-  await rm(directory, { recursive: true });
 });
 beforeEach(async () => {
   told = 0;
-  place = join(directory, `target${++number}`);
-  target = await openTarget(place);
+  ({ place, target } = await targets.next());
   made = await createWorkspace({ 'a.html': '<p>1' });
   await made.protect();
   await publish();

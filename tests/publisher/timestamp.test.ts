@@ -11,6 +11,7 @@ import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { rememberPublished } from '../../publisher/last-published.ts';
+import { metadataIn } from '../../publisher/publication/places.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import { signNewerThan } from '../../publisher/timestamp/sign-timestamp.ts';
 import { repeatsWithdrawn } from '../../publisher/timestamp/withdrawn.ts';
@@ -193,7 +194,7 @@ describe('what somebody else has withdrawn meanwhile', () => {
     const { version, snapshot: own } = await timestamp();
     const theirs = same ? own : { ...own, version: 1_000_000, sha256: 'ab'.repeat(32) };
     const { signers, rootId } = await workspace.keyStore();
-    const options = { directory, signer: signers.timestamp, rootId, now: nowInSeconds() };
+    const options = { own: metadataIn(directory), signer: signers.timestamp, rootId, now: nowInSeconds() };
     return signNewerThan({ version: version + 5, withdrawn, snapshot: theirs }, options);
   };
 

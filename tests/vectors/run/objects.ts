@@ -2,8 +2,9 @@
 import { sha256 } from '#primitives';
 import { concat } from '../../../core/encoding/bytes.ts';
 import { openCarrier } from '../../../core/object/carrier.ts';
-import { openDocument, type SetKey } from '../../../core/object/document-reader.ts';
+import type { SetKey } from '../../../core/object/document-reader.ts';
 import { ObjectError } from '../../../core/object/errors.ts';
+import { openDocument } from '../../../core/object/open-document.ts';
 import { fromBase64, type ObjectVector, type ObjectVectorFile, toHex, unpack } from '../format.ts';
 
 /** How bytes arrive: in pieces of this size. */

@@ -1,0 +1,35 @@
+import type { Task } from '../index/rows.ts';
+import { canNameSet, isPage, isXmlPage, mediaTypeOf } from '../site/media-type.ts';
+import { readPage } from '../site/page.ts';
+import { problemOfPageSet } from '../site/sets.ts';
+import type { SourceFile } from '../site/walk.ts';
+import { SourceReader } from './source-reader.ts';
+import { encodeTeaser } from './teaser.ts';
+
+/** Bytes of a page that are looked at for its set and teaser. */
+const PAGE_LENGTH = 8 * 1024 * 1024;
+
+export interface PageFacts extends Pick<Task, 'pageSet' | 'teaser'> {
+  /** Why it cannot be assigned to a set. */
+  readonly problem?: string | undefined;
+}
+
+/**
+ * What a page says about itself; nothing, where it is none.
+ *
+ * @throws PublishError `source-unreadable`, `source-changed`
+ */
+export function readPageFacts(source: SourceFile): PageFacts {
+  const mediaType = mediaTypeOf(source.path);
+  if (!canNameSet(mediaType)) return { pageSet: undefined, teaser: undefined };
+  const page = readPage(readStart(source), { xml: isXmlPage(mediaType), cut: source.size > PAGE_LENGTH });
+  const problem = page.problem ?? problemOfPageSet(page.set);
+  return { problem, pageSet: page.set, teaser: isPage(mediaType) ? encodeTeaser(page.teaser) : undefined };
+}
+
+function readStart(source: SourceFile): Uint8Array {
+  using reader = new SourceReader(source);
+  const start = reader.readAt(0, Buffer.allocUnsafe(Math.min(source.size, PAGE_LENGTH)));
+  reader.checkUnchanged();
+  return start;
+}
