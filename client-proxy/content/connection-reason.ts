@@ -10,6 +10,8 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'it broke off the connection',
   ETIMEDOUT: 'it does not answer',
   UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+  UND_ERR_HEADERS_TIMEOUT: 'nothing came for too long',
+  UND_ERR_BODY_TIMEOUT: 'nothing came for too long',
   EHOSTUNREACH: 'there is no way to it',
   ENETUNREACH: 'there is no way to it',
 };

@@ -8,6 +8,7 @@ import type { RequestHeaders } from '../../core/reading/request-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { BodyQueue } from './body-queue.ts';
+import { isBrokenAnswer } from './broken-answer.ts';
 import { connectionReason } from './connection-reason.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -40,8 +41,7 @@ export interface Wanted {
   readonly bodyTimeout?: number;
 }
 
-/** undici's names for answers that break the protocol, and for bodies that break off. */
-const BROKEN_ANSWER = /^(?:HPE_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH|RES_EXCEEDED_MAX_SIZE)$)/;
+/** undici's name for a connection that broke off. */
 const CLOSED = 'UND_ERR_SOCKET';
 
 /**
@@ -145,10 +145,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 }
 
 function describe(error: unknown, host: string): Error {
-  const { code = '', message } = error as { code?: string; message: string };
   if (error instanceof ReaderError || error instanceof ReadingError) return error;
-  const broken = BROKEN_ANSWER.test(code) || /^bad (?:response|upgrade)$/.test(message);
-  return broken
+  return isBrokenAnswer(error)
     ? new ReadingError('content-host-answer', `${host} gave a malformed answer: ${reasonOf(error)}`, { cause: error })
     : new ReadingError('content-host-unreachable', `${host} could not be reached: ${connectionReason(error)}`, {
         cause: error,

@@ -1,7 +1,6 @@
 /**
- * Kept connections for requests that pass through, on Node.js's own client: unlike undici's it carries `Expect`, the trailers of a request,
- * interim answers of every kind and `OPTIONS *`, and says by which version of HTTP an answer came, on which it depends what may be believed of its
- * length. It is the slower one (docs/figures.md).
+ * Kept connections for requests that pass through and are more than a GET, on Node.js's own client: unlike undici's it carries `Expect`, the
+ * trailers of a request, interim answers of every kind and `OPTIONS *`. It is the slower one (docs/figures.md).
  */
 import type { ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -4,6 +4,7 @@ import { Agent, type Dispatcher, Pool } from 'undici';
 import { request as httpRequest } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 import type { AllowLocal } from './allow-local.ts';
+import { AnswerWatch } from './answer-watch.ts';
 import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import { HostAgent } from './host-agent.ts';
@@ -26,18 +27,22 @@ export type UpstreamRequest = Omit<Dispatcher.DispatchOptions, 'origin' | 'heade
   readonly headers: string[];
 };
 
-/** A request that passes through. */
-export interface PassingRequest extends Endpoint {
+/** A request that passes through, but for its method. */
+export interface PassingHead extends Endpoint {
   /** As in `Host`. */
   readonly authority: string;
-  readonly method: string;
   readonly path: string;
   /** Names and values alternate. `Host` is added. */
   readonly headers: readonly string[];
 }
 
+export interface PassingRequest extends PassingHead {
+  readonly method: string;
+}
+
 interface ParentProxy extends Endpoint {
   readonly pool: Pool;
+  readonly passingPool: Pool;
   readonly agent: HostAgent;
   readonly headers: readonly string[];
 }
@@ -49,7 +54,10 @@ export class Upstream {
   readonly direct: Agent;
   /** For tunnels, which never go by way of the parent proxy. */
   readonly connect: Connector;
+  /** What undici does not tell of answers that pass through. */
+  readonly answers = new AnswerWatch();
   readonly #passing: HostAgent;
+  readonly #passingGets: Agent;
   readonly #parent: ParentProxy | undefined;
 
   /** @throws ReaderError `parent-proxy-malformed` */
@@ -59,9 +67,11 @@ export class Upstream {
     this.direct = new Agent(settings(this.connect));
     this.keyServers = new Agent(settings(createConnector({ ...common, minVersion: 'TLSv1.3' })));
     this.#passing = new HostAgent(this.connect);
+    this.#passingGets = new Agent(passingSettings(this.connect, this.answers));
     // The reader named the parent proxy: it may be anywhere.
     const toParent = () => createConnector({ connectTo: [], allowLocal: 'all', ownPort });
-    this.#parent = parentProxy === undefined ? undefined : openParent(parentProxy, reachingParent(toParent()));
+    this.#parent =
+      parentProxy === undefined ? undefined : openParent(parentProxy, reachingParent(toParent()), this.answers);
   }
 
   /**
@@ -77,6 +87,18 @@ export class Upstream {
     } else {
       this.direct.dispatch({ ...request, origin, headers }, handler);
     }
+  }
+
+  /**
+   * Sends a GET without a body that passes through. By undici, which takes half of the time that Node.js's own client takes, and does not carry
+   * all that {@link pass} does.
+   */
+  passGet({ authority, path, headers }: PassingHead, handler: Dispatcher.DispatchHandler): void {
+    const parent = this.#parent;
+    const origin = `http://${authority}`;
+    const fields = ['Host', authority, ...headers, ...(parent?.headers ?? [])];
+    if (parent) parent.passingPool.dispatch({ method: 'GET', path: origin + path, headers: fields }, handler);
+    else this.#passingGets.dispatch({ method: 'GET', origin, path, headers: fields }, handler);
   }
 
   /** Begins a request that passes through; its body, or its end, is up to the caller. */
@@ -100,7 +122,9 @@ export class Upstream {
   async close(): Promise<void> {
     this.#passing.destroy();
     this.#parent?.agent.destroy();
-    await Promise.all([this.direct.destroy(), this.keyServers.destroy(), this.#parent?.pool.destroy()]);
+    const { pool, passingPool } = this.#parent ?? {};
+    const clients = [this.direct, this.keyServers, this.#passingGets, pool, passingPool];
+    await Promise.all(clients.map((client) => client?.destroy()));
   }
 }
 
@@ -116,12 +140,26 @@ function settings(connector: Connector): Agent.Options {
   };
 }
 
-function openParent(parentProxy: string, connector: Connector): ParentProxy {
+/** As many connections as there are requests, since some are answered only when something happens. */
+function passingSettings(connector: Connector, answers: AnswerWatch): Agent.Options {
+  return {
+    connect: forUndici(async (wanted) => answers.watch(await connector(wanted))),
+    allowH2: false,
+    pipelining: 1,
+    headersTimeout: LIMITS.passingSilence,
+    bodyTimeout: LIMITS.passingSilence,
+    keepAliveTimeout: LIMITS.keptIdle,
+    maxHeaderSize: LIMITS.headerFields,
+  };
+}
+
+function openParent(parentProxy: string, connector: Connector, answers: AnswerWatch): ParentProxy {
   const { host, port, origin, credentials } = parseParentProxy(parentProxy);
   return {
     host,
     port,
     pool: new Pool(origin, settings(connector)),
+    passingPool: new Pool(origin, passingSettings(connector, answers)),
     agent: new HostAgent(connector),
     headers: credentials ? ['Proxy-Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`] : [],
   };

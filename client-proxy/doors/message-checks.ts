@@ -25,7 +25,11 @@ export function checkRequest({ httpVersion, headers, rawHeaders }: IncomingMessa
 }
 
 /** @throws ReaderError `host-answer` */
-export function checkAnswer({ httpVersion, headers, statusCode = 0 }: IncomingMessage): void {
+export function checkAnswer({
+  httpVersion,
+  headers,
+  statusCode = 0,
+}: Pick<IncomingMessage, 'httpVersion' | 'headers' | 'statusCode'>): void {
   // 101 without what belongs to it comes here: as an answer it would turn the client's connection into a tunnel.
   if (statusCode < 200) throw new ReaderError('host-answer', 'the host switched to another protocol unasked');
   const coding = headers['transfer-encoding'];

@@ -1,5 +1,5 @@
 /** The way back: interim answers, the answer, its body with its trailers, no faster than the client takes it. */
-import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { STATUS_CODES, validateHeaderValue } from '../../node-support/http.ts';
 import { ReaderError } from '../errors.ts';
@@ -7,21 +7,44 @@ import { LIMITS } from '../limits.ts';
 import { forwardedFields, forwardedTrailers } from './header-fields.ts';
 import { checkAnswer } from './message-checks.ts';
 
-/** Passes answers with a status of 1xx, which HTTP/1.0 does not have; not without end, since each gives the host new time. */
-export function passInterimAnswers(outgoing: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
-  let count = 0;
-  outgoing.on('information', (interim: InformationEvent) => {
-    if (++count > LIMITS.interimAnswers)
-      outgoing.destroy(new ReaderError('host-answer', `${outgoing.host} gave nothing but interim answers`));
-    else if (request.httpVersion !== '1.0' && !response.headersSent) {
-      if (interim.statusCode === 100) response.writeContinue();
-      else response.socket?.write(headOf(interim), 'latin1');
-    }
-  });
+/** What an answer says before its body, whoever read it. */
+export type AnswerHead = Pick<
+  IncomingMessage,
+  'statusCode' | 'statusMessage' | 'httpVersion' | 'headers' | 'rawHeaders'
+>;
+
+/** Answers with a status of 1xx, which HTTP/1.0 does not have; not without end, since each gives the host new time. */
+export class InterimAnswers {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #count = 0;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  /** @throws ReaderError `host-answer` */
+  pass({ statusCode = 0, statusMessage, httpVersion, rawHeaders }: Omit<AnswerHead, 'headers'>): void {
+    const response = this.#response;
+    if (++this.#count > LIMITS.interimAnswers)
+      throw new ReaderError('host-answer', 'the host gave nothing but interim answers');
+    if (this.#request.httpVersion === '1.0' || response.headersSent) return;
+    if (statusCode === 100) response.writeContinue();
+    else response.socket?.write(rawHead(statusCode, statusMessage, withoutLength(rawHeaders, httpVersion)), 'latin1');
+  }
 }
 
-function headOf({ statusCode, statusMessage, httpVersion, rawHeaders }: InformationEvent): string {
-  return rawHead(statusCode, statusMessage, forwardedFields(rawHeaders, httpVersion, 'content-length'));
+/** Passes them of a request that Node.js's client sends. */
+export function passInterimAnswers(outgoing: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
+  const interimAnswers = new InterimAnswers(request, response);
+  outgoing.on('information', (interim) => {
+    try {
+      interimAnswers.pass(interim);
+    } catch (error) {
+      outgoing.destroy(error as Error);
+    }
+  });
 }
 
 /** The head of an answer in bytes, for where Node.js has no object for it: of a status text that nobody may write, the common one takes the place. */
@@ -45,30 +68,46 @@ export function passAnswer(answer: IncomingMessage, request: IncomingMessage, re
     const more = () => answer.resume();
     response.on('drain', more);
     answer.on('data', (piece: Buffer) => {
-      if (!response.write(piece) && isWaiting(response)) answer.pause();
+      if (!writePiece(piece, response)) answer.pause();
     });
-    // The head goes at once, as Latin-1; `flushHeaders` would write it in UTF-8. After the listener: what has come of the body already is
-    // then written in the same turn, and leaves with the head in one call of the system.
-    response.write('', 'latin1');
+    sendHead(response); // after the listener: what has come of the body already is then written in the same turn
     tellOfReset(answer);
-    const endsByClosing = !response.chunkedEncoding && answer.headers['content-length'] === undefined;
     answer.on('error', (error) => {
-      if (endsByClosing) reset(response);
+      breakOff(answer, response);
       reject(error);
     });
     answer.on('end', () => {
-      if (answer.rawTrailers.length > 0 && response.chunkedEncoding)
-        response.addTrailers(forwardedTrailers(answer.rawTrailers));
-      response.end();
+      endAnswer(answer.rawTrailers, response);
       resolve();
     });
   });
 }
 
-/** Whether more was written than the client takes. What Node.js holds back to the end of the turn, so that it leaves together, leaves now. */
-function isWaiting(response: ServerResponse): boolean {
+/** The head goes at once, as Latin-1; `flushHeaders` would write it in UTF-8. What is written in the same turn leaves with it in one call of the system. */
+export function sendHead(response: ServerResponse): void {
+  response.write('', 'latin1');
+}
+
+/** @returns whether the client takes more. What Node.js holds back to the end of the turn, so that it leaves together, leaves now if it was much. */
+export function writePiece(piece: Buffer, response: ServerResponse): boolean {
+  if (response.write(piece)) return true;
   if (response.writableCorked > 0) response.uncork();
-  return response.writableLength > 0;
+  return response.writableLength === 0;
+}
+
+/** @param trailers - names and values alternate */
+export function endAnswer(trailers: readonly string[], response: ServerResponse): void {
+  if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(forwardedTrailers(trailers));
+  response.end();
+}
+
+/**
+ * For an answer that broke off: where only the end of the connection is its end for the client, too, that is a reset; otherwise what is missing says
+ * it, and the caller ends the connection. One within this process has nothing to reset.
+ */
+export function breakOff({ headers }: AnswerHead, response: ServerResponse): void {
+  const endsByClosing = !response.chunkedEncoding && headers['content-length'] === undefined;
+  if (endsByClosing && response.socket instanceof Socket) response.socket.resetAndDestroy();
 }
 
 /** Node.js takes a reset connection for the proper end of an answer that ends with it. */
@@ -79,12 +118,12 @@ function tellOfReset(answer: IncomingMessage): void {
   answer.once('close', () => socket.off('error', failed));
 }
 
-/** A connection within this process has nothing to reset; what is left of it is destroyed by the caller. */
-function reset({ socket }: ServerResponse): void {
-  if (socket instanceof Socket) socket.resetAndDestroy();
-}
-
-function writeHead(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {
+/**
+ * Writes the head of an answer that was checked.
+ *
+ * @throws ReaderError `host-answer`, with nothing written
+ */
+export function writeHead(answer: AnswerHead, request: IncomingMessage, response: ServerResponse): void {
   const { statusCode = 0, statusMessage = '', httpVersion, headers, rawHeaders } = answer;
   const fields = forwardedFields(rawHeaders, httpVersion, ...droppedFields(answer, request));
   if (statusCode === 426 && headers.upgrade !== undefined)
@@ -100,7 +139,7 @@ function writeHead(answer: IncomingMessage, request: IncomingMessage, response: 
   }
 }
 
-function droppedFields({ statusCode, headers }: IncomingMessage, { method, httpVersion }: IncomingMessage): string[] {
+function droppedFields({ statusCode, headers }: AnswerHead, { method, httpVersion }: IncomingMessage): string[] {
   const isBodiless = method === 'HEAD' || statusCode === 204 || statusCode === 304;
   const isChunked = headers['transfer-encoding'] !== undefined && httpVersion !== '1.0' && !isBodiless;
   // Node.js refuses to announce trailers where no chunks come that they could follow.
@@ -108,6 +147,10 @@ function droppedFields({ statusCode, headers }: IncomingMessage, { method, httpV
   // No body comes with it, whatever it says of one: what a client believes of its length could differ from what the next one does.
   if (statusCode === 204) dropped.push('content-length');
   return dropped;
+}
+
+function withoutLength(fields: readonly string[], version: string): string[] {
+  return forwardedFields(fields, version, 'content-length');
 }
 
 /** Looked at before any of it is sent, so that a page can come in its place. */

@@ -1,6 +1,6 @@
 /** The way there: the head of a request that passes through, and its body with its trailers, no faster than the host takes it. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { Upstream } from '../content/upstream.ts';
+import type { PassingHead, Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { forwardedFields, forwardedTrailers, listOf } from './header-fields.ts';
 import { forwardsLeft } from './last-recipient.ts';
@@ -13,27 +13,38 @@ const REFUSED_PORTS = new Set([25]);
 /** Methods that say by themselves that no body comes; with the others, its absence is said. RFC 9110 section 8.6 */
 const USUALLY_WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
 
-/** @throws ReaderError `port-refused`, `bad-request` */
+/** @throws ReaderError `port-refused` */
 export function beginRequest(
   upstream: Upstream,
   target: AbsoluteTarget,
   request: IncomingMessage,
   ...added: readonly string[]
 ): ClientRequest {
-  if (REFUSED_PORTS.has(target.port)) throw new ReaderError('port-refused', `port ${target.port} is not for HTTP`);
-  const { method = 'GET', httpVersion, rawHeaders } = request;
+  const { headers, ...head } = passingHead(target, request);
+  const { method = 'GET' } = request;
+  return upstream.pass({ ...head, method, headers: [...headers, ...framing(request), ...added] });
+}
+
+/**
+ * What goes on of a request's head, without what says how long its body is.
+ *
+ * @throws ReaderError `port-refused`
+ */
+export function passingHead(target: AbsoluteTarget, request: IncomingMessage): PassingHead {
+  const { host, port, path } = target;
+  if (REFUSED_PORTS.has(port)) throw new ReaderError('port-refused', `port ${port} is not for HTTP`);
+  const { httpVersion, rawHeaders } = request;
   const forwards = forwardsLeft(request);
   const dropped = ['host', ...droppedFields(request), ...(forwards === undefined ? [] : ['max-forwards'])];
-  const fields = forwardedFields(rawHeaders, httpVersion, ...dropped);
-  if (forwards !== undefined) fields.push('Max-Forwards', String(forwards - 1));
-  return upstream.pass({
-    host: target.host,
-    port: target.port,
-    authority: authorityOf(target),
-    method,
-    path: target.path,
-    headers: [...fields, ...framing(request), ...added],
-  });
+  const headers = forwardedFields(rawHeaders, httpVersion, ...dropped);
+  if (forwards !== undefined) headers.push('Max-Forwards', String(forwards - 1));
+  return { host, port, authority: authorityOf(target), path, headers };
+}
+
+/** Whether a request is a GET without a body that asks for nothing that undici has no word for. */
+export function isPlainGet(request: IncomingMessage): boolean {
+  const { expect, te } = request.headers;
+  return request.method === 'GET' && expect === undefined && te === undefined && !hasBody(request);
 }
 
 /**

@@ -3,9 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { hasBody } from './message-checks.ts';
-import { passAnswer, passInterimAnswers } from './pass-answer.ts';
+import { type AnswerHead, passAnswer, passInterimAnswers } from './pass-answer.ts';
 import { describeFailure } from './pass-failure.ts';
-import { beginRequest, passBody, passesExpectation } from './pass-request.ts';
+import { passGet } from './pass-get.ts';
+import { beginRequest, isPlainGet, passBody, passesExpectation } from './pass-request.ts';
 import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 
 const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
@@ -28,9 +29,13 @@ export async function passThrough(
   response: ServerResponse,
   seenProtected: () => unknown,
 ): Promise<void> {
+  const answered = ({ statusCode, headers: { 'content-type': type = '' } }: AnswerHead) => {
+    if (statusCode === 200 && type.startsWith(PROTECTED_MEDIA_TYPE)) seenProtected();
+  };
   try {
-    if (await attempt(upstream, target, request, response, seenProtected)) return;
-    await attempt(upstream, target, request, response, seenProtected, true);
+    if (isPlainGet(request) && (await passGet(upstream, target, request, response, answered))) return;
+    if (await attempt(upstream, target, request, response, answered)) return;
+    await attempt(upstream, target, request, response, answered, true);
   } catch (error) {
     throw describeFailure(error, authorityOf(target));
   }
@@ -42,7 +47,7 @@ function attempt(
   target: AbsoluteTarget,
   request: IncomingMessage,
   response: ServerResponse,
-  seenProtected: () => unknown,
+  answered: (answer: AnswerHead) => void,
   isLast = false,
 ): Promise<boolean> {
   const outgoing = beginRequest(upstream, target, request);
@@ -69,8 +74,7 @@ function attempt(
     });
     outgoing.on('response', (received) => {
       answer = received;
-      const { 'content-type': type = '' } = received.headers;
-      if (received.statusCode === 200 && type.startsWith(PROTECTED_MEDIA_TYPE)) seenProtected();
+      answered(received);
       passAnswer(received, request, response).then(() => resolve(true), reject);
     });
     passBody(request, outgoing);

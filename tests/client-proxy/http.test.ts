@@ -69,7 +69,8 @@ describe('fields', () => {
     await one.until(/\r\n\r\nok$/);
     expect(heads[0]?.split('\r\n')).toEqual([
       'GET /p?q=%7e|` HTTP/1.1',
-      'Host: raw.example',
+      'host: raw.example',
+      'connection: keep-alive',
       'zz: 1',
       'ZZ: 2',
       'X: caf\xe9',
@@ -77,7 +78,6 @@ describe('fields', () => {
       'Cookie: b',
       'Empty: ',
       'Via: 1.1 wispr',
-      'Connection: keep-alive',
     ]);
     expect(one.received().split('\r\n')).toEqual([
       'HTTP/1.1 299 Gr\xfc\xdfe, \xe4',
@@ -177,6 +177,55 @@ describe('fields', () => {
     const got = await one.ended();
     expect(heads[0]).toMatch(/^Via: 1.0 wispr/m);
     expect(got).toMatch(/^HTTP\/1.1 200 OK\r\nVia: 1.0 wispr\r\nConnection: close\r\n\r\nold$/);
+  });
+});
+
+describe('the first line of an answer', () => {
+  const VERSIONS = ['1.1', '1.0', '1.1', '1.0'];
+
+  it('says by which version of HTTP it came, each on a connection that is kept, behind empty lines and in pieces', async () => {
+    const sockets = new Set<Socket>();
+    answer = (_, socket) => {
+      sockets.add(socket);
+      const line = `HTTP/${VERSIONS[heads.length - 1]} 200 Gr\xfc\xdfe\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok`;
+      const pieces = heads.length > 2 ? ['\r\n', '\r\n\r\nHT', ...line.slice(2)] : [line];
+      const next = () => socket.write(pieces.shift() ?? '', 'latin1', () => pieces.length > 0 && setImmediate(next));
+      next();
+    };
+    const one = await client();
+    for (const round of VERSIONS.keys()) {
+      one.send(toRaw('GET'));
+      await one.until(new RegExp(`^(?:HTTP[^]*?\r\n\r\nok){${round + 1}}$`));
+    }
+    expect(one.received().match(/HTTP.*$|^Via: .*$/gm)).toEqual(
+      VERSIONS.flatMap((version) => ['HTTP/1.1 200 Gr\xfc\xdfe', `Via: ${version} wispr`]),
+    );
+    expect(sockets.size).toBe(1);
+  });
+
+  it('behind an interim answer keeps its words where they are ASCII, and has the usual ones otherwise', async () => {
+    const words = ['Fine', 'Gr\xfc\xdfe', 'Gr\xc3\xbc\xc3\x9fe'];
+    answer = (_, socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n');
+      socket.write(`HTTP/1.1 200 ${words[heads.length - 1]}\r\nContent-Length: 2\r\n\r\nok`, 'latin1');
+    };
+    const got: (string | undefined)[] = [];
+    for (const _ of words) {
+      const one = await client();
+      one.send(toRaw('GET'));
+      got.push(/^HTTP\/1.1 200 (.*)\r$/m.exec(await one.until(/ok$/))?.[1]);
+    }
+    expect(got).toEqual(['Fine', 'OK', 'OK']);
+  });
+
+  it.each([
+    ['empty lines without end', '\r\n'.repeat(200_000)],
+    ['one that does not end', `HTTP/1.1 200 ${'x'.repeat(400_000)}`],
+  ])('%s harm nobody', async (_, bytes) => {
+    answer = (_head, socket) => socket.end(bytes);
+    expect((await send(rig.proxy.port, 'http://raw.example/')).status).toBe(502);
+    answer = (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    expect((await send(rig.proxy.port, 'http://raw.example/')).text).toBe('ok');
   });
 });
 
@@ -589,6 +638,29 @@ describe('connections', () => {
     one.send(`${toRaw('POST', 'Content-Length: 1')}x`); // not to be sent twice
     await one.until('HTTP/1.1 502');
     expect(count).toBe(4);
+  });
+
+  it('that the host closes instead of an answer are not tried again where they were new', async () => {
+    answer = (_, socket) => socket.end();
+    expect(refusalCode(await send(rig.proxy.port, 'http://raw.example/'))).toBe('host-unreachable');
+    expect(heads).toHaveLength(1);
+  });
+
+  it('end at the host when the client leaves in the midst of an answer, and of one that has not begun', async () => {
+    for (const begun of ['HTTP/1.1 200 OK\r\n\r\npart', '']) {
+      const host = Promise.withResolvers<Socket>();
+      answer = (_, socket) => {
+        socket.write(begun);
+        host.resolve(socket);
+      };
+      const one = await client();
+      one.send(toRaw('GET'));
+      const socket = await host.promise;
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      if (begun) await one.until('part');
+      one.close();
+      await closed;
+    }
   });
 
   it('end at the host when the client leaves in the midst of an upload', async () => {

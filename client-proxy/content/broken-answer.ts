@@ -1,0 +1,14 @@
+import { systemCode } from '../../node-support/system-error.ts';
+
+/** Node.js's and undici's names for answers that break the protocol. */
+const CODES =
+  /^(?:HPE_|ERR_INVALID_|ERR_HTTP_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH|RES_EXCEEDED_MAX_SIZE)$)/;
+/** Of what undici gives no code of its own, or one that has other causes, too. */
+const PARSER_ERROR = 'HTTPParserError';
+const MESSAGES = /^bad (?:response|upgrade)$/;
+
+/** Whether there was an answer, and it was none that HTTP knows. */
+export function isBrokenAnswer(error: unknown): boolean {
+  const { name, message = '' } = error as Partial<Error>;
+  return CODES.test(systemCode(error) ?? '') || name === PARSER_ERROR || MESSAGES.test(message);
+}

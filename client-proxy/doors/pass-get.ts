@@ -1,0 +1,163 @@
+/** The most frequent requests that pass through, those that only ask for something, by undici: head, body and end as with Node.js's client. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { STATUS_CODES } from '../../node-support/http.ts';
+import { systemCode } from '../../node-support/system-error.ts';
+import type { AnswerWatch, WatchedConnection } from '../content/answer-watch.ts';
+import type { Upstream } from '../content/upstream.ts';
+import { checkAnswer } from './message-checks.ts';
+import {
+  type AnswerHead,
+  breakOff,
+  endAnswer,
+  InterimAnswers,
+  sendHead,
+  writeHead,
+  writePiece,
+} from './pass-answer.ts';
+import { passingHead } from './pass-request.ts';
+import type { AbsoluteTarget } from './request-target.ts';
+
+type Controller = Dispatcher.DispatchController;
+
+/** Made once: most requests that end early end with it, and it says nothing to anybody. */
+const CLIENT_LEFT = new Error('the client left');
+
+/**
+ * @param answered - told of the head of the answer
+ * @returns whether it was answered; if not, nothing but interim answers was written, and the request may be sent by Node.js's client
+ * @throws ReaderError `port-refused`, `host-answer`; whatever ended the answer early
+ */
+export function passGet(
+  upstream: Pick<Upstream, 'answers' | 'passGet'>,
+  target: AbsoluteTarget,
+  request: IncomingMessage,
+  response: ServerResponse,
+  answered: (answer: AnswerHead) => void,
+): Promise<boolean> {
+  const head = passingHead(target, request);
+  return new Promise<boolean>((resolve, reject) => {
+    const passing = new PassingAnswer(upstream.answers, { request, response, answered, resolve, reject });
+    try {
+      upstream.passGet(head, passing);
+    } catch (error) {
+      passing.fail(error as Error);
+    }
+  });
+}
+
+interface Passing {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly answered: (answer: AnswerHead) => void;
+  readonly resolve: (isAnswered: boolean) => void;
+  readonly reject: (error: Error) => void;
+}
+
+class PassingAnswer implements Dispatcher.DispatchHandler {
+  readonly #watch: AnswerWatch;
+  readonly #passing: Passing;
+  readonly #interimAnswers: InterimAnswers;
+  #controller: Controller | undefined;
+  #connection: WatchedConnection | undefined;
+  #answer: AnswerHead | undefined;
+
+  constructor(watch: AnswerWatch, passing: Passing) {
+    this.#watch = watch;
+    this.#passing = passing;
+    this.#interimAnswers = new InterimAnswers(passing.request, passing.response);
+    passing.response.on('close', this.#left);
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    if (this.#passing.response.destroyed) controller.abort(CLIENT_LEFT);
+  }
+
+  /** What it throws ends the request. */
+  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders, reason = ''): void {
+    const connection = this.#watch.reading;
+    const answer = headOf(connection, { status, reason, headers, rawHeaders: latin1(controller.rawHeaders) });
+    if (status > 101 && status < 200) {
+      this.#interimAnswers.pass(answer);
+      return;
+    }
+    const { request, response, answered } = this.#passing;
+    checkAnswer(answer);
+    writeHead(answer, request, response);
+    this.#connection = connection;
+    this.#answer = answer;
+    answered(answer);
+    response.on('drain', () => controller.resume());
+    sendHead(response);
+  }
+
+  onResponseData(controller: Controller, piece: Buffer): void {
+    if (!writePiece(piece, this.#passing.response)) controller.pause();
+  }
+
+  onResponseEnd(controller: Controller): void {
+    const { response, resolve } = this.#passing;
+    // A reset, too, ends an answer whose end is that of the connection, for undici.
+    if (this.#connection?.wasReset) this.fail(new Error('the connection was reset'));
+    else {
+      this.#connection?.answered();
+      response.off('close', this.#left);
+      endAnswer(latin1(controller.rawTrailers), response);
+      resolve(true);
+    }
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    this.fail(error);
+  }
+
+  fail(error: Error): void {
+    const { response, resolve, reject } = this.#passing;
+    response.off('close', this.#left);
+    if (this.#answer) breakOff(this.#answer, response);
+    if (!this.#answer && !response.destroyed && isForAnotherClient(error)) resolve(false);
+    else reject(error);
+  }
+
+  /** Before a connection is there, the request is dropped when it begins. */
+  readonly #left = (): void => this.#controller?.abort(CLIENT_LEFT);
+}
+
+/**
+ * Whether Node.js's client may do better: a kept connection closed just when it was used again; what came was an interim answer that undici did not
+ * ask for, or another protocol; or undici does not send such a request.
+ */
+function isForAnotherClient(error: Error): boolean {
+  const code = systemCode(error);
+  if (code === 'UND_ERR_SOCKET') return ((error as { socket?: { bytesRead?: number } }).socket?.bytesRead ?? 0) > 0;
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_INVALID_ARG';
+}
+
+/**
+ * As Node.js's client has it. The status text of an answer behind an interim one is known as UTF-8 only: where it is more than ASCII, the usual one
+ * takes its place.
+ */
+function headOf(
+  { statusLine }: WatchedConnection,
+  {
+    status,
+    reason,
+    headers,
+    rawHeaders,
+  }: { status: number; reason: string; headers: IncomingHttpHeaders; rawHeaders: string[] },
+): AnswerHead {
+  const inAscii = /[^\0-\x7f]/.test(reason) ? (STATUS_CODES[status] ?? '') : reason;
+  const statusMessage = statusLine?.status === status ? statusLine.reason : inAscii;
+  const joined: IncomingHttpHeaders = {};
+  for (const name of ['content-type', 'content-length', 'transfer-encoding', 'upgrade'] as const) {
+    const value: string | string[] | undefined = headers[name];
+    if (value !== undefined) joined[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return { statusCode: status, statusMessage, httpVersion: statusLine?.version ?? '', headers: joined, rawHeaders };
+}
+
+/** undici gives header fields in bytes. */
+function latin1(fields: Controller['rawHeaders']): string[] {
+  return Array.isArray(fields) ? fields.map((part) => (typeof part === 'string' ? part : part.toString('latin1'))) : [];
+}
