@@ -1,6 +1,6 @@
 /** The way out: connections for content, for key servers, for what passes through, for tunnels, and to a parent proxy where there is one. */
 import type { ClientRequest } from 'node:http';
-import { Agent, type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { request as httpRequest } from '../../node-support/http.ts';
 import { LIMITS } from '../limits.ts';
 import type { AllowLocal } from './allow-local.ts';
@@ -9,6 +9,7 @@ import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import { HostAgent } from './host-agent.ts';
 import { parseParentProxy, reachingParent } from './parent-proxy.ts';
+import { Agent, Pool } from './undici.ts';
 
 export interface UpstreamOptions {
   readonly connectTo?: readonly ConnectTo[] | undefined;

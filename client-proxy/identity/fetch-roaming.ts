@@ -1,13 +1,13 @@
 /** Gets a roaming file from wherever its reader put it. Nothing of it is believed: the words decide. */
 import { open } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { request } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { parseAllowLocal } from '../content/allow-local.ts';
 import type { ConnectTo } from '../content/connect-to.ts';
+import { request } from '../content/undici.ts';
 import { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -95,7 +95,16 @@ async function fetchFromWeb(from: string, { connectTo, ca }: FetchRoamingOptions
 /** The file, or where it is instead. */
 async function get(url: URL, upstream: Upstream, signal: AbortSignal): Promise<Uint8Array | URL> {
   const headers = { accept: '*/*', 'accept-encoding': 'identity' };
-  const { statusCode, headers: fields, body } = await request(url, { dispatcher: upstream.direct, signal, headers });
+  const {
+    statusCode,
+    headers: fields,
+    body,
+  } = await request(url, {
+    dispatcher: upstream.direct,
+    method: 'GET',
+    signal,
+    headers,
+  });
   const location = String(fields.location ?? '');
   const drop = () => body.on('error', () => undefined).destroy();
   if (REDIRECTS.includes(statusCode) && URL.canParse(location, url)) {

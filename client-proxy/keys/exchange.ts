@@ -1,10 +1,11 @@
 /** One HTTP exchange with a key server or a site's own proof: bounded in size and time, no redirects, HTTPS unless on this machine. */
 
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { connectionReason } from '../content/connection-reason.ts';
+import { request } from '../content/undici.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -40,7 +41,7 @@ export async function exchange(
   if (!isOrigin(origin, { allowLoopback: true }))
     throw new ReaderError('link-malformed', `${origin} is not an HTTPS origin`);
   try {
-    const answer = await request(origin + path, {
+    const answer = await request(new URL(origin + path), {
       dispatcher,
       method: body ? 'POST' : 'GET',
       signal: AbortSignal.timeout(timeout),
