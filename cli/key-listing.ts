@@ -33,11 +33,12 @@ export function warnAboutKeys(
   publishAgain: string,
 ): void {
   const now = nowInSeconds();
+  const again = `run "${publishAgain}", or "wispr protect" where you copy the output yourself`;
   if (problem !== undefined) say(`what is published cannot be verified: ${problem}`);
   for (const { role, expires } of expiries) {
     if (role === 'timestamp' || expires > now + EXPIRY_WARNING) continue;
     say(`${role} ${expires < now ? 'expired' : 'expires'} on ${isoDay(expires)}`);
-    say(`hint: run ${role === 'root' ? '"wispr keys renew"' : '"wispr protect"'}`);
+    say(role === 'root' ? 'hint: run "wispr keys renew"' : `hint: ${again}`);
   }
   for (const file of waiting) {
     say(
@@ -47,7 +48,7 @@ export function warnAboutKeys(
   }
   if (publishedRoot !== undefined && publishedRoot < rootVersion) {
     say(`root ${rootVersion} is not published yet; readers know root ${publishedRoot}`);
-    say('hint: run "wispr publish", or "wispr protect" where you copy the output yourself');
+    say(`hint: ${again}`);
   }
   if (publishedRoot !== undefined && publishedRoot > rootVersion) {
     say(`root ${publishedRoot} is published, and publisher.keys knows of root ${rootVersion}: it is older`);

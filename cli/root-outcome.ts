@@ -53,14 +53,12 @@ export async function sayAfterRotation(role: TopLevelRole, configurationFile: st
   if (role !== 'timestamp') return;
   await sayWhatEnds(configurationFile);
   const { timestampBy } = await readConfiguration(configurationFile);
-  if (timestampBy === 'publisher')
-    say(
-      'hint: after "wispr protect", export the new key for the machine that signs: "wispr keys export timestamp FILE"',
-    );
-  else
-    say(
-      'hint: the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "wispr protect"',
-    );
+  const publishing = await publishAgainCommand(configurationFile);
+  say(
+    timestampBy === 'publisher'
+      ? `hint: after the next "${publishing}", export the new key for the machine that signs: "wispr keys export timestamp FILE"`
+      : `hint: the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "${publishing}"`,
+  );
 }
 
 /** It may have been a thief, or a colleague. */

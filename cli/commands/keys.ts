@@ -130,7 +130,8 @@ async function rotatePublisher(options: KeysOptions, { json }: Flags): Promise<v
   const { before, after } = await rotatePublisherKey(options);
   if (json) print(JSON.stringify({ outcome: 'changed', before, publisherKey: after }));
   else print(`The publisher key is ${after} now (before: ${before}).`);
-  say('every object is signed again at the next "wispr protect": all of the site is written and uploaded anew');
+  const publishing = await publishAgainCommand(options.configurationFile);
+  say(`every object is signed again at the next "${publishing}": all of the site is written and uploaded anew`);
   say('readers follow by themselves; your fingerprint stays as it is');
   say(
     `hint: tell the operator of your key server, who runs: wispr admin import keys.bundle --new-publisher-key ${after}`,

@@ -60,7 +60,9 @@ describe('wispr keys', () => {
     const everybody = await wispr('keys', 'list', '--public');
     expect(everybody.stdout).toContain('publication 3');
     expect(everybody.stdout).toMatch(/snapshot +[0-9a-f]{12} +- +1 of 1 +3 +\d{4}-\d\d-\d\d {2}in 1[12] days\n/);
-    expect(everybody.stderr).toMatch(/^wispr: snapshot expires on [\d-]{10}\nwispr: hint: run "wispr protect"\n$/);
+    expect(everybody.stderr).toMatch(
+      /^wispr: snapshot expires on [\d-]{10}\nwispr: hint: run "wispr publish", or "wispr protect" where you copy the output yourself\n$/,
+    );
     expect(JSON.parse((await wispr('keys', 'list', '--public', '--json')).stdout)).toMatchObject({ publication: 3 });
   });
 
@@ -101,7 +103,7 @@ describe('wispr keys', () => {
     expectOneVoice(rotated);
     const publisher = await wispr('keys', 'rotate', 'publisher', ...withPassphrase);
     expect(publisher.stderr).toMatch(
-      /every object is signed again at the next "wispr protect"[\s\S]*--new-publisher-key [\w-]{43}\n/,
+      /every object is signed again at the next "wispr publish"[\s\S]*--new-publisher-key [\w-]{43}\n/,
     );
     expectOneVoice(publisher);
     expect(JSON.parse((await wispr('keys', 'renew', ...withPassphrase, '--json')).stdout)).toMatchObject({
