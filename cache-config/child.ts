@@ -3,6 +3,7 @@
  * left behind. Signals are the caller's business: a program that is told to end calls `stopAll()`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
@@ -166,15 +167,22 @@ export async function until(condition: () => boolean | Promise<boolean>, millise
   return true;
 }
 
-/** A port of 127.0.0.1 that nobody listened on a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Above those that only administrators listen on, and below those that systems give to outgoing connections: Linux begins at 32768. */
+const PORTS = [10_000, 32_768] as const;
+
+/** A port of 127.0.0.1 that nobody listened on a moment ago, and that no outgoing connection takes before somebody does. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(...PORTS);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject()));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 

@@ -1,6 +1,7 @@
 /** The gateway's own answers: links that stay in it, what is said of a document that was changed, redirects, and spellings of an address. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../../cache-config/child.ts';
 import { bindSite } from '../../../client-proxy/index.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
 import { startKeyServerOf, type TestKeyServer } from '../../support/key-server.ts';
@@ -125,8 +126,10 @@ describe('a page with links to its own site', () => {
   });
 
   it('has the same validator after a new start, and another at another port', async () => {
+    const port = await freePort();
+    await rig.restart({ port });
+    origin = ((await rig.proxy.gatewayUrl('news.example')) ?? '').slice(0, -1);
     const { headers } = await get('/a.html');
-    const { port } = rig.proxy;
     await rig.restart({ port });
     expect((await get('/a.html')).headers.etag).toBe(headers.etag);
     await rig.restart();

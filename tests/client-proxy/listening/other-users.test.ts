@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../../cache-config/child.ts';
 import { startProxy } from '../../../client-proxy/index.ts';
 import { ConnectionOwners } from '../../../client-proxy/listening/connection-owner.ts';
 import { ownConnections } from '../../../client-proxy/listening/own-connections.ts';
@@ -179,7 +180,7 @@ describe('whose connection it is', () => {
 
 describe('attack 79: an address that browsers take for ours', () => {
   it.each(['127.0.0.1', '::1', '::', '0.0.0.0'])('is refused to share, with whoever listens on %s', async (host) => {
-    const squatter = createServer((socket) => socket.destroy()).listen(0, host); // it may be asked whether it is a Reader
+    const squatter = createServer((socket) => socket.destroy()).listen(await freePort(), host); // it may be asked whether it is a Reader
     await once(squatter, 'listening');
     const { port } = squatter.address() as AddressInfo;
     await expect(startProxy({ ...rig.storage, port })).rejects.toMatchObject({ code: 'port-taken' });
