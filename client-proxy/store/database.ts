@@ -207,11 +207,16 @@ function newer(file: string): ReaderError {
   });
 }
 
+/** The way on for whoever has no backup, of the database or of its key: what is in it is lost. @param what - is in the way of a new database */
+export function connectAnew(what = 'reader.db'): string {
+  return `move ${what} away ("wispr proxy status" says where it is); then bring your identity back from a roaming file, with "wispr identity import FILE", or connect again with a new invitation`;
+}
+
 /** What the database says is not what this program wrote. */
 export function damaged(what: string, why: string, cause?: unknown): ReaderError {
   return new ReaderError('store-damaged', `the reader's database is damaged: ${what}: ${why}`, {
     cause,
-    hint: 'restore it from a backup, or move it away and connect again with a new invitation; nothing was changed',
+    hint: `restore it from a backup; if there is none, ${connectAnew()}; nothing was changed`,
   });
 }
 

@@ -15,8 +15,8 @@ import {
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { unwritable } from './database.ts';
-import { connectAnew, makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
+import { connectAnew, unwritable } from './database.ts';
+import { makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
 import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
 import {
   createCheck,
