@@ -168,6 +168,13 @@ describe('wispr identity', () => {
     expect(stderr).not.toContain('unlocked');
   });
 
+  it('a keyring that no session has is no way, and those that are one are named', async () => {
+    const { code, stderr } = await run(['protect', 'keyring']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[keyring-unavailable]')]);
+    expect(stderr).toMatch(/hint: without one: .*identity protect passphrase.* or .*identity protect key-file/);
+    expect(stderr).not.toContain('signing in');
+  });
+
   it.each(['lock', 'unlock'])('%s says so in one line where no Reader runs', async (command) => {
     expect((await good(command)).stderr).toMatch(/^wispr: no Reader runs [^\n]*\n$/);
   });
