@@ -24,6 +24,8 @@ const HINTS: Readonly<Record<string, string>> = {
   'parent-proxy-unreachable':
     'start that proxy, or check its address: --parent-proxy, --parent-proxy-file, or the settings of the Reader',
   'passphrase-wrong': 'try again; nobody can find out a passphrase that is lost',
+  'roaming-malformed':
+    'fetch it again, whole: it may have been cut or changed on the way; or a newer wispr made it: update this one',
   'roaming-unreadable':
     'compare the words with what you wrote down, and fetch the newest file; older ones may have other words',
   'source-unreadable': 'check "source" in wispr.json, and the permissions of the files',

@@ -220,10 +220,10 @@ export function damaged(what: string, why: string, cause?: unknown): ReaderError
   });
 }
 
-/** Nothing was changed. @param file - the database, or what belongs to it */
-export function unwritable(error: unknown, file?: string | null): ReaderError {
-  if (isDiskFull(error, file)) return diskFull("the reader's database cannot be written", error, file);
-  return new ReaderError('store-unusable', `the reader's database cannot be written: ${reasonOf(error)}`, {
+/** Nothing was changed. @param file - the database, or what belongs to it @param what - that is, in words */
+export function unwritable(error: unknown, file?: string | null, what = "the reader's database"): ReaderError {
+  if (isDiskFull(error, file)) return diskFull(`${what} cannot be written`, error, file);
+  return new ReaderError('store-unusable', `${what} cannot be written: ${reasonOf(error)}`, {
     cause: error,
     hint: 'check the space on the disk and the permissions of the folder',
   });

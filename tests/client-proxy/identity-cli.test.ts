@@ -116,6 +116,12 @@ describe('wispr identity', () => {
       expect.stringMatching(/^wispr: cannot write .*\[roaming-unwritable\]\nwispr: hint: /),
     ]);
     await good('export', join(home, 'mine'), '--words-file', join(home, 'new'));
+    writeFileSync(join(home, 'cut'), readFileSync(join(home, 'mine')).subarray(0, 9000));
+    const cut = await run(['import', join(home, 'cut'), '--words-file', file]);
+    expect([cut.code, cut.stderr]).toEqual([
+      1,
+      expect.stringMatching(/\[roaming-malformed\]\nwispr: hint: fetch it again, whole/),
+    ]);
     const words = await run(['import', join(home, 'mine'), '--words-file', file]);
     expect([words.code, words.stderr]).toEqual([2, expect.stringContaining('the words file')]);
     const { stderr } = await good('forget', 'news.example', '--yes');
