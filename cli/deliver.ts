@@ -6,8 +6,9 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { DocumentRefused, type FetchedDocument } from '../client-proxy/index.ts';
+import { DocumentRefused, type FetchedDocument, ReaderError } from '../client-proxy/index.ts';
 import { CodedError } from '../core/errors.ts';
+import { isDiskFull } from '../node-support/disk-full.ts';
 import { size } from '../node-support/size.ts';
 import { systemCode, systemReason } from '../node-support/system-error.ts';
 import { UsageError } from './voice.ts';
@@ -39,7 +40,7 @@ class BrokenOff extends CodedError {
 const BINARY = /(?![\t\n\v\f\r])\p{Cc}/u;
 
 /**
- * @throws UsageError for a file that cannot be written, and for binary content on a terminal; BrokenOff where a part was handed on already; what
+ * @throws UsageError for a file that cannot be written, ReaderError `disk-full`, and for binary content on a terminal; BrokenOff where a part was handed on already; what
  * the content throws
  */
 export async function deliver(document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
@@ -206,7 +207,9 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
   EDQUOT: 'make room on the disk, or name a file on another',
 };
 
-function cannotWrite(name: string, cause: unknown): UsageError {
+/** A disk that is full is nobody's slip in typing. */
+function cannotWrite(name: string, cause: unknown): CodedError {
   const hint = WAYS_OUT[systemCode(cause) ?? ''] ?? 'name another file';
+  if (isDiskFull(cause)) return new ReaderError('disk-full', `the disk is full: cannot write ${name}`, { cause, hint });
   return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, { cause, hint });
 }

@@ -17,9 +17,15 @@ const HINTS: Readonly<Record<string, string>> = {
   'object-unrecognised': 'name a .protected file, or a page that "wispr protect" wrote with "carrier": "html"',
   'object-version': 'a newer wispr made it: update this one',
   'output-failed': 'see that there is space, and that the user who runs wispr may write there (chown, chmod)',
+  'parent-proxy-answer':
+    'see that an HTTP proxy, not one of SOCKS or HTTPS, is at that address: --parent-proxy, --parent-proxy-file, or the settings of the Reader',
+  'parent-proxy-auth':
+    'write http://NAME:PASSWORD@HOST:PORT into a file that only you can read, and name that with --parent-proxy-file',
   'parent-proxy-unreachable':
     'start that proxy, or check its address: --parent-proxy, --parent-proxy-file, or the settings of the Reader',
   'passphrase-wrong': 'try again; nobody can find out a passphrase that is lost',
+  'roaming-malformed':
+    'fetch it again, whole: it may have been cut or changed on the way; or a newer wispr made it: update this one',
   'roaming-unreadable':
     'compare the words with what you wrote down, and fetch the newest file; older ones may have other words',
   'source-unreadable': 'check "source" in wispr.json, and the permissions of the files',

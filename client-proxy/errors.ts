@@ -88,6 +88,8 @@ export type ReaderErrorCode =
   | 'allow-local-malformed'
   | 'parent-proxy-malformed'
   | 'parent-proxy-unreachable'
+  | 'parent-proxy-answer'
+  | 'parent-proxy-auth'
   | 'port-taken'
   | 'port-unusable'
   | 'already-running'

@@ -41,6 +41,13 @@ function isListing(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'scandir';
 }
 
+/** What an error was caused by, in the end; itself, where it was caused by none. */
+export function innermost(error: unknown): unknown {
+  let cause = error;
+  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;
+  return cause;
+}
+
 /** The code of a system error, such as `ENOENT`. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;

@@ -77,13 +77,11 @@ async function runShow(flags: Flags): Promise<void> {
   else if (!flags.quiet) say('hint: "wispr identity --help" lists what can be done with it');
 }
 
-/** @param roaming - number of the roaming file that may bring back what the key opened */
+/** @param roaming - number of the newest roaming file that may bring back what the key opened */
 function explainLost(keyProblem: ReaderError, roaming: number | undefined): void {
   explain(keyProblem);
   if (roaming !== undefined)
-    say(
-      `hint: or move reader.db away, and bring back what roaming file number ${roaming} has, with its words: wispr identity import FILE`,
-    );
+    say(`hint: the newest roaming file that this device knows of has number ${roaming}; its seven words open it`);
 }
 
 async function runLock(flags: Flags): Promise<void> {

@@ -79,10 +79,11 @@ function sayUnkept(problem: ReaderError | undefined): void {
   if (problem.hint !== undefined) say(`hint: ${printable(problem.hint)}; do not stop the Reader before`);
 }
 
-/** Where a host is, or why it is not there, is said here, and not on the page for whoever asked. */
+/** Where a host or the parent proxy is, or why it is not there, is said here, and not on the page for whoever asked. */
+const TOLD_HERE = /^(?:local-refused|host-unreachable|parent-proxy-(?:unreachable|answer|auth))$/;
+
 function describeRefusal({ code, cause }: CodedError): string {
-  const tells = cause instanceof Error && (code === 'local-refused' || code === 'host-unreachable');
-  return tells ? `${code} (${printable(reasonOf(cause))})` : code;
+  return cause instanceof Error && TOLD_HERE.test(code) ? `${code} (${printable(reasonOf(cause))})` : code;
 }
 
 async function greet(proxy: RunningProxy): Promise<void> {

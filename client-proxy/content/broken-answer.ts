@@ -6,9 +6,16 @@ const CODES =
 /** Of what undici gives no code of its own, or one that has other causes, too. */
 const PARSER_ERROR = 'HTTPParserError';
 const MESSAGES = /^bad (?:response|upgrade)$/;
+/** What llhttp says of a first line that is none of HTTP; undici has no code for it. */
+const FIRST_LINE = /\b(?:Expected HTTP\/|Invalid HTTP version)/;
 
 /** Whether there was an answer, and it was none that HTTP knows. */
 export function isBrokenAnswer(error: unknown): boolean {
   const { name, message = '' } = error as Partial<Error>;
   return CODES.test(systemCode(error) ?? '') || name === PARSER_ERROR || MESSAGES.test(message);
+}
+
+/** Whether what came did not even begin as an answer of HTTP does. */
+export function isOtherProtocol(error: unknown): boolean {
+  return isBrokenAnswer(error) && FIRST_LINE.test((error as Partial<Error>).message ?? '');
 }

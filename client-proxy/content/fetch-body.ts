@@ -5,6 +5,7 @@ import { reasonOf } from '../../core/errors.ts';
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import type { RequestHeaders } from '../../core/reading/request-headers.ts';
+import { innermost, systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { BodyQueue } from './body-queue.ts';
@@ -68,7 +69,7 @@ async function attemptTwice(upstream: Upstream, origin: string, wanted: Wanted, 
     return await attempt(upstream, origin, wanted, signal);
   } catch (error) {
     // A connection that was kept may close just when it is used again: once more, on another.
-    if ((error as { cause?: { code?: string } }).cause?.code !== CLOSED) throw error;
+    if (systemCode(innermost(error)) !== CLOSED) throw error;
     return attempt(upstream, origin, wanted, signal);
   }
 }

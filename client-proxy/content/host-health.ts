@@ -46,6 +46,14 @@ export function faultOf(error: unknown): HostFault | undefined {
   return error instanceof CodedError ? FAULTS[error.code] : undefined;
 }
 
+/** What comes by way of a parent proxy may be a word of the host's that only looks like the proxy's. */
+const PARENTS = new Set(['parent-proxy-answer', 'parent-proxy-auth']);
+
+/** Whether another host may do better, where this was met with one; also where nothing is to be noted of that one. */
+export function mayAnotherHelp(error: unknown): boolean {
+  return faultOf(error) !== undefined || (error instanceof CodedError && PARENTS.has(error.code));
+}
+
 export class HostHealth {
   readonly #known = new Map<string, Known>();
   readonly #tell: (report: HostReport) => void;

@@ -1,4 +1,5 @@
 /** The proxy that all plain HTTP goes through, where the reader named one. Its URL may hold a password: no message shows it. */
+import { reasonOf } from '../../core/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { unbracket } from './connect-to.ts';
 import { connectionReason } from './connection-reason.ts';
@@ -10,6 +11,8 @@ export interface ParentAddress {
   readonly port: number;
   /** Without credentials. */
   readonly origin: string;
+  /** The same as `host:port`, for the log. */
+  readonly address: string;
   /** `name:password`; `undefined` where the URL has none. */
   readonly credentials: string | undefined;
 }
@@ -20,10 +23,12 @@ export function parseParentProxy(text: string): ParentAddress {
   if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash)
     throw malformed('what was given for the parent proxy is not the URL of an HTTP proxy', 'for example ');
   const { username, password, origin, hostname } = url;
+  const port = Number(url.port) || 80;
   return {
     host: unbracket(hostname),
-    port: Number(url.port) || 80,
+    port,
     origin,
+    address: `${hostname}:${port}`,
     credentials: username || password ? `${decode(username)}:${decode(password)}` : undefined,
   };
 }
@@ -32,13 +37,14 @@ export function parseParentProxy(text: string): ParentAddress {
  * No host is to be blamed for a parent proxy that is not there, and no other one would help. Where it is, the page that asked need not learn;
  * the cause has it, for the log.
  */
-export function reachingParent(connect: Connector): Connector {
+export function reachingParent(connect: Connector, address: string): Connector {
   return async (wanted) => {
     try {
       return await connect(wanted);
-    } catch (cause) {
-      if (cause instanceof ReaderError) throw cause;
-      const message = `the parent proxy could not be reached: ${connectionReason(cause)}`;
+    } catch (error) {
+      if (error instanceof ReaderError) throw error;
+      const message = `the parent proxy could not be reached: ${connectionReason(error)}`;
+      const cause = new Error(`${address}: ${reasonOf(error)}`, { cause: error });
       throw new ReaderError('parent-proxy-unreachable', message, { cause });
     }
   };

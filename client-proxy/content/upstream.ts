@@ -8,6 +8,7 @@ import { AnswerWatch } from './answer-watch.ts';
 import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
 import { HostAgent } from './host-agent.ts';
+import { ParentAnswers } from './parent-answers.ts';
 import { parseParentProxy, reachingParent } from './parent-proxy.ts';
 import { Agent, Pool } from './undici.ts';
 
@@ -46,6 +47,7 @@ interface ParentProxy extends Endpoint {
   readonly passingPool: Pool;
   readonly agent: HostAgent;
   readonly headers: readonly string[];
+  readonly answers: ParentAnswers;
 }
 
 export class Upstream {
@@ -71,8 +73,7 @@ export class Upstream {
     this.#passingGets = new Agent(passingSettings(this.connect, this.answers));
     // The reader named the parent proxy: it may be anywhere.
     const toParent = () => createConnector({ connectTo: [], allowLocal: 'all', ownPort });
-    this.#parent =
-      parentProxy === undefined ? undefined : openParent(parentProxy, reachingParent(toParent()), this.answers);
+    this.#parent = parentProxy === undefined ? undefined : openParent(parentProxy, toParent(), this.answers);
   }
 
   /**
@@ -82,9 +83,10 @@ export class Upstream {
    */
   dispatch(origin: string, authority: string, request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void {
     const headers = ['host', authority, ...request.headers];
-    if (this.#parent && origin.startsWith('http:')) {
-      headers.push(...this.#parent.headers);
-      this.#parent.pool.dispatch({ ...request, path: origin + request.path, headers }, handler);
+    const parent = this.#parent;
+    if (parent && origin.startsWith('http:')) {
+      headers.push(...parent.headers);
+      parent.pool.dispatch({ ...request, path: origin + request.path, headers }, parent.answers.forUndici(handler));
     } else {
       this.direct.dispatch({ ...request, origin, headers }, handler);
     }
@@ -98,7 +100,11 @@ export class Upstream {
     const parent = this.#parent;
     const origin = `http://${authority}`;
     const fields = ['Host', authority, ...headers, ...(parent?.headers ?? [])];
-    if (parent) parent.passingPool.dispatch({ method: 'GET', path: origin + path, headers: fields }, handler);
+    if (parent)
+      parent.passingPool.dispatch(
+        { method: 'GET', path: origin + path, headers: fields },
+        parent.answers.forUndici(handler),
+      );
     else this.#passingGets.dispatch({ method: 'GET', origin, path, headers: fields }, handler);
   }
 
@@ -117,7 +123,7 @@ export class Upstream {
       timeout: LIMITS.passingSilence,
     });
     outgoing.maxHeadersCount = 0; // Node.js would leave out what is beyond; the bound is in bytes
-    return outgoing;
+    return parent ? parent.answers.forNode(outgoing) : outgoing;
   }
 
   async close(): Promise<void> {
@@ -154,14 +160,16 @@ function passingSettings(connector: Connector, answers: AnswerWatch): Agent.Opti
   };
 }
 
-function openParent(parentProxy: string, connector: Connector, answers: AnswerWatch): ParentProxy {
-  const { host, port, origin, credentials } = parseParentProxy(parentProxy);
+function openParent(parentProxy: string, connect: Connector, watch: AnswerWatch): ParentProxy {
+  const { host, port, origin, address, credentials } = parseParentProxy(parentProxy);
+  const connector = reachingParent(connect, address);
   return {
     host,
     port,
     pool: new Pool(origin, settings(connector)),
-    passingPool: new Pool(origin, passingSettings(connector, answers)),
+    passingPool: new Pool(origin, passingSettings(connector, watch)),
     agent: new HostAgent(connector),
     headers: credentials ? ['Proxy-Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`] : [],
+    answers: new ParentAnswers({ address, credentials }),
   };
 }

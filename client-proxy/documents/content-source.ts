@@ -9,7 +9,7 @@ import type { ContentAnswer } from '../../core/reading/open-at.ts';
 import { hedged } from '../../node-support/hedged.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../content/fetch-body.ts';
-import { faultOf, type HostHealth } from '../content/host-health.ts';
+import { faultOf, type HostHealth, mayAnotherHelp } from '../content/host-health.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -154,7 +154,7 @@ export class ContentSource {
   /** A host has failed, perhaps late: that is remembered. @returns whether another one could do better */
   failed({ origin }: HostAttempt, error: unknown): boolean {
     this.#note(origin, error);
-    return faultOf(error) !== undefined && !this.#ended;
+    return mayAnotherHelp(error) && !this.#ended;
   }
 
   #note(origin: string, error: unknown): void {

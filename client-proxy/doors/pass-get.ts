@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { STATUS_CODES } from '../../node-support/http.ts';
-import { systemCode } from '../../node-support/system-error.ts';
+import { innermost, systemCode } from '../../node-support/system-error.ts';
 import type { AnswerWatch, WatchedConnection } from '../content/answer-watch.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { checkAnswer } from './message-checks.ts';
@@ -129,8 +129,9 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
  * ask for, or another protocol; or undici does not send such a request.
  */
 function isForAnotherClient(error: Error): boolean {
-  const code = systemCode(error);
-  if (code === 'UND_ERR_SOCKET') return ((error as { socket?: { bytesRead?: number } }).socket?.bytesRead ?? 0) > 0;
+  const met = innermost(error); // beneath the name of whose it is
+  const code = systemCode(met);
+  if (code === 'UND_ERR_SOCKET') return ((met as { socket?: { bytesRead?: number } }).socket?.bytesRead ?? 0) > 0;
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_INVALID_ARG';
 }
 

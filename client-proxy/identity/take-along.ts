@@ -5,7 +5,14 @@ import { readRoamingSalt } from '../../core/keys/roaming.ts';
 import { systemCode, systemReason } from '../../node-support/system-error.ts';
 import { forgetCachedSites } from '../cache/forget-cache.ts';
 import { ReaderError } from '../errors.ts';
-import { cacheDirectoryFor, requireDatabase, type StorageOptions, storeOptions } from '../store/locations.ts';
+import { keyFileProblem } from '../store/keys-in.ts';
+import {
+  cacheDirectoryFor,
+  hasDatabase,
+  requireDatabase,
+  type StorageOptions,
+  storeOptions,
+} from '../store/locations.ts';
 import type { KeyPlace } from '../store/protection.ts';
 import { ReaderStore } from '../store/store.ts';
 import { type FetchRoamingOptions, fetchRoaming } from './fetch-roaming.ts';
@@ -109,11 +116,12 @@ export interface ImportReport extends ArrivalReport {
 /**
  * Takes over the identity in a roaming file: all of it or nothing.
  *
- * @throws ReaderError, KeyError
+ * @throws ReaderError, KeyError; where a key file is lost, before the words are asked for: what it may open once it is found is not for us to remove
  */
 export async function importIdentity({ from, words, ...options }: ImportOptions): Promise<ImportReport> {
   const file = await fetchRoaming(from, options);
   readRoamingSalt(file); // what is none needs no words
+  await requireKey(options); // nobody types seven words for a database that takes nothing
   const opened = await openArrival(file, await words()); // nobody chooses a passphrase for what does not open
   const store = await ReaderStore.open(storeOptions(options));
   try {
@@ -123,4 +131,10 @@ export async function importIdentity({ from, words, ...options }: ImportOptions)
   } finally {
     store.close();
   }
+}
+
+async function requireKey(options: StorageOptions): Promise<void> {
+  const { directory, keyFile } = storeOptions(options);
+  const problem = hasDatabase(directory) ? await keyFileProblem(directory, keyFile) : undefined;
+  if (problem) throw problem;
 }

@@ -320,7 +320,7 @@ const UNLOCK_PROBLEMS: Readonly<Record<string, ProblemText>> = {
   },
   'keyring-unavailable': {
     text: 'The keyring of this computer, which has the key, cannot be used.',
-    hint: 'Sign in to the desktop, which opens it, and try again.',
+    hint: 'Sign in to the desktop, which opens it, and try again. Where there is none, start the Reader on the command line: it says how to go on.',
   },
 };
 

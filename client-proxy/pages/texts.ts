@@ -419,6 +419,24 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
       'If you need none any more, take it out there.',
     ],
   },
+  'parent-proxy-answer': {
+    status: 502,
+    title: 'The parent proxy gave no answer',
+    lead: 'The Reader was told to fetch everything through another proxy. Something is there, but it broke off, or does not speak HTTP. The site may well be there.',
+    advice: [
+      'See that it is an HTTP proxy, not one of SOCKS or HTTPS, and that its address is right: in the settings of the Reader, at “Another proxy to go through”, or where the Reader is started, behind --parent-proxy.',
+      'If you need none any more, take it out there.',
+    ],
+  },
+  'parent-proxy-auth': {
+    status: 502,
+    title: 'The parent proxy wants a name and a password',
+    lead: 'The Reader was told to fetch everything through another proxy, and that one lets in nobody without a name and a password that it knows. The site may well be there.',
+    advice: [
+      'Whoever runs that proxy has a name and a password for you. Write both into a file, as http://NAME:PASSWORD@HOST:PORT, and start the Reader with --parent-proxy-file and the name of that file. Its settings take no password.',
+      'If you need that proxy no more, take it out in the settings, or where the Reader is started.',
+    ],
+  },
   'host-answer': { ...UNREACHABLE, title: 'The site gave no proper answer', lead: 'What it sent cannot be passed on.' },
 };
 

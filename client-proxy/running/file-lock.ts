@@ -11,6 +11,9 @@ const LOCK = 'PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE';
 /** Result code, https://sqlite.org/rescode.html: SQLITE_BUSY. */
 const BUSY = 5;
 
+/** What such a file is, in words. */
+export const MARK = 'the file that says that a Reader runs';
+
 export class FileLock {
   readonly #database: DatabaseSync;
 
@@ -31,7 +34,7 @@ export class FileLock {
       return database && new FileLock(database);
     } catch (error) {
       rmSync(path, { force: true });
-      throw unwritable(error, path);
+      throw unwritable(error, path, MARK);
     }
   }
 

@@ -35,7 +35,7 @@ export async function changeProtection(
       await replace(database, sealing, protection, made);
     } catch (error) {
       await discardKey(made.place);
-      throw error instanceof ReaderError ? error : unwritable(error);
+      throw error instanceof ReaderError ? error : unwritable(error, database.location());
     }
     const { kind } = protection.place;
     const discarded = (await discardKey(protection.place)) && kind !== 'key-file';

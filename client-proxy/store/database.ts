@@ -207,18 +207,23 @@ function newer(file: string): ReaderError {
   });
 }
 
+/** The way on for whoever has no backup, of the database or of its key: what is in it is lost. @param what - is in the way of a new database */
+export function connectAnew(what = 'reader.db'): string {
+  return `move ${what} away ("wispr proxy status" says where it is); then bring your identity back from a roaming file, with "wispr identity import FILE", or connect again with a new invitation`;
+}
+
 /** What the database says is not what this program wrote. */
 export function damaged(what: string, why: string, cause?: unknown): ReaderError {
   return new ReaderError('store-damaged', `the reader's database is damaged: ${what}: ${why}`, {
     cause,
-    hint: 'restore it from a backup, or move it away and connect again with a new invitation; nothing was changed',
+    hint: `restore it from a backup; if there is none, ${connectAnew()}; nothing was changed`,
   });
 }
 
-/** Nothing was changed. @param file - the database, or what belongs to it */
-export function unwritable(error: unknown, file?: string | null): ReaderError {
-  if (isDiskFull(error, file)) return diskFull("the reader's database cannot be written", error, file);
-  return new ReaderError('store-unusable', `the reader's database cannot be written: ${reasonOf(error)}`, {
+/** Nothing was changed. @param file - the database, or what belongs to it @param what - that is, in words */
+export function unwritable(error: unknown, file?: string | null, what = "the reader's database"): ReaderError {
+  if (isDiskFull(error, file)) return diskFull(`${what} cannot be written`, error, file);
+  return new ReaderError('store-unusable', `${what} cannot be written: ${reasonOf(error)}`, {
     cause: error,
     hint: 'check the space on the disk and the permissions of the folder',
   });

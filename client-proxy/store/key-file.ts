@@ -9,13 +9,8 @@ import { isDiskFull } from '../../node-support/disk-full.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
 import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
-import { diskFull } from './database.ts';
+import { connectAnew, diskFull } from './database.ts';
 import { STORAGE_KEY_LENGTH } from './protection.ts';
-
-/** The way on for whoever has no backup of the key: what it sealed is lost. @param what - is in the way of a new database */
-export function connectAnew(what = 'reader.db'): string {
-  return `move ${what} away ("wispr proxy status" says where it is), and connect again with a new invitation`;
-}
 
 /** @throws ReaderError `storage-key-missing`, `storage-key-exposed`, `storage-key-wrong` */
 export function readKeyFile(file: string): Uint8Array {

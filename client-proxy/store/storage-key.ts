@@ -15,9 +15,16 @@ import {
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { unwritable } from './database.ts';
-import { connectAnew, makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
-import { deleteFromKeyring, KeyringUnavailable, readKeyring, whyNoKeyring, writeKeyring } from './keyring.ts';
+import { connectAnew, unwritable } from './database.ts';
+import { makeKeyFile, readKeyFile, wrongKeyFile } from './key-file.ts';
+import {
+  deleteFromKeyring,
+  type KeyringLack,
+  KeyringUnavailable,
+  readKeyring,
+  whyNoKeyring,
+  writeKeyring,
+} from './keyring.ts';
 import {
   createCheck,
   type KeyPlace,
@@ -87,19 +94,37 @@ async function fromKeyring(entry: string): Promise<Uint8Array> {
     const key = fromBase64url(await readKeyring(entry), STORAGE_KEY_LENGTH);
     if (key !== undefined) return key;
   } catch (error) {
-    throw keyringUnavailable(error);
+    throw keyringUnavailable(error, TO_OPEN);
   }
   throw new ReaderError('storage-key-missing', `the system's keyring has no entry "${entry}" of wispr`, {
     hint: `was the database made by another user, or on another machine? if the key is lost, ${connectAnew()}`,
   });
 }
 
+type Hints = Readonly<Record<KeyringLack, string>>;
+
+const WITHOUT_IT = '"wispr identity protect passphrase" or "wispr identity protect key-file"';
+
+/** For a database whose key is in the keyring: what does without it can be chosen only where the key is at hand. */
+const TO_OPEN: Hints = {
+  library: `open it with the wispr that runs on Node.js, which has that library; after ${WITHOUT_IT} there, this file opens it, too`,
+  session: `do this in the desktop session that has this keyring; after ${WITHOUT_IT} there, none is needed any more`,
+  answer: `unlock it by signing in to the desktop, and try again; ${WITHOUT_IT} then does without it`,
+};
+
+/** For a key that was to be put there. */
+const TO_KEEP: Hints = {
+  library: `without it: ${WITHOUT_IT}; the wispr that runs on Node.js has that library`,
+  session: `without one: ${WITHOUT_IT}`,
+  answer: `unlock it by signing in to the desktop, and try again; without it: ${WITHOUT_IT}`,
+};
+
 /** The error for a keyring that is needed and cannot be asked. */
-function keyringUnavailable(error: unknown): Error {
+function keyringUnavailable(error: unknown, hints: Hints): Error {
   if (!(error instanceof KeyringUnavailable)) return error as Error;
   return new ReaderError('keyring-unavailable', `the system's keyring cannot be used: ${error.message}`, {
     cause: error,
-    hint: 'unlock it by signing in to the desktop, and try again',
+    hint: hints[error.lack],
   });
 }
 
@@ -167,7 +192,7 @@ export async function newKeyringKey(timeout?: number): Promise<NewKey> {
   try {
     await writeKeyring(entry, toBase64url(key), timeout);
   } catch (error) {
-    throw keyringUnavailable(error);
+    throw keyringUnavailable(error, TO_KEEP);
   }
   return { key, place: { kind: 'keyring', entry } };
 }

@@ -88,7 +88,7 @@ export function readRoamingSalt(file: Uint8Array): Uint8Array {
   if (!equalBytes(file.subarray(0, MAGIC.length), MAGIC)) throw malformed('it is no roaming file of version 1'); // R2
   const sealed = sealedChunkLengths(file.length - HEAD_LENGTH - PREFIX_LENGTH, true);
   const length = sealed?.reduce((total, chunk) => total + chunk - TAG_LENGTH, 0);
-  if (length === undefined || length !== paddedLength(length)) throw malformed('its length'); // R3
+  if (length === undefined || length !== paddedLength(length)) throw malformed('it has a length that none has'); // R3
   return file.subarray(MAGIC.length, HEAD_LENGTH);
 }
 

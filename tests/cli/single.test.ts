@@ -81,6 +81,9 @@ describe('the single file', () => {
     expect((await send(Number(port), '/a.html', { headers: { host } })).text).toBe('read at last');
     expect((await send(Number(port), '/', { headers: { host: `localhost:${port}` } })).text).toContain('news.example');
     expect((await proxy.stop('SIGTERM')).code).toBe(0);
+    const { code, stderr } = await run('identity', 'protect', 'keyring');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[keyring-unavailable]')]);
+    expect(stderr).toMatch(/hint: without it: .*protect passphrase.* or .*protect key-file.*; .*Node\.js/);
     expect(readdirSync(reader.home).sort()).toEqual(expect.arrayContaining(['.config', '.local']));
   });
 });

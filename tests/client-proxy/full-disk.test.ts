@@ -1,7 +1,13 @@
 /** A Reader whose database cannot be written: what it verifies counts all the same, for as long as it runs. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { findPublisher } from '../../client-proxy/identity/manage.ts';
-import { forgetPublisher, lockReaders, type ReaderError, unlockReaders } from '../../client-proxy/index.ts';
+import {
+  forgetPublisher,
+  lockReaders,
+  protectIdentity,
+  type ReaderError,
+  unlockReaders,
+} from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
@@ -228,5 +234,7 @@ it('attack 67: what has to be kept to count says that the disk is full, and chan
   expect(() => store.preferences.saveSettings(new Map([['notices', 'off']]))).toThrow(expect.objectContaining(full));
   expect(() => store.identity().forgetBinding(1)).toThrow(expect.objectContaining(full));
   expect(store.preferences.settings().get('notices')).toBeUndefined();
+  const named = { ...full, hint: expect.stringMatching(/make room on the disk on which .*reader\.db lies/) };
+  await expect(protectIdentity(rig.storage, { kind: 'key-file' })).rejects.toMatchObject(named);
   store.close();
 });

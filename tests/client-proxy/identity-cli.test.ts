@@ -1,5 +1,5 @@
 /** `wispr identity` as a person types it. */
-import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withItsSites } from '../../cli/commands/identity-forget.ts';
@@ -66,9 +66,13 @@ describe('wispr identity', () => {
     const key = readFileSync(storage.keyFile);
     const other = toBase64url(new Uint8Array(32));
     for (const [content, code, way] of [
-      [undefined, 'storage-key-missing', /restore .* move reader\.db away .* new invitation/],
-      [`${other}\n`, 'storage-key-wrong', /restore .* move reader\.db away .* new invitation/],
-      ['no key', 'storage-key-wrong', /restore .* move it and reader\.db away .* new invitation/],
+      [undefined, 'storage-key-missing', /restore .* move reader\.db away .* identity import FILE.* new invitation/],
+      [`${other}\n`, 'storage-key-wrong', /restore .* move reader\.db away .* identity import FILE.* new invitation/],
+      [
+        'no key',
+        'storage-key-wrong',
+        /restore .* move it and reader\.db away .* identity import FILE.* new invitation/,
+      ],
       [key, 'storage-key-exposed', /chmod 600/],
     ] as const) {
       rmSync(storage.keyFile);
@@ -84,6 +88,24 @@ describe('wispr identity', () => {
     expect((await good()).stdout).toContain(`${storage.keyFile}, which only you can read`);
   });
 
+  it('a lost key file: importing a roaming file says what to do first, before it asks for words; done so, it brings all back', async () => {
+    const file = join(home, 'my.roaming');
+    const words = join(home, 'words');
+    await good('export', file, '--words-file', words);
+    rmSync(storage.keyFile);
+    expect((await run([])).stderr).toMatch(/hint: .*roaming file .*number 1;/);
+    const never = join(home, 'never-read');
+    for (const how of [[], ['--replace', '--yes']]) {
+      const { code, stdout, stderr } = await run(['import', file, '--words-file', never, ...how]);
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[storage-key-missing]')]);
+      expect(stderr).toMatch(/hint: restore .* move reader\.db away .* identity import FILE/);
+    }
+    const database = join(storage.dataDirectory, 'reader.db');
+    renameSync(database, `${database}.lost`);
+    expect((await good('import', file, '--words-file', words)).stderr).toContain('can be read now: news.example');
+    expect((await good()).stdout).toContain('news.example');
+  });
+
   it('names a publisher that has the name of its site once, and what it says of files is true of them', async () => {
     const place = join(home, 'reader.db');
     writeFileSync(place, '');
@@ -94,6 +116,12 @@ describe('wispr identity', () => {
       expect.stringMatching(/^wispr: cannot write .*\[roaming-unwritable\]\nwispr: hint: /),
     ]);
     await good('export', join(home, 'mine'), '--words-file', join(home, 'new'));
+    writeFileSync(join(home, 'cut'), readFileSync(join(home, 'mine')).subarray(0, 9000));
+    const cut = await run(['import', join(home, 'cut'), '--words-file', file]);
+    expect([cut.code, cut.stderr]).toEqual([
+      1,
+      expect.stringMatching(/\[roaming-malformed\]\nwispr: hint: fetch it again, whole/),
+    ]);
     const words = await run(['import', join(home, 'mine'), '--words-file', file]);
     expect([words.code, words.stderr]).toEqual([2, expect.stringContaining('the words file')]);
     const { stderr } = await good('forget', 'news.example', '--yes');
@@ -144,6 +172,13 @@ describe('wispr identity', () => {
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('[passphrase-unexpected]')]);
     expect(stderr).toContain('--new-passphrase-file FILE');
     expect(stderr).not.toContain('unlocked');
+  });
+
+  it('a keyring that no session has is no way, and those that are one are named', async () => {
+    const { code, stderr } = await run(['protect', 'keyring']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('[keyring-unavailable]')]);
+    expect(stderr).toMatch(/hint: without one: .*identity protect passphrase.* or .*identity protect key-file/);
+    expect(stderr).not.toContain('signing in');
   });
 
   it.each(['lock', 'unlock'])('%s says so in one line where no Reader runs', async (command) => {

@@ -99,7 +99,13 @@ it('a database whose keyring is gone is not opened, not changed, and opens when 
   store.close();
   const bus = process.env[BUS];
   process.env[BUS] = `unix:path=${join(folder, 'nobody')}`;
-  await expect(open()).rejects.toMatchObject({ code: 'keyring-unavailable' });
+  const unlocking = expect.stringMatching(/unlock it .* try again; .*protect passphrase.*protect key-file.* then/);
+  await expect(open()).rejects.toMatchObject({ code: 'keyring-unavailable', hint: unlocking });
+  const { XDG_RUNTIME_DIR: runtime } = process.env;
+  for (const name of [BUS, 'XDG_RUNTIME_DIR']) delete process.env[name];
+  cleanUp.add(async () => restore('XDG_RUNTIME_DIR', runtime));
+  const elsewhere = expect.stringMatching(/^do this in the desktop session .*protect passphrase.*protect key-file/);
+  await expect(open()).rejects.toMatchObject({ code: 'keyring-unavailable', hint: elsewhere });
   const waiting = await ReaderStore.open({ ...storeOptions(storage()), mayWait: true });
   expect(waiting.isLocked).toBe(true);
   await expect(waiting.deviceSeed()).rejects.toMatchObject({ code: 'reader-locked' });
@@ -124,6 +130,7 @@ it('a bus that takes connections and says nothing stalls nobody: the key of a fr
     await expect(protectIdentity(storage(), { kind: 'keyring' })).rejects.toMatchObject({
       code: 'keyring-unavailable',
       message: expect.stringContaining('did not answer in time'),
+      hint: expect.stringMatching(/^unlock it .* try again; without it: .*protect passphrase.*protect key-file/),
     });
     (await open()).close();
   } finally {

@@ -45,3 +45,12 @@ it.each(['made', 'locked'] as const)('a file that goes as soon as it is %s is no
   between[when] = () => undefined;
   expect(existsSync(path)).toBe(false); // nor made anew
 });
+
+it('one that has no room is said to be that, and not the database', () => {
+  between.made = () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, open'), { code: 'ENOSPC', syscall: 'open' });
+  };
+  const message = 'the disk is full: the file that says that a Reader runs cannot be written';
+  const hint = `make room on the disk on which ${path} lies`;
+  expect(() => FileLock.take(path)).toThrow(expect.objectContaining({ code: 'disk-full', message, hint }));
+});

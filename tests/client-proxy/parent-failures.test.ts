@@ -1,0 +1,262 @@
+/** A parent proxy that wants a password, breaks off or speaks no HTTP: that is said of it, and not of the hosts behind it. */
+
+import { writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ParentAnswers } from '../../client-proxy/content/parent-answers.ts';
+import { bindSite, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
+import type { CodedError } from '../../core/errors.ts';
+import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
+import { startRawHost } from '../support/raw-host.ts';
+import { proxyCommand, type ReaderRig, startReaderRig, storageIn } from '../support/reader-rig.ts';
+import { startWispr } from '../support/wispr.ts';
+
+const MIRROR = 'http://mirror.example';
+const ELSEWHERE = 'http://elsewhere.example/x';
+const NO_BODY = 'Content-Length: 0\r\n\r\n';
+const WANTS_PASSWORD = `HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="x"\r\n${NO_BODY}`;
+
+let rig: ReaderRig;
+beforeAll(async () => {
+  rig = await startReaderRig({
+    sites: ({ origin }) => [{ site: 'news.example', content: [origin, MIRROR], reading: 'https://read.news.example' }],
+  });
+  await rig.publisher.publish(rig.host.files, '/far', { content: 'far' });
+});
+afterAll(() => rig.close());
+
+type Answering = (head: string, socket: Socket) => void;
+
+interface Behind {
+  readonly proxy: RunningProxy;
+  readonly port: number;
+  readonly told: CodedError[];
+  /** Asks for a document or something else as a browser does, and expects a page with `code`, which does not tell where the parent proxy is. */
+  readonly refused: (code: string, url: string, sent?: Parameters<typeof send>[2]) => Promise<Received>;
+}
+
+/** A Reader behind a parent proxy that answers so. */
+async function behind(
+  answer: Answering,
+  work: (reader: Behind) => Promise<void>,
+  { credentials = '', storage = rig.storage } = {},
+): Promise<void> {
+  const parent = await startRawHost(answer);
+  const told: CodedError[] = [];
+  const proxy = await startProxy({
+    ...storage,
+    port: 0,
+    cacheBytes: 0,
+    parentProxy: `http://${credentials}127.0.0.1:${parent.port}`,
+    onRefusal: (error) => told.push(error),
+  });
+  const refused: Behind['refused'] = async (code, url, sent) => {
+    const page = await send(proxy.port, url, { ...sent, headers: { accept: 'text/html', ...sent?.headers } });
+    expect([url, page.status, refusalCode(page)]).toEqual([url, 502, code]);
+    if (sent?.method !== 'HEAD') expect(page.text).toContain('parent proxy');
+    expect(page.text).not.toMatch(new RegExp(`secret|ECONN|:${parent.port}\\b|content host`, 'i'));
+    expect(page.headers['proxy-authenticate']).toBeUndefined();
+    return page;
+  };
+  try {
+    await work({ proxy, port: parent.port, told, refused });
+  } finally {
+    await proxy.close();
+    await parent.close();
+  }
+}
+
+/** A document, and what passes through by either client, with a wish for another protocol, too. */
+async function refusesAll(code: string, { proxy, port, told, refused }: Behind): Promise<void> {
+  await refused(code, rig.url('/far'));
+  await refused(code, rig.url('/far'), { headers: { 'cache-control': 'no-cache' } });
+  await refused(code, ELSEWHERE);
+  await refused(code, ELSEWHERE, { method: 'HEAD' });
+  await refused(code, ELSEWHERE, { method: 'POST', body: 'sent' });
+  const wish = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+  const answer = await sendRaw(proxy.port, `GET ${ELSEWHERE} HTTP/1.1\r\nHost: elsewhere.example\r\n${wish}\r\n`);
+  expect(answer).toMatch(new RegExp(`^HTTP/1.1 502 [\\s\\S]*^wispr-refusal: ${code}\\r$`, 'm'));
+  expect(proxy.contentHosts()).toEqual([]);
+  expect(told.map(({ cause }) => String(cause))).toEqual(Array(6).fill(expect.stringContaining(`127.0.0.1:${port}: `)));
+}
+
+describe('a parent proxy that wants a password', () => {
+  it('is named for documents and the rest; no host is blamed, no browser is asked for a password', () =>
+    behind(
+      (_head, socket) => socket.write(WANTS_PASSWORD),
+      (reader) => refusesAll('parent-proxy-auth', reader),
+    ));
+
+  it('is named also where it did not take the one that was given, which is told to nobody', () =>
+    behind(
+      (_head, socket) => socket.write(WANTS_PASSWORD),
+      async (reader) => {
+        await refusesAll('parent-proxy-auth', reader);
+        expect(reader.told.map(String).join()).toContain('did not take');
+        expect(reader.told.map(({ cause }) => String(cause)).join()).not.toMatch(/secret|me:/);
+      },
+      { credentials: 'me:secret@' },
+    ));
+
+  it('is named where a publication is fetched for the first time', async () => {
+    const storage = storageIn(join(rig.directory, 'fresh'));
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
+    await bindSite({ ...storage, connectTo, link: rig.keyServer.invite(), trustSites: ['news.example'] });
+    const answering: Answering = (_head, socket) => socket.write(WANTS_PASSWORD);
+    await behind(
+      answering,
+      async ({ proxy, refused }) => {
+        await refused('parent-proxy-auth', rig.url('/far'));
+        expect(proxy.contentHosts()).toEqual([]);
+      },
+      { storage },
+    );
+  });
+});
+
+describe('a parent proxy that gives no answer', () => {
+  it.each<[string, Answering]>([
+    ['takes connections and breaks them off', (_head, socket) => socket.destroy()],
+    ['resets them', (_head, socket) => socket.resetAndDestroy()],
+    ['breaks off within the head', (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-')],
+    ['breaks off behind an interim answer', (_head, socket) => socket.end('HTTP/1.1 103 Early Hints\r\n\r\n')],
+    ['is something else than HTTP', (_head, socket) => socket.end('SSH-2.0-OpenSSH_10.0\r\n')],
+    ['wants TLS', (_head, socket) => socket.end(Buffer.from([21, 3, 1, 0, 2, 2, 70]))],
+  ])('because it %s, is named for documents and the rest, and no host is blamed', (_what, answer) =>
+    behind(answer, (reader) => refusesAll('parent-proxy-answer', reader)),
+  );
+});
+
+describe('the log of the Reader', () => {
+  it.each<[string, Answering | undefined, string, string]>([
+    ['wants a password', (_head, socket) => socket.write(WANTS_PASSWORD), 'parent-proxy-auth', 'it answered 407'],
+    ['gives no answer', (_head, socket) => socket.destroy(), 'parent-proxy-answer', '.+'],
+    ['is not there', undefined, 'parent-proxy-unreachable', '.*ECONNREFUSED.*'],
+  ])('says which parent proxy %s, and never its password', async (_what, answer, code, why) => {
+    const parent = await startRawHost(answer ?? (() => undefined));
+    if (answer === undefined) await parent.close();
+    const file = join(rig.directory, 'parent-proxy');
+    await writeFile(file, `http://me:secret@127.0.0.1:${parent.port}\n`, { mode: 0o600 });
+    await rig.proxy.close();
+    const running = await startWispr([...proxyCommand(rig, rig.host.port), '--parent-proxy-file', file]);
+    await send(Number(new URL(running.ready.proxy ?? '').port), ELSEWHERE);
+    const { stderr } = await running.stop();
+    if (answer !== undefined) await parent.close();
+    await rig.restart();
+    const place = `127\\.0\\.0\\.1:${parent.port}`;
+    expect(stderr).toMatch(new RegExp(`^wispr: refused elsewhere.example/x: ${code} \\(${place}: ${why}\\)$`, 'm'));
+    expect(stderr).not.toMatch(/secret|me:/);
+  });
+});
+
+describe('what the connection to a parent proxy met', () => {
+  const explain = (error: Error) =>
+    new Promise<Error>((resolve) => {
+      const answers = new ParentAnswers({ address: '192.0.2.1:3128', credentials: undefined });
+      const handler = answers.forUndici({ onResponseError: (_controller, explained) => resolve(explained) });
+      handler.onResponseError?.(undefined as never, error);
+    });
+
+  it('is said of it whatever the system calls it', async () => {
+    const gone = Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall: 'read' });
+    const explained = await explain(gone);
+    expect(explained).toMatchObject({ code: 'parent-proxy-answer', message: expect.stringContaining('no way to it') });
+    expect(String(explained.cause)).toContain('192.0.2.1:3128: read EHOSTUNREACH');
+  });
+
+  it('is not that nothing comes: a proxy waits for its host, too', async () => {
+    const silence = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+    expect(await explain(silence)).toBe(silence);
+  });
+});
+
+describe('behind a parent proxy that works', () => {
+  const isFor = (head: string, origin: string) => head.startsWith(`GET ${origin}/`);
+  const give = (head: string, socket: Socket) => {
+    const file = rig.host.files.get(new URL(head.split(' ')[1] ?? '').pathname);
+    socket.write(`HTTP/1.1 ${file ? 200 : 404} x\r\nContent-Length: ${file?.length ?? 0}\r\n\r\n`);
+    socket.write(file ?? '');
+  };
+
+  it.each<[string, Answering]>([
+    ['answers 407 by it', (_head, socket) => socket.write(WANTS_PASSWORD)],
+    ['makes it break off', (_head, socket) => socket.destroy()],
+  ])('a content host that %s hides nothing that another one has', (_what, answer) =>
+    behind(
+      (head, socket) => (isFor(head, MIRROR) ? give(head, socket) : answer(head, socket)),
+      async ({ proxy }) => {
+        expect((await send(proxy.port, rig.url('/far'))).text).toBe('far');
+        expect(proxy.contentHosts()).toEqual([]);
+      },
+    ),
+  );
+
+  it('what is wrong with an answer that it passes on is the matter of the host, as without one', () =>
+    behind(
+      (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nshort'),
+      async ({ proxy, told }) => {
+        expect((await send(proxy.port, ELSEWHERE)).complete).toBe(false);
+        expect((await send(proxy.port, ELSEWHERE, { method: 'POST', body: 'x' })).complete).toBe(false);
+        expect(refusalCode(await send(proxy.port, rig.url('/far')))).toBe('content-host-unreachable');
+        expect(told.map(({ code }) => code)).toEqual([
+          'host-unreachable',
+          'host-unreachable',
+          'content-host-unreachable',
+        ]);
+        expect(proxy.contentHosts()).not.toEqual([]);
+      },
+    ));
+
+  it('so is an answer that is reset in its middle', async () => {
+    let connection: Socket | undefined;
+    const answering: Answering = (_head, socket) => {
+      connection = socket;
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nshort');
+    };
+    await behind(answering, async ({ proxy, told }) => {
+      for (const method of ['GET', 'POST']) {
+        const client = connect(proxy.port, '127.0.0.1');
+        const closed = new Promise((resolve) => client.on('error', resolve).on('close', resolve));
+        client.once('data', () => connection?.resetAndDestroy());
+        client.write(`${method} ${ELSEWHERE} HTTP/1.1\r\nHost: elsewhere.example\r\n${NO_BODY}`);
+        await closed;
+      }
+      expect(told.map(({ code }) => code)).toEqual(['host-unreachable', 'host-unreachable']);
+    });
+  });
+
+  it.each([
+    'HTTP/1.1 200 OK\r\nBad Name: 1\r\nContent-Length: 0\r\n\r\n',
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+  ])('so is a head that breaks the rules of HTTP: %j', (answer) =>
+    behind(
+      (_head, socket) => socket.write(answer),
+      async ({ proxy }) => {
+        expect(refusalCode(await send(proxy.port, ELSEWHERE))).toBe('host-answer');
+        expect(refusalCode(await send(proxy.port, ELSEWHERE, { method: 'POST', body: 'x' }))).toBe('host-answer');
+        expect(refusalCode(await send(proxy.port, rig.url('/far')))).toBe('content-host-answer');
+      },
+    ),
+  );
+
+  it('a kept connection that closes just when it is used again is nobody’s fault: the request is sent once more', async () => {
+    const used = new WeakSet<Socket>();
+    const asked: string[] = [];
+    const answering: Answering = (head, socket) => {
+      asked.push(head);
+      if (used.has(socket)) return socket.destroy();
+      used.add(socket);
+      give(head, socket);
+    };
+    await behind(answering, async ({ proxy, told }) => {
+      for (let time = 0; time < 4; time++) {
+        expect((await send(proxy.port, rig.url('/far'))).text).toBe('far');
+        expect((await send(proxy.port, ELSEWHERE)).status).toBe(404);
+        expect((await send(proxy.port, ELSEWHERE, { method: 'OPTIONS' })).status).toBe(404);
+      }
+      expect(told).toEqual([]);
+      expect(asked.filter((head) => isFor(head, MIRROR) && head.includes(rig.publisher.fileOf('/far')))).toEqual([]);
+    });
+  });
+});
