@@ -57,7 +57,7 @@ export async function fetchDocument<Result>(
 ): Promise<Result> {
   const refusals: CodedError[] = [];
   if (!hasDatabase(options.dataDirectory)) locate(options.address, NO_SITES); // looking makes none
-  const reader = await openReader({ ...options, onRefusal: (error) => refusals.push(error) });
+  const reader = await openReader({ ...options, isOneShot: true, onRefusal: (error) => refusals.push(error) });
   try {
     return await use(await follow(reader, options, refusals));
   } finally {
