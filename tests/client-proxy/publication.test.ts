@@ -246,7 +246,7 @@ describe('a withdrawn publication', () => {
 });
 
 describe('a command that ends with its document', () => {
-  it('waits for what is newest however slow a look is: what that brings later would be lost', async () => {
+  it('waits for what is newest however slow a look is: what that brings later would be lost; and does not take what is here for it', async () => {
     expect((await get()).text).toBe('signed');
     rig.publisher.afterPublishing = async () => undefined;
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
@@ -255,6 +255,16 @@ describe('a command that ends with its document', () => {
     const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
     try {
       const options = { ...rig.storage, connectTo, cacheBytes: 0, address: rig.url('/a.html') };
+      expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
+      const none = { ...options, address: rig.url('/none') };
+      await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
+      rig.host.handlers.set('/.well-known/wispr/2.root.json', (_, response) => response.writeHead(500).end());
+      await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({
+        code: 'content-host-answer',
+        message: expect.stringMatching(
+          /the newest that is here, has no such document; could not look for a newer one: /,
+        ),
+      });
       expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
     } finally {
       Object.assign(LIMITS, before);
