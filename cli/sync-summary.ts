@@ -1,5 +1,5 @@
 /** What `wispr sync` did, for people: what is here, and of what is not, why, and what to do about it. */
-import type { RefusedSet, SyncSummary } from '../client-proxy/index.ts';
+import type { FailedLook, RefusedSet, SyncSummary } from '../client-proxy/index.ts';
 import { printable } from '../node-support/printable.ts';
 import { size } from '../node-support/size.ts';
 import { count } from '../publisher/text.ts';
@@ -8,10 +8,14 @@ import { readingHint } from './reading-hints.ts';
 
 /** So many documents and sets are named; JSON has all. */
 const NAMED = 10;
+const AGAIN = 'check the connection, and run "wispr sync" again; what is here already stays';
 
-/** A set that the reader has no right to is no failure; one that is not theirs any more is, and so is one whose key could not be asked for. */
-export function hasFailed({ failed, refused, withoutKey }: SyncSummary): boolean {
-  return failed.length > 0 || withoutKey.length > 0 || refused.some(isTrouble);
+/**
+ * A set that the reader has no right to is no failure; one that is not theirs any more is, and so is one whose key could not be asked for, and
+ * a publication that may not be the newest.
+ */
+export function hasFailed({ failed, failedLook, refused, withoutKey }: SyncSummary): boolean {
+  return failedLook !== undefined || failed.length > 0 || withoutKey.length > 0 || refused.some(isTrouble);
 }
 
 /** Whether nothing there is what was asked for. */
@@ -38,18 +42,24 @@ export function describeWhatIsOthers({ refused }: SyncSummary): string[] {
 }
 
 /** What is wrong, and to be said also where nothing else is; each piece of advice once. */
-export function describeTrouble({ failed, refused, withoutKey }: SyncSummary): string[] {
+export function describeTrouble({ failed, failedLook, refused, withoutKey }: SyncSummary): string[] {
   const documents = failed
     .slice(0, NAMED)
     .map(({ path, code, message }) => `not fetched: ${printable(path)}: ${printable(message)} [${code}]`);
   const more = failed.length - documents.length;
   const keys = groupedByCode([...refused.filter(isTrouble), ...withoutKey]);
+  const looks = failedLook ? [failedLook] : [];
   return [
+    ...looks.map(describeLook),
     ...documents,
     ...(more > 0 ? [`not fetched: ${more} more; --json names them`] : []),
     ...keys.map(describeKeys),
-    ...advice([...failed.map(({ code }) => code), ...keys.map(([{ code }]) => code)]),
+    ...advice([...looks, ...failed, ...keys.map(([one]) => one)], failedLook && AGAIN),
   ];
+}
+
+function describeLook({ code, message }: FailedLook): string {
+  return `could not look for a newer publication: ${printable(message)} [${code}]`;
 }
 
 function isTrouble({ code }: RefusedSet): boolean {
@@ -81,7 +91,9 @@ function describeKeys(sets: Sets): string {
   return `${what} could not be had from the key server: ${why} [${code}]`;
 }
 
-function advice(codes: readonly string[]): string[] {
-  const hints = codes.map((code) => readingHint('sync', code)).filter((hint) => hint !== undefined);
+/** @param otherwise - where there is none for any of it */
+function advice(troubles: readonly { readonly code: string }[], otherwise: string | undefined): string[] {
+  const hints = troubles.map(({ code }) => readingHint('sync', code)).filter((hint) => hint !== undefined);
+  if (hints.length === 0 && otherwise !== undefined) hints.push(otherwise);
   return Array.from(new Set(hints), (hint) => `hint: ${hint}`);
 }

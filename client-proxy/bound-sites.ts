@@ -45,6 +45,7 @@ export class BoundSites {
   readonly #upstream: Upstream;
   readonly #health: HostHealth;
   readonly #now: () => number;
+  readonly #isOneShot: boolean;
   #version = '';
   #reading: Promise<void> | undefined;
   /** Outlive the reading of the store: what they hold was verified at some cost. By binding and site. */
@@ -54,12 +55,16 @@ export class BoundSites {
   /** The sites that cannot be read until the Reader is unlocked, by their names and by their labels. */
   #locked: ReadonlyMap<string, string> = new Map();
 
-  /** @param now - seconds since 1970 */
-  constructor(store: ReaderStore, upstream: Upstream, health: HostHealth, now: () => number) {
+  /**
+   * @param now - seconds since 1970
+   * @param isOneShot - whether the process ends with what it is asked for: then looks for newer publications are waited for
+   */
+  constructor(store: ReaderStore, upstream: Upstream, health: HostHealth, now: () => number, isOneShot = false) {
     this.#store = store;
     this.#upstream = upstream;
     this.#health = health;
     this.#now = now;
+    this.#isOneShot = isOneShot;
   }
 
   /** Waits only where the store has changed since it was last read; called at every request. */
@@ -210,6 +215,7 @@ export class BoundSites {
       storeVersion,
       times: LIMITS,
       now,
+      isOneShot: this.#isOneShot,
       follow,
     });
     const kept: KeptPublication = { keeper, content: [], descriptor: undefined, notice: new StaleNotice() };

@@ -38,4 +38,4 @@ export type { ConnectedPublisher } from './store/identity-store.ts';
 export { type KeyPlaceKind, keyPlaceOf } from './store/keys-in.ts';
 export type { Passphrase } from './store/storage-key.ts';
 export { syncSite } from './sync/sync-site.ts';
-export type { RefusedSet, SyncOptions, SyncProgress, SyncSummary } from './sync/types.ts';
+export type { FailedLook, RefusedSet, SyncOptions, SyncProgress, SyncSummary } from './sync/types.ts';

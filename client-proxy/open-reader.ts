@@ -59,6 +59,11 @@ export interface ProxyOptions extends StorageOptions {
   readonly onRefusal?: (error: CodedError, address: string) => void;
 }
 
+export interface OpenOptions extends ProxyOptions {
+  /** The process ends with what it asks for: looks for newer publications are waited for to their end, which they would be lost without. */
+  readonly isOneShot?: boolean;
+}
+
 /** The proxy without its port: answers whatever connection it is given. */
 export interface OpenReader {
   readonly server: Server;
@@ -84,7 +89,7 @@ export interface OpenReader {
  * @throws ReaderError `parent-proxy-malformed`, and those of the store
  */
 export async function openReader(
-  options: ProxyOptions = {},
+  options: OpenOptions = {},
   server: Server = createServer(SERVER_OPTIONS),
 ): Promise<OpenReader> {
   let port: number | undefined; // asked for at every request, so not of the socket
@@ -110,7 +115,7 @@ export async function openReader(
     upstream = new Upstream({ ...chosen, ownPort });
     const health = new HostHealth(options.onHostFault);
     cache = openCache(chosen);
-    const sites = new BoundSites(store, upstream, health, now);
+    const sites = new BoundSites(store, upstream, health, now, options.isOneShot);
     await sites.refresh();
     const tunnels = new BoundTunnels(now);
     const instance = new Instance();

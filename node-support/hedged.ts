@@ -16,6 +16,8 @@ export interface Patience {
   readonly hedgeAfter: number;
   /** Looked at before a further one is asked. Those that were asked already are waited for all the same. */
   readonly isEnough?: () => boolean;
+  /** By `performance.now`: from then on nobody is waited for any more. */
+  readonly until?: number;
 }
 
 /** By the order in which they were asked. */
@@ -30,7 +32,7 @@ type Running<Candidate, Result> = Map<number, Promise<[number, Settled<Candidate
 export async function* hedged<Candidate, Result>(
   candidates: readonly Candidate[],
   start: (candidate: Candidate) => Promise<Result>,
-  { hedgeAfter, isEnough = () => false }: Patience,
+  { hedgeAfter, isEnough = () => false, until = Number.POSITIVE_INFINITY }: Patience,
 ): AsyncGenerator<Outcome<Candidate, Result>, undefined> {
   const running: Running<Candidate, Result> = new Map();
   let next = 0;
@@ -40,7 +42,9 @@ export async function* hedged<Candidate, Result>(
       running.set(index, outcomeOf(candidates[index] as Candidate, index, start));
     }
     if (running.size === 0) return;
-    const first = await firstOf(running, next < candidates.length && !isEnough() ? hedgeAfter : undefined);
+    const patience = next < candidates.length && !isEnough() ? hedgeAfter : Number.POSITIVE_INFINITY;
+    const first = await firstOf(running, Math.min(patience, until - performance.now()));
+    if (first === undefined && performance.now() >= until) return;
     if (first === undefined) continue;
     const [index, outcome] = first;
     running.delete(index);
@@ -63,9 +67,9 @@ function outcomeOf<Candidate, Result>(
 /** `undefined` when the time is over before any has ended. */
 async function firstOf<Candidate, Result>(
   running: Running<Candidate, Result>,
-  milliseconds: number | undefined,
+  milliseconds: number,
 ): Promise<[number, Settled<Candidate, Result>] | undefined> {
-  if (milliseconds === undefined) return Promise.race(running.values());
+  if (milliseconds === Number.POSITIVE_INFINITY) return Promise.race(running.values());
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, milliseconds, undefined);

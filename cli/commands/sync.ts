@@ -26,7 +26,7 @@ const DESCRIPTION = `keep a connected site on this machine, for when there is no
 
 everything that you may read, or what lies below the prefixes; what is here already is not fetched again, and a run that was stopped goes on where it was
 
-what is kept is ciphertext, and is verified when it is read; exit code 1 if a document or its key could not be had, or if nothing there is what was asked for`;
+what is kept is ciphertext, and is verified when it is read; exit code 1 if a document or its key could not be had, if nobody could say whether there is a newer publication, or if nothing there is what was asked for`;
 
 export function addSyncCommand(program: Command): void {
   const command = program
@@ -84,21 +84,23 @@ function showSyncing(): { update: (progress: SyncProgress) => void; end: () => v
 function tell(summary: SyncSummary, wish: Wish, { quiet }: SyncFlags): void {
   const lines = [
     ...(quiet ? [] : describeWhatIsHere(summary)),
-    ...(fitsNothing(summary) ? [describeMiss(wish)] : []),
+    ...(fitsNothing(summary) ? [describeMiss(wish, summary)] : []),
     ...(quiet ? [] : describeWhatIsOthers(summary)),
     ...describeTrouble(summary),
   ];
   for (const line of lines) say(line);
 }
 
-function describeMiss({ prefixes = [], sets = [] }: Wish): string {
+/** Of a publication that may not be the newest, its number: a newer one may well have what was asked for. */
+function describeMiss({ prefixes = [], sets = [] }: Wish, { failedLook, version }: SyncSummary): string {
+  const publication = failedLook ? `publication ${version}, the newest that is here,` : 'the publication';
   const of = [
     ...(sets.length > 0
       ? [`is in ${sets.map((set) => (set === 'public' ? 'public' : `set ${set}`)).join(' or ')}`]
       : []),
     ...(prefixes.length > 0 ? [`has a path that begins with ${prefixes.join(' or ')}`] : []),
   ];
-  return of.length === 0 ? 'the publication has no documents' : `no document of the publication ${of.join(' and ')}`;
+  return of.length === 0 ? `${publication} has no documents` : `no document of ${publication} ${of.join(' and ')}`;
 }
 
 /** Also by the address of its first page. */

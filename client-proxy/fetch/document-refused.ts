@@ -7,8 +7,9 @@ export class DocumentRefused extends CodedError {
   /** The refusal's own sentence. */
   readonly reason: string;
 
-  constructor(address: string, cause: CodedError) {
-    const { code, message: reason, hint } = cause;
+  /** @param reason - in the place of the cause's own sentence */
+  constructor(address: string, cause: CodedError, reason = cause.message) {
+    const { code, hint } = cause;
     super(code, `${address}: ${reason}`, { cause, ...(hint !== undefined && { hint }) });
     this.address = address;
     this.reason = reason;

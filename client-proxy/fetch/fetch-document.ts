@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
+import type { BoundSite } from '../bound-sites.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../open-reader.ts';
 import { hasDatabase } from '../store/locations.ts';
@@ -57,7 +58,7 @@ export async function fetchDocument<Result>(
 ): Promise<Result> {
   const refusals: CodedError[] = [];
   if (!hasDatabase(options.dataDirectory)) locate(options.address, NO_SITES); // looking makes none
-  const reader = await openReader({ ...options, onRefusal: (error) => refusals.push(error) });
+  const reader = await openReader({ ...options, isOneShot: true, onRefusal: (error) => refusals.push(error) });
   try {
     return await use(await follow(reader, options, refusals));
   } finally {
@@ -74,15 +75,26 @@ async function follow(
   const fields = ['accept', '*/*', ...headers];
   if (!isNamed('accept-encoding', headers)) fields.push('accept-encoding', 'identity');
   if (range) fields.push('range', rangeField(range));
-  let { target } = locate(address, sites);
+  let { bound, target } = locate(address, sites);
   for (let turn = 0; turn <= MAXIMUM_REDIRECTS; turn++) {
     const answer = await ask(connect(), { method, target, headers: fields, signal });
     const location = redirectOf(answer);
-    if (location === undefined) return describe(answer, { address: target, range, fields }, refusals);
+    if (location === undefined)
+      return describe(answer, { address: target, range, fields }, refusals).catch((error: unknown) => {
+        throw unlessNewer(error, bound);
+      });
     answer.resume();
-    target = locateNext(target, new URL(location, target).href, sites).target;
+    ({ bound, target } = locateNext(target, new URL(location, target).href, sites));
   }
   throw new ReaderError('redirect-refused', `the publisher's redirects from ${address} do not end`);
+}
+
+/** That there is no such document is true of the publication at hand; where nobody could look for a newer one, it is no more than that. */
+function unlessNewer(error: unknown, { publication: { failure, publication } }: BoundSite): unknown {
+  const isMissing = error instanceof DocumentRefused && error.code === 'no-such-document';
+  if (!isMissing || !(failure instanceof CodedError)) return error;
+  const here = `publication ${publication.state?.snapshot.version}, the newest that is here, has no such document`;
+  return new DocumentRefused(error.address, failure, `${here}; could not look for a newer one: ${failure.message}`);
 }
 
 /** Whoever typed the first address knows nothing of the next one, nor who sent them there. */

@@ -6,7 +6,7 @@ import type { WantedDocument } from '../../core/reading/open-at.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { size } from '../../node-support/size.ts';
-import { BoundSites } from '../bound-sites.ts';
+import { type BoundSite, BoundSites } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
 import { openCache } from '../cache/open-cache.ts';
 import { spaceOf } from '../cache/sweep.ts';
@@ -20,7 +20,7 @@ import { storeOptions } from '../store/locations.ts';
 import { ReaderStore } from '../store/store.ts';
 import { fetchWhole, measure, type SyncContext } from './fetch-document.ts';
 import { SyncProgressReport } from './progress.ts';
-import type { FailedDocument, SyncOptions, SyncSummary } from './types.ts';
+import type { FailedDocument, FailedLook, SyncOptions, SyncSummary } from './types.ts';
 import { type Listing, lengthIfKept, listWanted } from './wanted.ts';
 
 /**
@@ -41,9 +41,9 @@ export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
     cache = openCache(chosen);
     const { now = nowInSeconds } = options;
     const access = { upstream, cache, opener, health: new HostHealth() };
-    const sites = new BoundSites(store, upstream, access.health, now);
-    const { freshness, ...current } = await currentSite(sites, options.site);
-    return await new Sync({ access, ...current, now, signal: options.signal }, options, freshness).run();
+    const sites = new BoundSites(store, upstream, access.health, now, true);
+    const { found, ...current } = await currentSite(sites, options);
+    return await new Sync({ access, ...current, now, signal: options.signal }, options, found).run();
   } finally {
     await cache?.close();
     await opener.close();
@@ -52,26 +52,54 @@ export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
   }
 }
 
-async function currentSite(sites: BoundSites, site: string) {
+/** What a look for the newest publication has come to. */
+interface Found {
+  readonly freshness: Freshness;
+  readonly failedLook: FailedLook | undefined;
+}
+
+async function currentSite(sites: BoundSites, { site, signal }: SyncOptions) {
   await sites.refresh();
   const bound = sites.find(site);
   if (bound === undefined)
     throw new ReaderError('site-unknown', `this device is not connected with ${site}`, {
       hint: 'wispr bind "URL#CODE" connects it with a site',
     });
-  const freshness = await bound.publication.current(true);
+  const freshness = await unlessEnded(bound.publication.current(true), signal);
+  const found: Found = { freshness, failedLook: failureOf(bound) };
   await bound.descriptor.ensure();
   await sites.refresh();
   const now = sites.find(site);
   if (now?.description === undefined)
     throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
-  return { freshness, bound: now, description: now.description };
+  return { found, bound: now, description: now.description };
+}
+
+/** @throws what nobody foresaw, as it is */
+function failureOf({ publication: { failure } }: BoundSite): FailedLook | undefined {
+  if (failure === undefined) return undefined;
+  if (!(failure instanceof CodedError)) throw failure;
+  return { code: failure.code, message: failure.message };
+}
+
+/** A look may take a minute, and goes on by itself. @throws the signal's reason */
+async function unlessEnded<Result>(work: Result | Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const end = () => reject(signal.reason);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await Promise.race([ended, work]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
 }
 
 class Sync {
   readonly #context: SyncContext;
   readonly #options: SyncOptions;
-  readonly #freshness: Freshness;
+  readonly #found: Found;
   readonly #parallel: number;
   readonly #report: SyncProgressReport;
   /** Bytes of what was here already, and of what is missing, by document. */
@@ -80,10 +108,10 @@ class Sync {
   readonly #fetched = new Map<WantedDocument, number>();
   readonly #failed: FailedDocument[] = [];
 
-  constructor(context: SyncContext, options: SyncOptions, freshness: Freshness) {
+  constructor(context: SyncContext, options: SyncOptions, found: Found) {
     this.#context = context;
     this.#options = options;
-    this.#freshness = freshness;
+    this.#found = found;
     this.#parallel = Math.max(1, options.parallel ?? LIMITS.syncAtOnce);
     this.#report = new SyncProgressReport(options.onProgress);
   }
@@ -168,11 +196,13 @@ class Sync {
       bytes: sum(lengths.values()),
     });
     const [fetched, alreadyThere] = [count(this.#fetched), count(this.#kept)];
-    const { version, confirmed, shownUntil } = this.#freshness;
+    const { failedLook, freshness } = this.#found;
+    const { version, confirmed, shownUntil } = freshness;
     return {
       site: this.#context.bound.site,
       version,
       confirmed,
+      ...(failedLook && { failedLook }),
       readableUntil: Math.min(shownUntil, keysUntil),
       here: {
         documents: fetched.documents + alreadyThere.documents,

@@ -73,11 +73,20 @@ export interface FailedDocument {
   readonly message: string;
 }
 
+/** Why nobody knows whether there is a newer publication than the one at hand. */
+export interface FailedLook {
+  /** One of docs/errors.md. */
+  readonly code: string;
+  readonly message: string;
+}
+
 export interface SyncSummary {
   readonly site: string;
   /** Version of the publication, and when it was last confirmed; seconds since 1970. */
   readonly version: number;
   readonly confirmed: number;
+  /** Where the look for a newer publication failed; all else is about the one that was at hand then. */
+  readonly failedLook?: FailedLook;
   /** Until when all this can be read without a network; seconds since 1970. */
   readonly readableUntil: number;
   /** All that is here now, of what was wanted; the next two together. */

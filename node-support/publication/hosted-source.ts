@@ -3,7 +3,7 @@
  * order; where one is late, from the next beside it. Nothing of it is believed here; it is bounded in time, and by whoever fetches in size.
  */
 import { hexDigest } from '../../core/encoding/digest.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { SiteSource } from '../../core/publication/site-publication.ts';
 import type { TimestampAnswer } from '../../core/publication/sources.ts';
 import { hedged, type Outcome } from '../hedged.ts';
@@ -43,6 +43,17 @@ export interface HostedSourceOptions<Host extends AnyHost> {
   };
 }
 
+/** What is looked for. */
+interface WantedFile {
+  readonly path: string;
+  readonly maximumLength: number;
+  readonly sha256?: string | undefined;
+  /** Nobody said that there is one: that a host has none may well be all that there is to say. */
+  readonly mayBeMissing: boolean;
+}
+
+const ROOT_FILE = /^\d+\.root\.json$/;
+
 export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   readonly #options: HostedSourceOptions<Host>;
   /** Origins that gave what was no good: they are asked when all others have nothing. */
@@ -80,7 +91,9 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 
   async metadata(file: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
-    return this.#options.own(file) ?? this.file(METADATA_PATH + file, maximumLength, sha256);
+    const own = this.#options.own(file);
+    const mayBeMissing = ROOT_FILE.test(file) && file !== FIRST_ROOT_FILE;
+    return own ?? this.#find({ path: METADATA_PATH + file, maximumLength, sha256, mayBeMissing });
   }
 
   /** All that were asked are heard: it may be the slow one that has the newest, or a withdrawal. */
@@ -101,10 +114,15 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
 
   /** A content host that does not have it, or has something else, may only be late: the next one is asked. */
   async file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
+    return this.#find({ path: urlPath, maximumLength, sha256, mayBeMissing: false });
+  }
+
+  async #find(wanted: WantedFile): Promise<Uint8Array | undefined> {
+    const { sha256 } = wanted;
     const ending = new AbortController();
     const found = new Found();
     try {
-      for await (const outcome of this.#askAll(urlPath, maximumLength, ending.signal)) {
+      for await (const outcome of this.#askAll(wanted, found, ending.signal)) {
         this.#noteLate(outcome);
         const { candidate, result } = outcome;
         if (result && (sha256 === undefined || (await hexDigest(result)) === sha256)) {
@@ -120,13 +138,38 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     return found.best();
   }
 
-  async *#askAll(path: string, maximumLength: number, signal: AbortSignal) {
+  /** @param found - what those had to say that were heard already */
+  async *#askAll({ path, maximumLength, mayBeMissing }: WantedFile, found: Found, signal: AbortSignal) {
     const { hosts, fetch, times } = this.#options;
-    const ask = (host: Host) => {
+    const wereLate = new Set(this.#late);
+    const ask = once((host: Host) => {
       const milliseconds = this.#timeLeft(times.metadataTimeout);
       return fetch(host, { path, maximumLength, milliseconds, newest: false, signal });
-    };
-    for (const some of this.#grouped(hosts('file'))) yield* hedged(some, ask, times);
+    });
+    for (const some of this.#grouped(hosts('file'))) {
+      const left = new Set(some);
+      const until = performance.now() + times.timestampTimeout;
+      const isAnswered = () => mayBeMissing && found.isMissing;
+      if (!isAnswered())
+        for await (const outcome of hedged(some, ask, times)) {
+          left.delete(outcome.candidate);
+          yield outcome;
+          if (isAnswered()) break;
+        }
+      yield* this.#hearRest(new Set([...left].filter((host) => !wereLate.has(originOf(host)))), ask, until);
+    }
+  }
+
+  /**
+   * One has said that there is no such file. It may be an old copy, or one that hides the file, so all others are heard: but all at once, and for
+   * no longer than for a timestamp, or one that is silent would hold up every look, and with it every withdrawal.
+   */
+  async *#hearRest(left: Set<Host>, ask: (host: Host) => Promise<Uint8Array | undefined>, until: number) {
+    for await (const outcome of hedged([...left], ask, { hedgeAfter: 0, until })) {
+      left.delete(outcome.candidate);
+      yield { ...outcome, late: [] }; // asked at the same time, the others are none the slower for it
+    }
+    for (const host of left) this.#noteSlow(host);
   }
 
   /** Those that are asked, what was late behind the others; and those that are asked where nobody of them has it, however long they take. */
@@ -146,11 +189,12 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   /** One that fails is not quicker than another. */
   #noteLate(outcome: Outcome<Host | undefined, unknown>): void {
     if ('error' in outcome) return;
-    for (const host of outcome.late) {
-      if (host === undefined) continue;
-      this.#late.add(originOf(host));
-      this.#options.onSlow?.(host);
-    }
+    for (const host of outcome.late) if (host !== undefined) this.#noteSlow(host);
+  }
+
+  #noteSlow(host: Host): void {
+    this.#late.add(originOf(host));
+    this.#options.onSlow?.(host);
   }
 
   #timeLeft(timeout: number): number {
@@ -163,6 +207,11 @@ class Found {
   #other: Uint8Array | undefined;
   #failure: { readonly error: unknown } | undefined;
   #isMissing = false;
+
+  /** Whether one has said that there is no such file. */
+  get isMissing(): boolean {
+    return this.#isMissing;
+  }
 
   note(outcome: Outcome<unknown, Uint8Array | undefined>): void {
     if ('error' in outcome) this.#failure ??= { error: outcome.error };
@@ -179,4 +228,14 @@ class Found {
 
 function originOf(host: AnyHost): string {
   return typeof host === 'string' ? host : host.origin;
+}
+
+/** Whoever was asked already is not asked again. */
+function once<Host, Result>(ask: (host: Host) => Promise<Result>): (host: Host) => Promise<Result> {
+  const asked = new Map<Host, Promise<Result>>();
+  return (host) => {
+    const answer = asked.get(host) ?? ask(host);
+    asked.set(host, answer);
+    return answer;
+  };
 }

@@ -30,6 +30,8 @@ export interface KeeperOptions {
   readonly times: KeeperTimes;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /** This process ends with what it is asked for, and every look with it: so whoever asks waits until the look has ended, which it does in `checkTimeout`. */
+  readonly isOneShot?: boolean | undefined;
   /** What else follows from a publication; called after every look that found one. */
   readonly follow: (publication: SitePublication) => Promise<void>;
 }
@@ -90,6 +92,11 @@ export class PublicationKeeper {
     return this.check(true);
   }
 
+  /** What the last look met, whether or not something that may be used is at hand; `undefined` where it found what is newest. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
   async status(): Promise<PublicationStatus> {
     try {
       await this.#load();
@@ -122,13 +129,20 @@ export class PublicationKeeper {
 
   async #waitForCurrent(reload: boolean): Promise<Freshness> {
     await this.#load();
-    const { checkIntervalUrgent, staleWait } = this.#options.times;
+    const { checkIntervalUrgent } = this.#options.times;
     const freshness = this.#usable();
     if (freshness === undefined) await this.#checkUnlessJustDone().then(() => this.#load());
     else if (this.#isMoving || this.#isDue(reload ? checkIntervalUrgent : this.#interval))
-      await atMost(staleWait, this.check(reload));
+      await this.#waitFor(this.check(reload));
     this.#throwFailure();
     return this.publication.freshness(this.#options.now());
+  }
+
+  /** How the look ends is no concern here. */
+  #waitFor(look: Promise<void>): Promise<void> {
+    const ended = look.catch(() => undefined);
+    const { isOneShot = false, times } = this.#options;
+    return isOneShot ? ended : atMost(times.staleWait, ended);
   }
 
   /** What the last look met, where that says more than the age of what is at hand. */
@@ -215,12 +229,12 @@ export class PublicationKeeper {
   }
 }
 
-/** Waits for the work, but not for ever; how it ends is no concern here. */
+/** Waits for the work, but not for ever. */
 async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds);
   });
-  await Promise.race([work.catch(() => undefined), patience]);
+  await Promise.race([work, patience]);
   clearTimeout(timer);
 }

@@ -128,6 +128,31 @@ describe('wispr sync', () => {
     expect([refused, withoutKey]).toEqual([[expect.objectContaining({ documents: 3, code: 'device-revoked' })], []]);
   });
 
+  it('says that it could not look for a newer publication, also where it is to be quiet; what is here stays good', async () => {
+    expect((await sync('news.example')).code).toBe(0);
+    const { version } = reader.publisher.publication;
+    await reader.host.close();
+    for (const args of [[], ['--quiet']]) {
+      const { code, stderr } = await sync('news.example', ...args);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /^wispr: could not look for a newer publication: .+ \[content-host-unreachable\]\nwispr: hint: check the connection/m,
+        ),
+      ]);
+      expect(stderr.includes('4 documents are here')).toBe(args.length === 0);
+    }
+    const { failedLook, failed, here } = JSON.parse((await sync('news.example', '--json')).stdout);
+    expect([failedLook.code, failed, here.documents]).toEqual(['content-host-unreachable', [], 4]);
+    const missed = await sync('news.example', '/2062/', '--quiet');
+    expect([missed.code, missed.stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        `no document of publication ${version}, the newest that is here, has a path that begins with /2062/`,
+      ),
+    ]);
+  });
+
   it('without a network, does not advise itself for when there is none', async () => {
     await reader.host.close();
     const { code, stderr } = await sync('news.example');

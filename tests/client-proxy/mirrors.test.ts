@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostReport } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { refusalCode, send } from '../support/http-client.ts';
 import { startRawHost } from '../support/raw-host.ts';
@@ -127,6 +128,21 @@ describe('of several content hosts', () => {
     // What is newest may be where it is slow: no reason to ask it last for that.
     const timestamp = METADATA_PATH + TIMESTAMP_FILE;
     expect([asked(first, timestamp).length, asked(second, timestamp).length]).toEqual([1, 0]);
+  });
+
+  it('a silent one does not keep a withdrawal away, by what there mostly is not: the next root', async () => {
+    Object.assign(LIMITS, { hedgeAfter: 300, timestampTimeout: 600, metadataTimeout: 2 ** 30 });
+    await publish('/a.html', Buffer.from('there'));
+    expect((await get('/a.html')).text).toBe('there');
+    first.handlers.set(`${METADATA_PATH}2.root.json`, () => undefined);
+    const { publication } = rig.publisher;
+    const withdrawn = [publication.version];
+    const version = publication.timestampVersion + 1;
+    await publication.publishTimestamp(nowInSeconds(), { withdrawn, expires: nowInSeconds() + 3600, version });
+    for (const [path, bytes] of publication.files) for (const { files } of [first, second]) files.set(path, bytes);
+    await rig.proxy.check();
+    expect(refusalCode(await get('/a.html'))).toBe('publication-withdrawn');
+    expect(faults()).toEqual([[first.origin, 'slow']]);
   });
 
   it('one that is not there costs one attempt, and is asked last for a while', async () => {

@@ -1,6 +1,7 @@
 /** What the running proxy makes of the publication of a connected site: signed 404, redirects, clean URLs, news, age. */
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseConnectTo } from '../../client-proxy/index.ts';
+import { fetchDocument, parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
@@ -241,6 +242,33 @@ describe('a withdrawn publication', () => {
     expect(refusalCode(await get())).toBe('publication-withdrawn');
     await rig.publisher.publish(rig.host.files, '/a.html', { content: 'mended' });
     expect((await get()).text).toBe('mended');
+  });
+});
+
+describe('a command that ends with its document', () => {
+  it('waits for what is newest however slow a look is: what that brings later would be lost; and does not take what is here for it', async () => {
+    expect((await get()).text).toBe('signed');
+    rig.publisher.afterPublishing = async () => undefined;
+    await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newer' });
+    const before = { ...LIMITS };
+    Object.assign(LIMITS, { staleWait: 0 });
+    const connectTo = [parseConnectTo(`:80:127.0.0.1:${rig.host.port}`)];
+    try {
+      const options = { ...rig.storage, connectTo, cacheBytes: 0, address: rig.url('/a.html') };
+      expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
+      const none = { ...options, address: rig.url('/none') };
+      await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
+      rig.host.handlers.set('/.well-known/wispr/2.root.json', (_, response) => response.writeHead(500).end());
+      await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({
+        code: 'content-host-answer',
+        message: expect.stringMatching(
+          /the newest that is here, has no such document; could not look for a newer one: /,
+        ),
+      });
+      expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
+    } finally {
+      Object.assign(LIMITS, before);
+    }
   });
 });
 

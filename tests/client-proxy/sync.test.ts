@@ -259,6 +259,31 @@ describe('a sync', () => {
     expect([summary.alreadyThere.documents, summary.here.documents]).toEqual([before, 23]);
   });
 
+  it('waits for what is newest however slow a look is, and says where there was none; a signal ends it', async () => {
+    await publishSome();
+    expect(await sync()).not.toHaveProperty('failedLook');
+    const before = { ...LIMITS };
+    const { version } = rig.publisher.publication;
+    Object.assign(LIMITS, { staleWait: 0 });
+    try {
+      rig.publisher.afterPublishing = async () => undefined;
+      await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+      expect((await sync()).fetched.documents).toBe(1);
+      const ending = new AbortController();
+      rig.host.handlers.set('/.well-known/wispr/2.root.json', () => ending.abort(new Error('enough')));
+      await expect(sync({ signal: ending.signal })).rejects.toThrow('enough');
+      rig.host.handlers.set('/.well-known/wispr/2.root.json', (_, response) => response.writeHead(500).end());
+      expect(await sync()).toMatchObject({
+        version: version + 1,
+        failedLook: { code: 'content-host-answer' },
+        alreadyThere: { documents: 24 },
+        failed: [],
+      });
+    } finally {
+      Object.assign(LIMITS, before);
+    }
+  });
+
   it('of a site that is not connected says so', async () => {
     await expect(sync({ site: 'other.example' })).rejects.toMatchObject({ code: 'site-unknown' });
   });

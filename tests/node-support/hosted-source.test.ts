@@ -23,7 +23,12 @@ interface Rig {
 }
 
 /** @param answers - by host: what it has, for any path; `late`: nothing until it is told */
-function rig(answers: Record<string, Answer>, hedgeAfter = PATIENT, key: Answer = undefined): Rig {
+function rig(
+  answers: Record<string, Answer>,
+  hedgeAfter = PATIENT,
+  key: Answer = undefined,
+  timestampTimeout = PATIENT,
+): Rig {
   const [asked, slow, ended]: string[][] = [[], [], []];
   const late = new Map<string, (bytes: Uint8Array) => void>();
   const fetch = async (host: string, { path, signal }: Pick<HostedFile, 'path' | 'signal'>) => {
@@ -45,7 +50,7 @@ function rig(answers: Record<string, Answer>, hedgeAfter = PATIENT, key: Answer 
     own: () => undefined,
     ownTimestamp: async () => fetch('key server', { path: 'timestamp' }).then(() => (key ? utf8(`${key}`) : undefined)),
     onSlow: (host) => slow?.push(host),
-    times: { metadataTimeout: PATIENT, timestampTimeout: PATIENT, hedgeAfter },
+    times: { metadataTimeout: PATIENT, timestampTimeout, hedgeAfter },
   });
   return {
     source,
@@ -119,6 +124,69 @@ describe('a file of a publication comes from', () => {
     expect(text(await file)).toBe('good');
     expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'a']);
     expect(source.passOver(2)).toBe(false);
+  });
+});
+
+describe('the next root, which mostly there is none of,', () => {
+  const [ROOT, AT_ONCE] = ['2.root.json', 1];
+
+  it('is given up for what is silent when the time for a timestamp is over, where another one has none', async () => {
+    const { source, asked, slow, ended } = rig({ a: undefined, b: 'late' }, PATIENT, undefined, AT_ONCE);
+    await source.within(PATIENT, async () => {
+      expect(await source.metadata(ROOT, 10)).toBeUndefined();
+      expect([slow, ended]).toEqual([['b'], ['b']]);
+    });
+    expect(asked.map((one) => one[0])).toEqual(['a', 'b']);
+  });
+
+  it('is not waited for any further from a host that was late in this look already, but in the next', async () => {
+    const answers: Record<string, Answer> = { a: 'late', b: 'here' };
+    const { source, asked, answer } = rig(answers, 0);
+    await source.within(PATIENT, async () => {
+      expect(text(await source.metadata(ROOT, 10))).toBe('here');
+      answers.b = undefined;
+      expect(await source.metadata('3.root.json', 10)).toBeUndefined();
+    });
+    const file = source.within(PATIENT, () => source.metadata('3.root.json', 10));
+    await expect.poll(() => asked.length).toBe(5);
+    answer('a', 'newest');
+    expect(text(await file)).toBe('newest');
+    expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'b', 'a', 'b']);
+  });
+
+  it('is asked for everywhere at once as soon as one has none, and whoever has it wins; that makes nobody slow', async () => {
+    const { source, asked, slow, answer } = rig({ a: undefined, b: 'late', c: 'late', d: 'late' });
+    const file = source.metadata(ROOT, 10);
+    await expect.poll(() => asked.length).toBe(4);
+    answer('c', 'here');
+    expect(text(await file)).toBe('here');
+    expect(slow).toEqual([]);
+  });
+
+  it('is heard of from one that gave what was no good before, too, whoever else is silent', async () => {
+    const answers: Record<string, Answer> = { a: 'bad', b: undefined, c: undefined };
+    const { source, asked } = rig(answers, PATIENT, undefined, AT_ONCE);
+    expect(text(await source.metadata('1.root.json', 10))).toBe('bad');
+    expect(source.passOver(1)).toBe(true);
+    Object.assign(answers, { a: 'here', c: 'late' });
+    expect(text(await source.metadata(ROOT, 10))).toBe('here');
+    expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'c', 'a']);
+  });
+
+  it('is waited for, as any file, as long as nobody says anything; and any other file where one has none', async () => {
+    const none = { a: 'late', b: undefined } as const;
+    for (const [answers, ask] of [
+      [{ a: 'late', b: new Error('gone') }, (source: HostedSource) => source.metadata(ROOT, 10)],
+      [none, (source: HostedSource) => source.metadata('1.root.json', 10)],
+      [none, (source: HostedSource) => source.file('/x', 10)],
+    ] as const) {
+      const { source, asked, answer } = rig(answers, 0, undefined, AT_ONCE);
+      const file = ask(source);
+      await expect.poll(() => asked.length).toBe(2);
+      await sleep(20);
+      answer('a', 'here');
+      expect(text(await file)).toBe('here');
+    }
   });
 });
 
