@@ -184,11 +184,15 @@ function isStandardOutput(output: string | undefined): output is undefined | '-'
   return output === undefined || output === '-' || output === '/dev/stdout';
 }
 
-/** A device or a pipe is written as it is, and so is what is open already, under whatever name; a directory cannot be. */
+/** What a shell has opened, also where that is a file on a disk. */
+const OPEN_ALREADY =
+  /^\/(?:dev\/(?:fd\/\d+|std(?:in|out|err))|proc\/(?:self|thread-self|\d+)\/(?:task\/\d+\/)?fd\/\d+)$/;
+
+/** A device or a pipe is written as it is, and so is what is open already; a directory cannot be. */
 async function isSpecial(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${file} is a directory`, { hint: 'name a file in it' });
-  return isDeviceOrPipe(found) || /^\/(?:dev|proc)\//.test(resolve(file));
+  return isDeviceOrPipe(found) || OPEN_ALREADY.test(resolve(file));
 }
 
 function isDeviceOrPipe(found: Stats | undefined): boolean {

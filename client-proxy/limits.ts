@@ -95,8 +95,8 @@ export const LIMITS = {
   checkTimeout: 60_000,
   /** Kept of one site's publication on disk, besides what every look needs. */
   publicationBytes: 67_108_864,
-  /** What could not be written and is tried again. */
-  unkept: 1_000,
+  /** Of one publisher's set keys that could not be written and are tried again. */
+  unkeptKeys: 1_000,
   /** Between two pages that say of a site that it has not been confirmed for long. */
   noticeInterval: 43_200_000,
   /** A form of the Reader's own pages: its bytes, its fields, and the time it may take to arrive. */

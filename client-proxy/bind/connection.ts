@@ -60,6 +60,9 @@ export interface Means {
   readonly upstream: Upstream;
 }
 
+/** Bytes of a site in the database, besides the publisher's first root: more than its names take. */
+const PER_SITE = 4096;
+
 /**
  * Asks the key server who it serves, and the hosts whether that is their publisher. Changes nothing, and the code stays here.
  *
@@ -97,6 +100,9 @@ export async function connect(
   const sites = await Promise.all(wanted.map(async ({ site }) => ({ site, label: await gatewayLabel(site) })));
   checkLabels(bindings, sites);
   const firstRoot = await fetchFirstRoot(upstream, descriptor);
+  // An invitation is good once: what it is used up for has to be kept.
+  if (code !== undefined)
+    await store.requireRoom(descriptorBytes.length + wanted.length * (firstRoot.length + PER_SITE));
   const deviceKey = code === undefined ? undefined : await bindDevice(store, upstream, fetched, code);
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot }, nowInSeconds());
   const { name, publisher, keyServer } = descriptor;

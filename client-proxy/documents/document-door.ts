@@ -15,6 +15,7 @@ import { isNotModified, preconditionFails, rangeApplies } from '../../core/readi
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type HeaderFields, VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
+import { CLIENT_LEFT } from '../doors/client-left.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { type Rewriting, rewritingOf, rewrittenFields, rewrittenRepresentation } from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
@@ -53,7 +54,6 @@ interface Exchange extends DocumentRequest, Supply {
 }
 
 /** Why a request to a content host ends: said at every request, so made once. */
-const CLIENT_LEFT = new Error('the client left');
 const NOTHING_MORE = new Error('nothing more is wanted');
 
 /**

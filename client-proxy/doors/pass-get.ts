@@ -5,6 +5,7 @@ import { STATUS_CODES } from '../../node-support/http.ts';
 import { innermost, systemCode } from '../../node-support/system-error.ts';
 import type { AnswerWatch, WatchedConnection } from '../content/answer-watch.ts';
 import type { Upstream } from '../content/upstream.ts';
+import { CLIENT_LEFT } from './client-left.ts';
 import { checkAnswer } from './message-checks.ts';
 import {
   type AnswerHead,
@@ -19,9 +20,6 @@ import { passingHead } from './pass-request.ts';
 import type { AbsoluteTarget } from './request-target.ts';
 
 type Controller = Dispatcher.DispatchController;
-
-/** Made once: most requests that end early end with it, and it says nothing to anybody. */
-const CLIENT_LEFT = new Error('the client left');
 
 /**
  * @param answered - told of the head of the answer

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
+import { CLIENT_LEFT } from './client-left.ts';
 import { hasBody } from './message-checks.ts';
 import { type AnswerHead, passAnswer, passInterimAnswers } from './pass-answer.ts';
 import { describeFailure } from './pass-failure.ts';
@@ -13,9 +14,6 @@ const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
 
 /** Methods that may be sent again where no answer came. RFC 9110 section 9.2.1 */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
-
-/** Made once: most requests end with it, when all of the answer is there and it says nothing to anybody. */
-const CLIENT_LEFT = new Error('the client left');
 
 /**
  * @param seenProtected - told where the answer is a protected object, of a site that could be connected; it passes all the same

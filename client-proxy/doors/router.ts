@@ -19,6 +19,7 @@ import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { gatewayUrl, labelOf } from '../gateway-label.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { SettingsKeeper } from '../settings/settings.ts';
+import { isClientGone } from './client-left.ts';
 import { isLooping } from './header-fields.ts';
 import { answerAsLast, forwardsLeft } from './last-recipient.ts';
 import { checkRequest, hasBody } from './message-checks.ts';
@@ -109,6 +110,7 @@ export class Router {
 
   /** Whatever a request has led to: a page that cannot be sent ends one connection, not the program. */
   #refuse(error: unknown, call: Call): void {
+    if (isClientGone(error)) return void call.response.destroy();
     // After what nobody can be sure to have read right, nothing on this connection is believed.
     if (error instanceof ReaderError && UNSURE.has(error.code)) call.response.shouldKeepAlive = false;
     try {

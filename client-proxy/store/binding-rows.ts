@@ -148,6 +148,12 @@ export async function sealDeviceKey(
   return deviceKey && sealing.seal(deviceKey.key, devicePlace(keyServer, publisher, deviceKey.id));
 }
 
+/** As it stands in the database: sealed anew, it is another. `undefined` where there is no such binding. */
+export function sealedDeviceKey(database: DatabaseSync, id: number): Uint8Array | undefined {
+  const key = database.prepare('SELECT device_key FROM bindings WHERE id = ?').get(id)?.device_key;
+  return key instanceof Uint8Array ? key : undefined;
+}
+
 /** A site that is bound already, to another publisher or through another key server. */
 export function siteTaken(site: string): ReaderError {
   return new ReaderError('site-taken', `${site} is already connected to another publisher or key server`, {

@@ -2,27 +2,36 @@
  * What is kept of a site's publication, so that a new start needs no network, and nothing goes back. Not secret, and not believed: the client
  * verifies every file again when it reads it.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { DataVersion } from './data-version.ts';
 import { unwritable } from './database.ts';
-import { settleUnkept } from './settle-unkept.ts';
-import { isOfTheDisk, type KeptThen, Unkept, type UnkeptPublication } from './unkept.ts';
+import { type Files, publisherOf, settleUnkept } from './settle-unkept.ts';
+import { isOfTheDisk, Unkept, type UnkeptPublication } from './unkept.ts';
 
 /** What the device was connected with; never written again. */
 const FIRST_ROOT = 'first root';
+/** Random, and made when the site is connected: it goes when the site is forgotten, and the site of another connection has another. */
+const CONNECTION = 'connection';
+const CONNECTION_LENGTH = 16;
+const NOTHING = new Uint8Array(0);
 
 /** Roles that every start needs, and what the client keeps for itself; the others, sections and bins, can be fetched again. */
 const STAYS = /(?:^|[ :])(?:root|timestamp|snapshot|targets|documents)$|wispr:|\.well-known/;
 
+/** To be called in a transaction. */
 export function saveFirstRoot(database: DatabaseSync, site: string, bytes: Uint8Array): void {
+  const into = 'INTO publications (site, name, bytes, stays, used)';
+  const isNew = `NOT EXISTS (SELECT 1 FROM publications WHERE site = ?1 AND name = '${FIRST_ROOT}')`;
   database
-    .prepare('INSERT OR REPLACE INTO publications (site, name, bytes, stays, used) VALUES (?, ?, ?, 1, 0)')
-    .run(site, FIRST_ROOT, bytes);
+    .prepare(`INSERT ${into} SELECT ?1, '${CONNECTION}', ?2, 1, 0 WHERE ${isNew}`)
+    .run(site, randomBytes(CONNECTION_LENGTH));
+  database.prepare(`INSERT OR REPLACE ${into} VALUES (?, '${FIRST_ROOT}', ?, 1, 0)`).run(site, bytes);
 }
 
 /** What changes with every publication: small, and written when what it names is there. */
@@ -71,35 +80,42 @@ export class PublicationStore implements MetadataStore {
     const data = this.#dataVersion.read();
     if (this.#version === undefined || this.#version.data !== data) {
       this.#version = { data, hash: this.#hash() };
-      if (this.#waiting.files.size > 0) this.#flush(); // whoever wrote that found room
+      if (this.#unkeptFiles().size > 0) this.#flush(); // whoever wrote that found room
     }
     return this.#version.hash;
   }
 
   #hash(): string {
     const hash = createHash('sha256');
-    for (const [name, bytes] of this.#changingFiles()) hash.update(`${name} ${bytes.length}\n`).update(bytes);
+    for (const { name, bytes } of this.#changing.all(this.#site))
+      hash.update(`${name} ${(bytes as Uint8Array).length}\n`).update(bytes as Uint8Array);
     return hash.digest('hex');
-  }
-
-  #changingFiles(): Map<string, Uint8Array> {
-    return new Map(this.#changing.all(this.#site).map(({ name, bytes }) => [String(name), bytes as Uint8Array]));
   }
 
   /** The root that the publisher's id is the hash of. */
   firstRoot(): Uint8Array | undefined {
-    const bytes = this.#select.get(this.#site, FIRST_ROOT)?.bytes;
+    return this.#stored(FIRST_ROOT);
+  }
+
+  #stored(name: string): Uint8Array | undefined {
+    const bytes = this.#select.get(this.#site, name)?.bytes;
     return bytes instanceof Uint8Array ? bytes : undefined;
   }
 
   /** What could not be written comes first: it is newer, and was verified. */
   async read(name: string): Promise<Uint8Array | undefined> {
-    const unkept = this.#waiting.files.get(name);
+    const unkept = this.#unkeptFiles().get(name);
     if (unkept !== undefined) return unkept;
-    const bytes = this.#select.get(this.#site, name)?.bytes;
-    if (!(bytes instanceof Uint8Array)) return undefined;
-    this.#noteUse(name);
+    const bytes = this.#stored(name);
+    if (bytes !== undefined) this.#noteUse(name);
     return bytes;
+  }
+
+  /** None of a connection that was forgotten since, also where the same site is connected anew. */
+  #unkeptFiles(): Map<string, Uint8Array> {
+    const { files, base } = this.#waiting;
+    if (base !== undefined && !equalBytes(base.connection, this.#stored(CONNECTION) ?? NOTHING)) this.#forgetWaiting();
+    return files;
   }
 
   /** For what is dropped first; no reason to keep anybody from reading. */
@@ -113,29 +129,47 @@ export class PublicationStore implements MetadataStore {
 
   async write(name: string, bytes: Uint8Array): Promise<void> {
     if (!STAYS.test(name)) return this.#writeIfPossible(name, bytes);
-    const { files } = this.#waiting;
+    const files = this.#unkeptFiles();
+    const before = files.get(name);
     files.set(name, bytes);
     try {
       this.#requireBound(this.#flush());
     } catch (error) {
-      files.delete(name);
+      if (before === undefined) files.delete(name);
+      else files.set(name, before);
       throw error;
     }
   }
 
   /** With what waits already, in one transaction. @returns what keeps it from being written */
   #flush(): ReaderError | undefined {
-    if (this.#unkept.attempt(`publication ${this.#site}`, () => this.#writeWaiting())) return undefined;
-    this.#waiting.base ??= { hash: this.#hash(), files: this.#changingFiles() };
+    if (this.#unkept.attempt('lasting', `publication ${this.#site}`, () => this.#writeWaiting())) return undefined;
+    if (this.#waiting.base === undefined) this.#beginWaiting();
     return this.#unkept.problem;
   }
 
-  #writeWaiting(): void {
+  /** What stands beside it is held as well: another process may replace it, and a publication's files belong together. */
+  #beginWaiting(): void {
     const { files } = this.#waiting;
+    for (const [name, bytes] of this.#storedBeside(files)) if (!files.has(name)) files.set(name, bytes);
+    this.#waiting.base = { hash: this.#hash(), connection: this.#stored(CONNECTION) ?? NOTHING };
+  }
+
+  /** All that lasts of the publishers that have some of these files. */
+  #storedBeside(files: Files): Map<string, Uint8Array> {
+    const publishers = new Set([...files.keys()].map(publisherOf));
+    const rows = this.#database.prepare('SELECT name, bytes FROM publications WHERE site = ? AND stays = 1');
+    const all = rows.all(this.#site).map(({ name, bytes }) => [String(name), bytes as Uint8Array] as const);
+    return new Map(all.filter(([name]) => publishers.has(publisherOf(name))));
+  }
+
+  #writeWaiting(): void {
     try {
       this.#write(() => {
-        if (this.#waiting.base !== undefined) this.#settle(this.#waiting.base);
-        for (const [name, bytes] of files) this.#put(name, bytes, true);
+        const files = this.#unkeptFiles();
+        this.#settle();
+        for (const [name, bytes] of files)
+          if (!equalBytes(bytes, this.#stored(name) ?? NOTHING)) this.#put(name, bytes, true);
       }, true);
     } catch (error) {
       if (isOfTheDisk(error)) throw error;
@@ -158,17 +192,16 @@ export class PublicationStore implements MetadataStore {
   }
 
   /** Another process may have written since: it found room, and may have verified something newer. */
-  #settle({ hash, files: before }: KeptThen): void {
-    const now = { hash: this.#hash(), files: this.#changingFiles() };
-    if (now.hash === hash) return;
-    settleUnkept(this.#waiting.files, before, now.files);
-    this.#waiting.base = now;
+  #settle(): void {
+    const { files, base } = this.#waiting;
+    if (base === undefined || base.hash === this.#hash()) return;
+    for (const [name, bytes] of settleUnkept(files, this.#storedBeside(files))) files.set(name, bytes);
   }
 
   /** What can be fetched again need not be kept; but its reader is to know that the disk is full. */
   #writeIfPossible(name: string, bytes: Uint8Array): void {
     const write = () => this.#write(() => this.#put(name, bytes, false), false);
-    this.#unkept.attempt(`what can be fetched again of ${this.#site}`, write);
+    this.#unkept.attempt('fetchable', `publication ${this.#site}`, write);
   }
 
   #put(name: string, bytes: Uint8Array, stays: boolean): void {

@@ -12,6 +12,7 @@ import {
   type StoredBinding,
   type StoredSite,
   sealDeviceKey,
+  sealedDeviceKey,
   updateDescriptor,
   wasFetchedSince,
 } from './binding-rows.ts';
@@ -22,10 +23,12 @@ import type { OpenedFile } from './opened-file.ts';
 import { Preferences } from './preferences.ts';
 import { type KeyPlace, readProtection } from './protection.ts';
 import { PublicationStore } from './publication-store.ts';
+import { takeRoom } from './room.ts';
 import { SEED_PLACE, setKeyPlace, unseal } from './sealed-columns.ts';
 import { SealedDatabase } from './sealed-database.ts';
 import type { StorageKeyOptions } from './storage-key.ts';
-import { Unkept } from './unkept.ts';
+import { isOfTheDisk, Unkept } from './unkept.ts';
+import type { SetKeyRow } from './unkept-keys.ts';
 
 export { type NewBinding, type StoredBinding, type StoredSite, siteTaken } from './binding-rows.ts';
 export type { ConnectedPublisher } from './identity-store.ts';
@@ -199,6 +202,18 @@ export class ReaderStore {
     });
   }
 
+  /**
+   * Shows that so many bytes can be written now, before something is given away for them: writes as many, and removes them again. Then the files
+   * have that room, so that what is written next needs none of the disk's.
+   *
+   * @throws ReaderError `disk-full`, `store-unusable`
+   */
+  requireRoom(bytes: number): Promise<void> {
+    return this.#sealed.use(async () =>
+      takeRoom(this.#database, (work) => this.#sealed.writeSealed(work, true), bytes),
+    );
+  }
+
   /** A newer descriptor of a binding. Sites that it adds stay inactive until the reader confirms them. */
   saveDescriptor(descriptor: VerifiedDescriptor, descriptorBytes: Uint8Array, now: number): void {
     const name = `${descriptor.keyServer} ${descriptor.publisher}`;
@@ -209,7 +224,7 @@ export class ReaderStore {
       if (isNewest) this.#sealed.writeQuietly(() => updateDescriptor(this.#database, descriptor, descriptorBytes, now));
       descriptors.delete(name);
     };
-    if (!this.#unkept.attempt(`descriptor ${name}`, write)) descriptors.set(name, unkept);
+    if (!this.#unkept.attempt('lasting', `descriptor ${name}`, write)) descriptors.set(name, unkept);
     this.#sealed.noteChange();
   }
 
@@ -252,17 +267,40 @@ export class ReaderStore {
   saveSetKeys(binding: number, keys: ReadonlyMap<KeyId, SetKey>): Promise<void> {
     return this.#sealed.use(async (sealing) => {
       const rows = await Promise.all(
-        Array.from(keys, async ([id, { key, notBefore, notAfter }]) => {
+        Array.from(keys, async ([id, { key, notBefore, notAfter }]): Promise<SetKeyRow> => {
           const sealed = await sealing.seal(key, setKeyPlace(binding, id, notBefore, notAfter));
-          return [binding, id, notBefore, notAfter, sealed] as const;
+          return [binding, id, notBefore, notAfter, sealed];
         }),
       );
-      const insert = this.#database.prepare('INSERT OR REPLACE INTO set_keys VALUES (?, ?, ?, ?, ?)');
-      const write = () =>
-        this.#sealed.writeSealed(() => {
-          for (const row of rows) insert.run(...row);
-        }, true);
-      this.#unkept.attempt(`keys ${binding} ${[...keys.keys()].join(' ')}`, write);
+      const deviceKey = sealedDeviceKey(this.#database, binding);
+      try {
+        this.#writeSetKeys(() => rows);
+      } catch (error) {
+        if (!isOfTheDisk(error)) throw error;
+        this.#waitWithKeys(binding, rows, deviceKey, error);
+      }
     });
+  }
+
+  /** @param deviceKey - of the binding, sealed by what has sealed these rows */
+  #waitWithKeys(binding: number, rows: readonly SetKeyRow[], deviceKey: Uint8Array | undefined, error: unknown): void {
+    const waiting = this.#unkept.keysOf(binding);
+    waiting.add(rows, deviceKey);
+    const write = () => {
+      try {
+        this.#writeSetKeys(() => waiting.under(sealedDeviceKey(this.#database, binding)));
+      } catch (cause) {
+        if (isOfTheDisk(cause)) throw cause;
+      }
+      waiting.clear();
+    };
+    this.#unkept.wait('fetchable', `keys ${binding}`, write, error);
+  }
+
+  #writeSetKeys(rows: () => Iterable<SetKeyRow>): void {
+    const insert = this.#database.prepare('INSERT OR REPLACE INTO set_keys VALUES (?, ?, ?, ?, ?)');
+    this.#sealed.writeSealed(() => {
+      for (const row of rows()) insert.run(...row);
+    }, true);
   }
 }

@@ -4,18 +4,20 @@
  */
 import { isSqliteError, saysConstraint } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
-import { LIMITS } from '../limits.ts';
 import { unwritable } from './database.ts';
+import { UnkeptKeys } from './unkept-keys.ts';
 
+/** What stood in the database when the first file could not be written. */
 export interface KeptThen {
+  /** Of what changes with every publication. */
   readonly hash: string;
-  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** What tells this connection of the site from another; empty where an earlier version made it. */
+  readonly connection: Uint8Array;
 }
 
-/** Files of a site's publication that are newer than those in the database, by their names there. */
+/** Files of a site's publication, by their names in the database: those that are newer than there and, while they wait, all that stood beside them. */
 export interface UnkeptPublication {
   readonly files: Map<string, Uint8Array>;
-  /** What stood in the database when the first of them could not be written, of what changes with every publication. */
   base: KeptThen | undefined;
 }
 
@@ -26,12 +28,19 @@ export interface UnkeptDescriptor {
   readonly fetched: number;
 }
 
+/** What keeps things from going back, and what can be fetched again. */
+type Worth = 'lasting' | 'fetchable';
+
 export class Unkept {
   readonly #publications = new Map<string, UnkeptPublication>();
   /** By `key server publisher`. */
   readonly descriptors = new Map<string, UnkeptDescriptor>();
-  /** What is tried again, by name; an attempt takes the place of the one before. */
-  readonly #waiting = new Map<string, () => void>();
+  readonly #keys = new Map<number, UnkeptKeys>();
+  /**
+   * What is tried again, by name; an attempt takes the place of the one before. Every site and publisher that is connected has places of its
+   * own: nobody's is anybody else's, and what keeps things from going back always has one.
+   */
+  readonly #waiting: Record<Worth, Map<string, () => void>> = { lasting: new Map(), fetchable: new Map() };
   #problem: ReaderError | undefined;
   #tell: (problem: ReaderError | undefined) => void = () => undefined;
 
@@ -51,46 +60,47 @@ export class Unkept {
     return known;
   }
 
+  /** @param binding - its number */
+  keysOf(binding: number): UnkeptKeys {
+    const known = this.#keys.get(binding) ?? new UnkeptKeys();
+    this.#keys.set(binding, known);
+    return known;
+  }
+
   /**
    * Writes, or remembers to.
    *
+   * @param name - of a site or publisher that is connected: there are no more of them than that
    * @param write - one transaction; called again until it succeeds, or fails for another reason than the disk
    * @returns whether it is written
    * @throws whatever `write` throws where nothing is the matter with the disk
    */
-  attempt(name: string, write: () => void): boolean {
+  attempt(worth: Worth, name: string, write: () => void): boolean {
     try {
       write();
-      this.#waiting.delete(name);
+      this.#waiting[worth].delete(name);
       return true;
     } catch (error) {
       if (!isOfTheDisk(error)) throw error;
-      if (this.#waiting.size < LIMITS.unkept || this.#waiting.has(name)) this.#waiting.set(name, write);
-      this.#begin(error);
+      this.wait(worth, name, write, error);
       return false;
     }
   }
 
-  /** Tries again, and stops where the disk refuses once more. */
-  retry(): void {
-    for (const [name, write] of this.#waiting) {
-      try {
-        write();
-      } catch (error) {
-        if (isOfTheDisk(error)) return;
-        // It is nobody's any more: its site was disconnected, or its keys are sealed anew.
-      }
-      this.#waiting.delete(name);
-    }
-    if (this.#problem === undefined) return;
-    this.#problem = undefined;
-    this.#tell(undefined);
-  }
-
-  #begin(error: unknown): void {
+  /** Remembers to write. @param error - of the disk */
+  wait(worth: Worth, name: string, write: () => void, error: unknown): void {
+    this.#waiting[worth].set(name, write);
     if (this.#problem !== undefined) return;
     this.#problem = error instanceof ReaderError ? error : unwritable(error);
     this.#tell(this.#problem);
+  }
+
+  /** Tries again, and stops where the disk refuses once more: what keeps things from going back has what room there is. */
+  retry(): void {
+    if (!isEmptied(this.#waiting.lasting) || !isEmptied(this.#waiting.fetchable)) return;
+    if (this.#problem === undefined) return;
+    this.#problem = undefined;
+    this.#tell(undefined);
   }
 }
 
@@ -98,4 +108,18 @@ export class Unkept {
 export function isOfTheDisk(error: unknown): boolean {
   const cause = error instanceof ReaderError ? error.cause : error;
   return isSqliteError(cause) && !saysConstraint(cause);
+}
+
+/** Writes what waits. `false` where the disk refuses. */
+function isEmptied(waiting: Map<string, () => void>): boolean {
+  for (const [name, write] of waiting) {
+    try {
+      write();
+    } catch (error) {
+      if (isOfTheDisk(error)) return false;
+      // It is nobody's any more: its site was disconnected, or its keys are sealed anew.
+    }
+    waiting.delete(name);
+  }
+  return true;
 }

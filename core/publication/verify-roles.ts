@@ -118,9 +118,20 @@ export async function verifySnapshot(
   previous?: SnapshotMetadata,
 ): Promise<SnapshotMetadata> {
   await checkFile(bytes, expected, 'snapshot');
+  const snapshot = verifyNamedSnapshot(bytes, root, expected, options);
+  for (const [role, before] of previous?.roles ?? []) checkSuccessor(role, before, snapshot.roles.get(role), options);
+  return snapshot;
+}
+
+/** 5.5.3 and 5.5.4: a snapshot of which it is known that it is the file that is wanted. */
+export function verifyNamedSnapshot(
+  bytes: Uint8Array,
+  root: RootMetadata,
+  expected: MetaFile,
+  options: VerifyOptions,
+): SnapshotMetadata {
   const snapshot = verifyOwnSnapshot(bytes, root, options);
   if (snapshot.version !== expected.version) throw wrongVersion('snapshot', snapshot.version, expected.version);
-  for (const [role, before] of previous?.roles ?? []) checkSuccessor(role, before, snapshot.roles.get(role), options);
   return snapshot;
 }
 
@@ -158,6 +169,17 @@ export async function verifyTargets(
   options: VerifyOptions,
 ): Promise<TargetsMetadata> {
   await checkFile(bytes, expected, role);
+  return verifyNamedTargets(bytes, role, by, expected, options);
+}
+
+/** 5.6.3 and 5.6.4: metadata of which it is known that they are the file that is wanted. */
+export function verifyNamedTargets(
+  bytes: Uint8Array,
+  role: string,
+  by: Delegator,
+  expected: MetaFile,
+  options: VerifyOptions,
+): TargetsMetadata {
   const envelope = checkSignatures(openEnvelope(bytes, role), role, by.roleKeys, by.keys, options.verify);
   const targets = parseTargets(envelope.signed(), role);
   if (targets.version !== expected.version) throw wrongVersion(role, targets.version, expected.version);

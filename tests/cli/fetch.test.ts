@@ -365,6 +365,7 @@ describe('what takes the output', () => {
       ['eval "$WISPR" | cat', '/dev/stdout', 'read at last'],
       ['{ printf "to be "; eval "$WISPR"; } > kept; cat kept', '/dev/stdout', 'to be read at last'],
       ['exec 3> kept; eval "$WISPR"; cat kept', '/dev/fd/3', 'read at last'],
+      ['exec 3> kept; eval "$WISPR"; cat kept', '/proc/self/fd/3', 'read at last'],
       ['mkfifo pipe; cat pipe & eval "$WISPR"; wait', 'pipe', 'read at last'],
       [
         `eval "$(printf %s "$WISPR" | sed "s/'SUBSTITUTED'/>(cat > kept)/")"; wait $!; cat kept`,

@@ -1,6 +1,8 @@
 /** Connecting with publishers: proofs of hosts, confirmation, and what is refused. Rows 70 and 71 of the attack list. */
 import { readFileSync } from 'node:fs';
 import { createServer as createSecureServer, type Server } from 'node:https';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type BindOptions,
@@ -9,12 +11,14 @@ import {
   parseConnectTo,
   startProxy,
 } from '../../client-proxy/index.ts';
+import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { closeServer, listenOnLoopback, startContentHost } from '../support/content-host.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
+import { type FullDisk, fillDisk } from '../support/full-disk.ts';
 import { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { send } from '../support/http-client.ts';
 import { CleanUp, storageIn, temporaryFolder } from '../support/reader-rig.ts';
@@ -521,4 +525,48 @@ async function connectedSites(): Promise<string[]> {
   } finally {
     await proxy.close();
   }
+}
+
+describe('a disk that is full', () => {
+  const options = () => ({ link, trustSites: [publisher.site], connectTo });
+  let link: string;
+  let connectTo: NonNullable<BindOptions['connectTo']>;
+  let disk: FullDisk | undefined;
+  beforeEach(async () => {
+    const host = await startContentHost();
+    cleanUp.add(host.close);
+    await publisher.sign(host.files);
+    connectTo = [parseConnectTo(`:80:127.0.0.1:${host.port}`)];
+    link = keyServer.invite();
+    const store = await ReaderStore.open(storeOptions(storage));
+    await store.deviceSeed(); // it was connected with another publisher
+    store.close();
+  });
+  afterEach(() => disk?.makeRoom());
+
+  it('uses up no invitation: it is as good as before, once there is room', async () => {
+    disk = fillDisk(storage.dataDirectory);
+    await expect(bind(options())).rejects.toMatchObject({ code: 'disk-full' });
+    expect(keyServer.bodies).toEqual([]);
+    disk.makeRoom();
+    expect((await bind(options())).sites.map(({ site }) => site)).toEqual(['news.example']);
+    expect(rowsOfStorage()).not.toContain('room');
+  });
+
+  it('also where what was written cannot be taken away again, and the next run does that', async () => {
+    disk = fillDisk(storage.dataDirectory);
+    disk.letThrough(1);
+    await expect(bind(options())).rejects.toMatchObject({ code: 'disk-full' });
+    disk.makeRoom();
+    expect(rowsOfStorage()).toContain('room');
+    await bind(options());
+    expect(rowsOfStorage()).not.toContain('room');
+  });
+});
+
+function rowsOfStorage(): unknown[] {
+  const database = new DatabaseSync(join(storage.dataDirectory, 'reader.db'));
+  const names = database.prepare('SELECT name FROM storage').all();
+  database.close();
+  return names.map(({ name }) => name);
 }

@@ -12,7 +12,6 @@ import { LIMITS } from '../../client-proxy/limits.ts';
 import { storeOptions } from '../../client-proxy/store/locations.ts';
 import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { toHex } from '../../core/encoding/hex.ts';
-import { parseWithdrawals } from '../../core/publication/withdrawals.ts';
 import { type FullDisk, fillDisk } from '../support/full-disk.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { refusalCode, send } from '../support/http-client.ts';
@@ -147,60 +146,6 @@ describe('while the database cannot be written, because the disk is full', () =>
   });
 });
 
-describe('where another process has written meanwhile', () => {
-  const withdrawn = (versions: number[]) => json([{ keys: ['a'.repeat(64)], versions }]);
-  const versionsIn = (bytes: Uint8Array | undefined) => parseWithdrawals(bytes ?? new Uint8Array(0))[0]?.versions;
-
-  /** Both have verified something; this one could not write it, the other did then. */
-  async function meet(ours: readonly [string, Uint8Array][], theirs: readonly [string, Uint8Array][]) {
-    const stores = [await openStore(), await openStore()] as const;
-    const [one, other] = stores.map((store) => store.publicationOf(rig.publisher.site));
-    if (one === undefined || other === undefined) return expect.unreachable();
-    for (const name of ['id root', 'id timestamp']) await one.write(name, role(1));
-    one.version();
-    fill();
-    for (const [name, bytes] of ours) await one.write(`id ${name}`, bytes);
-    disk?.makeRoom();
-    for (const [name, bytes] of theirs) await other.write(`id ${name}`, bytes);
-    one.version();
-    const read = async (name: string) => [await one.read(`id ${name}`), await other.read(`id ${name}`)] as const;
-    const found = [await read('timestamp'), await read('wispr:withdrawn')] as const;
-    for (const store of stores) store.close();
-    return found;
-  }
-  const openStore = () => ReaderStore.open(storeOptions(rig.storage));
-
-  it('attack 28: what is newer stays, whoever has verified it', async () => {
-    for (const [ours, theirs] of [
-      [5, 7],
-      [7, 5],
-    ] as const) {
-      const [timestamps] = await meet([['timestamp', role(ours)]], [['timestamp', role(theirs)]]);
-      for (const bytes of timestamps) expect(Buffer.from(bytes ?? []).equals(role(7))).toBe(true);
-    }
-  });
-
-  it('a newer root counts before a newer timestamp, which other keys may have signed', async () => {
-    const theirs: [string, Uint8Array][] = [
-      ['root', role(2)],
-      ['timestamp', role(5)],
-    ];
-    const [timestamps] = await meet([['timestamp', role(9)]], theirs);
-    for (const bytes of timestamps) expect(Buffer.from(bytes ?? []).equals(role(5))).toBe(true);
-  });
-
-  it('what either knows to be withdrawn stays so', async () => {
-    const [, all] = await meet(
-      [['wispr:withdrawn', withdrawn([3])]],
-      [
-        ['timestamp', role(9)],
-        ['wispr:withdrawn', withdrawn([4])],
-      ],
-    );
-    for (const bytes of all) expect(versionsIn(bytes)).toEqual([3, 4]);
-  });
-});
-
 it('a site that was disconnected meanwhile is no reason to try for ever', async () => {
   const store = await ReaderStore.open(storeOptions(rig.storage));
   fill();
@@ -211,19 +156,6 @@ it('a site that was disconnected meanwhile is no reason to try for ever', async 
   store.keepUnkept();
   expect(store.unkept).toBeUndefined();
   expect(await store.publicationOf(rig.publisher.site).read('id timestamp')).toBeUndefined();
-  store.close();
-});
-
-it('memory is bounded: what is too much to be held there is refused', async () => {
-  const store = await ReaderStore.open(storeOptions(rig.storage));
-  const { publicationBytes } = LIMITS;
-  Object.assign(LIMITS, { publicationBytes: 1000 });
-  fill();
-  const kept = store.publicationOf(rig.publisher.site);
-  await kept.write('id targets', new Uint8Array(900));
-  await expect(kept.write('id snapshot', new Uint8Array(200))).rejects.toMatchObject({ code: 'disk-full' });
-  expect([(await kept.read('id targets'))?.length, await kept.read('id snapshot')]).toEqual([900, undefined]);
-  Object.assign(LIMITS, { publicationBytes });
   store.close();
 });
 

@@ -366,6 +366,7 @@ describe('a client that leaves', () => {
 
   it('ends it before its head is there, too, and while interim answers come', async () => {
     await rig.publisher.publish(rig.host.files, '/never.html', { content: 'never' });
+    rig.refusals.length = 0;
     for (const bytes of ['', 'HTTP/1.1 103 Early Hints\r\n\r\n']) {
       let [asked, open] = [0, 0];
       answer = (_head, socket) => {
@@ -382,5 +383,7 @@ describe('a client that leaves', () => {
       await expect.poll(() => open, { timeout: 3000 }).toBe(0);
       expect(asked).toBe(1);
     }
+    await send(rig.proxy.port, 'gopher://news.example/');
+    expect(rig.refusals.map(({ code }) => code)).toEqual(['scheme-refused']); // nobody refused those
   });
 });

@@ -49,6 +49,26 @@ async function fill(passphrase?: string) {
 
 const allBytes = () => Buffer.concat(readdirSync(directory).map((name) => readFileSync(join(directory, name))));
 
+describe('room that was taken', () => {
+  it('is there for what is written next: the files do not grow any more', async () => {
+    const store = await open();
+    await store.deviceSeed();
+    const publisher = await TestPublisher.create();
+    const descriptorBytes = publisher.descriptor('https://keys.example');
+    const descriptor = await verifyDescriptor(descriptorBytes, 0);
+    const firstRoot = randomBytes(100_000);
+    await store.requireRoom(descriptorBytes.length + firstRoot.length);
+    const sizes = () => readdirSync(directory).map((name) => [name, statSync(join(directory, name)).size]);
+    const before = sizes();
+    const key = randomBytes(32);
+    const deviceKey = { id: await keyIdOf('device', key), key };
+    const sites = [{ site: 'news.example', label: 'news-example-x' }];
+    await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot }, 1);
+    expect(sizes()).toEqual(before);
+    store.close();
+  });
+});
+
 describe("the reader's store", () => {
   it('keeps what it was given', async () => {
     const { deviceKey, set, seed } = await fill();

@@ -5,22 +5,28 @@ import { vi } from 'vitest';
 export interface FullDisk {
   /** How often something was to be written. */
   readonly refusals: () => number;
+  /** Room for so many transactions, and no more. */
+  letThrough(transactions: number): void;
   makeRoom(): void;
 }
 
 export function fillDisk(directory: string): FullDisk {
   let refusals = 0;
+  let room = 0;
   const lies = (database: DatabaseSync) => database.location()?.startsWith(directory) === true;
   const exec = DatabaseSync.prototype.exec;
   const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql: string) {
-    if (sql === 'COMMIT' && lies(this)) {
+    if (sql === 'COMMIT' && lies(this) && room-- <= 0) {
       refusals++;
       exec.call(this, 'ROLLBACK'); // as SQLite does itself
       throw fullError();
     }
     exec.call(this, sql);
   });
-  return { refusals: () => refusals, makeRoom: () => spy.mockRestore() };
+  const letThrough = (transactions: number) => {
+    room = transactions;
+  };
+  return { refusals: () => refusals, letThrough, makeRoom: () => spy.mockRestore() };
 }
 
 /** What `node:sqlite` throws where a file system has no room. */

@@ -1,0 +1,42 @@
+/** A range that is cut out of a whole document, of which nobody knows how long it is until it is there. */
+import { expect, it } from 'vitest';
+import { cutRange } from '../../client-proxy/fetch/cut-range.ts';
+import type { FetchedDocument } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+
+let ended: boolean;
+async function* pieces(...lengths: number[]) {
+  ended = false;
+  try {
+    for (const length of lengths) yield new Uint8Array(length);
+  } finally {
+    ended = true;
+  }
+}
+const whole = (content: AsyncIterable<Uint8Array>): FetchedDocument => ({
+  address: 'http://news.example/a.html',
+  status: 200,
+  statusMessage: 'OK',
+  headers: {},
+  rawHeaders: [],
+  content,
+});
+
+it.each([
+  ['an empty document', []],
+  ['one that ends where the range begins', [3, 2]],
+])('of %s is refused', async (_, lengths) => {
+  const start = lengths.reduce((sum, length) => sum + length, 0);
+  await expect(cutRange(whole(pieces(...lengths)), { start, end: undefined })).rejects.toMatchObject({
+    code: 'range-refused',
+  });
+});
+
+it('whose reader leaves at its beginning ends what is still coming', async () => {
+  const { content } = await cutRange(whole(pieces(10, LIMITS.rangeLookAhead, 10)), { start: 0, end: undefined });
+  for await (const piece of content) {
+    expect([piece.length, ended]).toEqual([10, false]);
+    break;
+  }
+  expect(ended).toBe(true);
+});
