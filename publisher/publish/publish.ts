@@ -5,7 +5,7 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { rememberPublished } from '../last-published.ts';
+import { rememberFinished, rememberPublished } from '../last-published.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
@@ -110,9 +110,10 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
 async function remember(
   { workspace, target }: PublishOptions,
   { state }: OpenedPublication,
-  { timestamp }: Brought,
+  { timestamp, isShown }: Brought,
 ): Promise<void> {
   const { version, sha256 = '' } = state.timestamp.snapshot;
+  if (isShown) await rememberFinished(workspace, timestamp.withdrawn);
   await rememberPublished(workspace, {
     target: target?.name ?? null,
     elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(state.timestamp, timestamp) }],
