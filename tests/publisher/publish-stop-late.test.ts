@@ -129,6 +129,18 @@ it.each(['asked for the time', 'given the keys'])('nor for one that is %s', asyn
   expect(await published()).toBeUndefined();
 });
 
+it('nor for one that is given the keys of what goes into a directory', async () => {
+  const asked = silentAt(BUNDLE_PATH);
+  const target = await openTarget(join(made.directory, 'web'));
+  const run = expect(publish({ keyServer: access(), keysAreThere: false, target })).rejects.toMatchObject({
+    code: 'stopped',
+    message: 'stopped; readers find the publication before',
+  });
+  await endWhen(asked);
+  await run;
+  expect(await target.head(TIMESTAMP)).toBeUndefined();
+});
+
 it('says what is served where there is no target', async () => {
   const asked = silentAt(BUNDLE_PATH);
   const { signal } = controller;
