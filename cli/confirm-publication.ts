@@ -1,23 +1,36 @@
 /** What `wispr timestamp` and `wispr withdraw` do: sign a timestamp, and take it to where readers find it. */
 import { nowInSeconds } from '../node-support/clock.ts';
-import type { StorageError } from '../node-support/storage/errors.ts';
+import { StorageError } from '../node-support/storage/errors.ts';
+import type { Target } from '../node-support/storage/target.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { openKeyStore } from '../publisher/keys/key-store.ts';
-import { readLastPublished } from '../publisher/last-published.ts';
+import { readLastPublished, rememberFinished } from '../publisher/last-published.ts';
 import {
   type AdoptPlaces,
   adoptTimestamp,
   bringTimestamp,
+  type Found,
   isBringFailure,
   isRefusal,
-  reworded,
-  saidBesides,
+  lookAround,
 } from '../publisher/publish/bring-timestamp.ts';
-import { checkClock } from '../publisher/publish/clock-check.ts';
+import { bringUrgently } from '../publisher/publish/bring-urgently.ts';
+import { checkClock, clockDoubt } from '../publisher/publish/clock-check.ts';
+import type { KeyServerAccess } from '../publisher/publish/key-server.ts';
 import { LivePublication } from '../publisher/publish/live-publication.ts';
+import { answeringUntil } from '../publisher/publish/looking.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
-import { readKeyStore } from '../publisher/workspace.ts';
+import { readKeyStore, withLock } from '../publisher/workspace.ts';
+import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
+import {
+  hiddenOrLost,
+  notPublished,
+  signedButNotTold,
+  unfinishedFirst,
+  unseen,
+  withWhatRemains,
+} from './confirm-words.ts';
 import { clocksOf, locatePlaces, type PublicationPlaces } from './publication-places.ts';
 
 /** Where the timestamp is now, besides the output. */
@@ -32,74 +45,205 @@ export interface Confirmed {
   readonly publishAgain?: string;
 }
 
-/** How often the key server may be quicker. */
+/** How often somebody else may be quicker. */
 const ATTEMPTS = 5;
 
 /**
  * Signs in a workspace, and brings what was signed to the target and the key server that its configuration names.
  *
- * @throws UsageError, PublishError, PublicationError, StorageError
+ * @throws UsageError, PublishError, PublicationError, StorageError; PublishError `stopped`, which says what was signed, and where it is
  */
 export async function confirmFromWorkspace(
   run: Omit<TimestampRun, 'from'>,
   flags: { readonly config?: string; readonly tokenFile?: string },
+  onlooker: Onlooker = {},
 ): Promise<Confirmed> {
   const places = await locatePlaces(undefined, flags, { ofLast: true });
+  const steps = new ConfirmSteps(places, onlooker);
+  const giveUp = () => places.target?.close();
+  steps.signal?.addEventListener('abort', giveUp, { once: true });
   try {
-    // Not of the target: a host shall keep nobody from withdrawing.
-    await checkClock(nowInSeconds(), { ...clocksOf(places), target: undefined });
+    const confirming = new Confirming(run, places, steps);
+    const signed = await (run.withdraw === undefined ? confirming.confirm() : confirming.withdraw());
     return {
-      signed: await signAndBring(run, places),
+      signed,
       target: places.target?.name,
       keyServerTold: places.token !== undefined,
       configured: places.configured,
       publishAgain: places.publishAgain,
     };
+  } catch (error) {
+    throw isOfEnding(error) && steps.signal?.aborted ? steps.stopped(run.withdraw) : error;
   } finally {
+    steps.signal?.removeEventListener('abort', giveUp);
     places.target?.close();
   }
 }
 
-/** Where the output has gone on, and is not published yet, what is confirmed or withdrawn is what readers have. */
-async function signAndBring(run: Omit<TimestampRun, 'from'>, places: PublicationPlaces): Promise<SignedTimestamp> {
-  const { out, target, workspace } = places;
-  const { publication: last } = await readLastPublished(workspace);
-  if (target === undefined || last === undefined) return signOwn(run, places, undefined);
-  const signer = async () => (await openKeyStore(await readKeyStore(workspace), run.passphrase)).signers.timestamp;
-  const urgent = run.withdraw !== undefined;
-  const live = await LivePublication.of({ out, target, last, signer, urgent, now: nowInSeconds() });
-  if (live && run.withdraw !== undefined && run.withdraw > live.version) throw notPublished(run.withdraw, places);
-  return signOwn(run, places, live);
-}
+/** One command: what it is to do, and where. */
+class Confirming {
+  readonly #run: Omit<TimestampRun, 'from'>;
+  readonly #places: PublicationPlaces;
+  readonly #steps: ConfirmSteps;
+  readonly #keyServer: KeyServerAccess | undefined;
 
-function notPublished(version: number, { target, publishAgain }: PublicationPlaces): PublishError {
-  return new PublishError('version-unknown', `publication ${version} is not at ${target?.name} yet: nobody has it`, {
-    typed: true,
-    hint: `put right what is wrong, and run "${publishAgain}"`,
-  });
-}
+  constructor(run: Omit<TimestampRun, 'from'>, places: PublicationPlaces, steps: ConfirmSteps) {
+    const { token, configuration } = places;
+    const { signal } = steps;
+    this.#run = run;
+    this.#places = places;
+    this.#steps = steps;
+    this.#keyServer = token === undefined ? undefined : { origin: configuration.keyServer, token, signal };
+  }
 
-async function signOwn(
-  run: Omit<TimestampRun, 'from'>,
-  places: PublicationPlaces,
-  live: LivePublication | undefined,
-): Promise<SignedTimestamp> {
-  const { configurationFile, configuration, workspace, out, target, token } = places;
-  const keyServer = token === undefined ? undefined : { origin: configuration.keyServer, token };
-  const to = { workspace, out, live, target, keyServer, now: nowInSeconds(), urgent: run.withdraw !== undefined };
-  for (let attempt = 1; ; attempt++) {
-    const silent = await adopt(to);
-    const signed = await runTimestamp({ ...run, own: live, from: { configurationFile } }).catch((error: unknown) =>
-      explain(error, to),
-    );
+  async confirm(): Promise<SignedTimestamp> {
+    const { during, signal } = this.#steps;
+    // Not of the target: a host shall keep nobody from confirming.
+    const clocks = { ...clocksOf(this.#places), target: undefined, signal };
+    await during('asking', () => checkClock(nowInSeconds(), clocks));
+    const live = await during('looking', () => this.#live(this.#places.target));
+    return this.#repeated(async () => {
+      const to = this.#to(live);
+      const silent = await adopt(to);
+      const signed = await this.#sign(to).catch((error: unknown) => unfinishedFirst(error, this.#places));
+      const bring = () => bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
+      await this.#bringing(live, silent, bring);
+      if (silent) throw signedButNotTold(silent, this.#places);
+      return signed;
+    });
+  }
+
+  /** Nobody is waited for who need not be. */
+  async withdraw(): Promise<SignedTimestamp> {
+    return this.#repeated(async () => {
+      const { live, found, ...first } = await this.#signInTime();
+      let { signed } = first;
+      const to = this.#to(live);
+      const renew = async () => {
+        this.#steps.checkNotStopped();
+        await adopt({ ...to, target: undefined });
+        signed = await this.#sign(to);
+      };
+      await this.#bringing(live, undefined, () => bringUrgently({ ...to, ...found, renew }));
+      return signed;
+    });
+  }
+
+  /** What the target and the key server have is looked at for a short time; only what cannot be signed without it waits for it. */
+  async #signInTime(): Promise<Signed> {
+    const { limits, signal } = this.#steps;
+    const end = AbortSignal.timeout(limits.looking);
+    const doubt = clockDoubt(nowInSeconds(), { ...clocksOf(this.#places), signal: anyOf(signal, end) });
+    const say = async () => {
+      const said = await doubt;
+      if (said !== undefined) this.#steps.doubt(said);
+    };
     try {
-      await bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
+      return await this.#lookAndSign(end, say);
     } catch (error) {
-      if (isOutrun(error) && attempt < ATTEMPTS) continue;
-      throw withWhatRemains(live ? hiddenOrLost(error, places) : error, silent, places);
+      if (!end.aborted || signal?.aborted || !needsAnother(error)) throw error;
+      return this.#lookAndSign(undefined, say);
     }
-    if (silent) throw signedButNotTold(silent, places);
+  }
+
+  /** @param end - of looking. @param beforeSigning - what has to be said by then */
+  async #lookAndSign(end: AbortSignal | undefined, beforeSigning: () => Promise<void>): Promise<Signed> {
+    const { target } = this.#places;
+    const { during, signal } = this.#steps;
+    const looking = target && end ? answeringUntil(target, end) : target;
+    const live = await during('looking', () => this.#live(looking));
+    const keyServer = this.#keyServer && { ...this.#keyServer, signal: anyOf(signal, end) };
+    const to = { ...this.#to(live), target: looking, keyServer };
+    const found = looking || keyServer ? await lookAround(to) : NOBODY_ELSE;
+    await beforeSigning();
+    if (end?.aborted && found.failure instanceof StorageError) this.#steps.doubt(unseen(found.failure));
+    return { live, found, signed: await this.#sign(to) };
+  }
+
+  /** Where the output has gone on, and is not published yet, what is confirmed or withdrawn is what readers have. */
+  async #live(target: Target | undefined): Promise<LivePublication | undefined> {
+    const { out, workspace } = this.#places;
+    const { passphrase, withdraw } = this.#run;
+    const { publication: last } = await readLastPublished(workspace);
+    if (target === undefined || last === undefined) return undefined;
+    const signer = async () => (await openKeyStore(await readKeyStore(workspace), passphrase)).signers.timestamp;
+    const urgent = withdraw !== undefined;
+    const live = await LivePublication.of({ out, target, last, signer, urgent, now: nowInSeconds() });
+    if (live && urgent && withdraw > live.version) throw notPublished(withdraw, this.#places);
+    return live;
+  }
+
+  #to(live: LivePublication | undefined): AdoptPlaces {
+    const { workspace, out, target } = this.#places;
+    const urgent = this.#run.withdraw !== undefined;
+    const { during } = this.#steps;
+    return { workspace, out, live, target, keyServer: this.#keyServer, now: nowInSeconds(), urgent, during };
+  }
+
+  async #sign(to: AdoptPlaces): Promise<SignedTimestamp> {
+    this.#steps.checkNotStopped();
+    const { configurationFile } = this.#places;
+    const isToBeBrought = to.target !== undefined || to.keyServer !== undefined;
+    const run = { ...this.#run, own: to.live, isToBeBrought, from: { configurationFile } };
+    const signed = await runTimestamp(run).catch((error: unknown) => explain(error, to));
+    this.#steps.signed();
     return signed;
+  }
+
+  async #bringing(live: LivePublication | undefined, silent: PublishError | undefined, bring: () => Promise<void>) {
+    try {
+      await bring();
+    } catch (error) {
+      throw withWhatRemains(live ? hiddenOrLost(error, this.#places) : error, silent, this.#places);
+    }
+  }
+
+  /** Again, where somebody else was quicker: what is signed then is newer than theirs. */
+  async #repeated(once: () => Promise<SignedTimestamp>): Promise<SignedTimestamp> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const signed = await once();
+        await finish(this.#places, signed);
+        return signed;
+      } catch (error) {
+        if (!isOutrun(error, this.#run) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+}
+
+interface Signed {
+  readonly live: LivePublication | undefined;
+  readonly found: Found;
+  readonly signed: SignedTimestamp;
+}
+
+/** Where nobody else is to have it. */
+const NOBODY_ELSE: Found = { silent: undefined, failure: undefined, isPublished: true };
+
+/** What a signal ends by giving up whatever is waited for. */
+function isOfEnding(error: unknown): boolean {
+  return isBringFailure(error) || isRefusal(error) || (error instanceof PublishError && error.code === 'stopped');
+}
+
+/** Where what is here is not enough to sign, or to say that a number is none. */
+function needsAnother(error: unknown): boolean {
+  if (error instanceof StorageError) return true;
+  return error instanceof PublishError && ['target-behind', 'version-unknown'].includes(error.code);
+}
+
+function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((signal) => signal !== undefined));
+}
+
+/** From now on it is known to be wherever it is to be. */
+async function finish({ workspace }: PublicationPlaces, { withdrawn }: SignedTimestamp): Promise<void> {
+  const { unfinished } = await readLastPublished(workspace);
+  if (!unfinished.some((version) => withdrawn.includes(version))) return;
+  try {
+    await withLock(workspace, () => rememberFinished(workspace, withdrawn));
+  } catch (error) {
+    if (!(error instanceof PublishError && error.code === 'workspace-busy')) throw error; // it is named once more then
   }
 }
 
@@ -119,42 +263,10 @@ async function explain(error: unknown, places: AdoptPlaces): Promise<never> {
   });
 }
 
-/** By the key server, at the target or in what it tells readers itself. */
-function isOutrun(error: unknown): boolean {
+/** By the key server, at the target or in what it tells readers itself; where it is urgent, that was tried again already. */
+function isOutrun(error: unknown, run: Pick<TimestampRun, 'withdraw'>): boolean {
   if (!(error instanceof Error)) return false;
-  const byItsAnswer = isRefusal(error) && /metadata-rollback/.test(error.message);
-  return byItsAnswer || (error instanceof PublishError && error.code === 'timestamp-outrun') || isOutrun(error.cause);
-}
-
-/** It was there: what a host has lost, only another publication puts right. */
-function hiddenOrLost(error: unknown, { publishAgain }: PublicationPlaces): unknown {
-  if (!(error instanceof PublishError && error.code === 'target-behind')) return error;
-  const hint = `the host has lost what was published, or hides it: "${publishAgain}" puts there what is in "out" by now`;
-  return reworded(error, error.message, hint);
-}
-
-function withWhatRemains(error: unknown, silent: PublishError | undefined, places: PublicationPlaces): unknown {
-  if (isBringFailure(error)) return signedButNotThere(silent ? saidBesides(error, silent) : error);
-  return isRefusal(error) ? signedButNotTold(error, places) : error;
-}
-
-/** The next run signs it again, and takes it along. */
-function signedButNotThere(error: StorageError | PublishError): Error {
-  return reworded(error, `it is signed, but not where the site is served: ${error.message}`, thenAgain(error.hint));
-}
-
-function signedButNotTold(cause: PublishError, { target, out }: PublicationPlaces): PublishError {
-  const where = target?.name ?? out;
-  return new PublishError(cause.code, `it is signed, and at ${where}; but ${cause.message}`, {
-    cause,
-    hint: `${thenAgain(cause.hint)}; readers ask the key server first`,
-  });
-}
-
-/** What is said about it once is enough; and there is no other place to name here. */
-function thenAgain(hint: string | undefined): string {
-  const again = 'run the same command again';
-  if (hint === undefined) return `${again} when that is mended`;
-  const said = hint.replace(', or name another directory', '');
-  return said.includes(again) ? said : `${said}; then ${again}`;
+  const byItsAnswer = run.withdraw === undefined && isRefusal(error) && /metadata-rollback/.test(error.message);
+  const byOthers = error instanceof PublishError && error.code === 'timestamp-outrun';
+  return byItsAnswer || byOthers || isOutrun(error.cause, run);
 }

@@ -29,7 +29,7 @@ export function describeKeys(listing: KeyListing): string {
 
 /** What has to be done soon; on standard error, so that scripts hear it too. */
 export function warnAboutKeys(
-  { expiries, rootVersion, publishedRoot, publication, problem, waiting, withdrawn }: KeyListing,
+  { expiries, rootVersion, publishedRoot, publication, problem, waiting, withdrawn, unfinished }: KeyListing,
   publishAgain: string,
 ): void {
   const now = nowInSeconds();
@@ -54,7 +54,11 @@ export function warnAboutKeys(
     say(`root ${publishedRoot} is published, and publisher.keys knows of root ${rootVersion}: it is older`);
     say('hint: bring the publisher.keys that knows it, from after that change of keys');
   }
-  if (publication !== undefined && withdrawn.includes(publication)) {
+  for (const version of unfinished) {
+    say(`publication ${version} is withdrawn, but that was not brought to everybody who is to have it`);
+    say(`hint: run "wispr withdraw ${version}" again: it finishes that`);
+  }
+  if (publication !== undefined && withdrawn.includes(publication) && !unfinished.includes(publication)) {
     say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);
     say(
       `hint: put right what was wrong, then "${publishAgain}", or "wispr protect" where you copy the output yourself`,

@@ -36,9 +36,11 @@ export interface LastPublished {
   readonly elsewhere: readonly Withdrawal[];
   /** What was brought to the target. */
   readonly publication: PublishedSnapshot | undefined;
+  /** Of {@link withdrawn}, those of which it is not known that all who are to have them do: a run may have been interrupted. */
+  readonly unfinished: readonly number[];
 }
 
-const NOTHING: LastPublished = { target: null, withdrawn: [], elsewhere: [], publication: undefined };
+const NOTHING: LastPublished = { target: null, withdrawn: [], elsewhere: [], publication: undefined, unfinished: [] };
 
 /** @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget */
 export async function readLastPublished({ lastPublished: file }: Workspace): Promise<LastPublished> {
@@ -68,29 +70,43 @@ export async function rememberPublished(workspace: Workspace, news: Partial<Last
     withdrawn: highestVersions([...before.withdrawn, ...(news.withdrawn ?? [])], PUBLICATION_LIMITS.withdrawnKept),
     elsewhere: joinWithdrawals([...before.elsewhere, ...(news.elsewhere ?? [])]),
     publication: news.publication ?? before.publication,
+    unfinished: highestVersions(news.unfinished ?? before.unfinished, PUBLICATION_LIMITS.withdrawnKept),
   };
   const text = encode(after);
   if (text !== encode(before)) await replaceFile(workspace.lastPublished, utf8(text));
 }
 
-function encode({ target, withdrawn, elsewhere, publication }: LastPublished): string {
-  const groups = elsewhere.map(({ keys, versions }) => ({ keys, versions }));
-  return `${JSON.stringify({ target, withdrawn, elsewhere: groups, publication })}\n`;
+/**
+ * Remembers that these withdrawals are where readers hear of them. Nobody else may be at work in the workspace.
+ *
+ * @throws PublishError `key-store-damaged`, `output-failed`
+ */
+export async function rememberFinished(workspace: Workspace, versions: readonly number[]): Promise<void> {
+  const { unfinished } = await readLastPublished(workspace);
+  await rememberPublished(workspace, { unfinished: unfinished.filter((version) => !versions.includes(version)) });
 }
 
-/** Earlier versions of wispr wrote neither `elsewhere` nor `publication`. */
+function encode({ target, withdrawn, elsewhere, publication, unfinished }: LastPublished): string {
+  const groups = elsewhere.map(({ keys, versions }) => ({ keys, versions }));
+  const more = unfinished.length > 0 ? { unfinished } : {};
+  return `${JSON.stringify({ target, withdrawn, elsewhere: groups, publication, ...more })}\n`;
+}
+
+/** Earlier versions of wispr wrote neither `elsewhere` nor `publication`, nor `unfinished`, which is left out where it is empty. */
 function parse(bytes: Uint8Array): LastPublished | undefined {
   try {
     const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
     if (!isJsonObject(value)) return undefined;
-    const { target, withdrawn, elsewhere = [], publication } = value;
+    const { target, withdrawn, elsewhere = [], publication, unfinished = [] } = value;
     const isGood =
       (target === null || typeof target === 'string') &&
       Array.isArray(withdrawn) &&
       withdrawn.every((version) => Number.isSafeInteger(version)) &&
+      Array.isArray(unfinished) &&
+      unfinished.every((version) => Number.isSafeInteger(version)) &&
       areWithdrawals(elsewhere) &&
       (publication === undefined || isPublished(publication));
-    return isGood ? ({ target, withdrawn, elsewhere, publication } as unknown as LastPublished) : undefined;
+    return isGood ? ({ target, withdrawn, elsewhere, publication, unfinished } as unknown as LastPublished) : undefined;
   } catch {
     return undefined;
   }

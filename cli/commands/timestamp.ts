@@ -6,6 +6,7 @@ import { type Confirmed, confirmFromWorkspace } from '../confirm-publication.ts'
 import { warnAboutSignatures } from '../expiry-words.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
+import { untilSignal } from '../signals.ts';
 import { print, say, UsageError } from '../voice.ts';
 import { utcMinute } from './describe.ts';
 
@@ -78,7 +79,10 @@ export async function signTimestamp(
   await prepare();
   const passphrase = await readPassphrase(flags.passphraseFile);
   const run = { passphrase, directory: flags.metadata, withdraw };
-  if ('configurationFile' in from && flags.metadata === undefined) return confirmFromWorkspace(run, flags);
+  if ('configurationFile' in from && flags.metadata === undefined)
+    return untilSignal((signal) =>
+      confirmFromWorkspace(run, flags, { signal, onDoubt: say, ...(!flags.quiet && { onWait: say }) }),
+    );
   return { signed: await runTimestamp({ ...run, from }), target: undefined, keyServerTold: false };
 }
 

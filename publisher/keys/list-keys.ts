@@ -7,6 +7,7 @@ import { tufKeyId } from '../../core/publication/keys.ts';
 import type { Delegation, RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import { PublishError } from '../errors.ts';
+import { readLastPublished } from '../last-published.ts';
 import { metadataIn } from '../publication/places.ts';
 import { type Published, type RoleState, readPublished } from '../timestamp/published.ts';
 import { metadataDirectory } from '../timestamp/run.ts';
@@ -49,6 +50,8 @@ export interface KeyListing {
   /** Of the publication; `undefined` before the first. */
   readonly publication: number | undefined;
   readonly withdrawn: readonly number[];
+  /** What is withdrawn here, and not known to be with all who are to hear of it. */
+  readonly unfinished: readonly number[];
   /** Files beside `wispr.json` that wait for signatures of others: a root, a publication. */
   readonly waiting: readonly string[];
   /** Why nothing can be said about what is published. */
@@ -76,10 +79,11 @@ export async function listKeys(
   const directory = await metadataDirectory(configurationFile);
   const workspace = workspaceOf(configurationFile);
   const names = await readdir(workspace.directory);
+  const { unfinished } = await readLastPublished(workspace);
   if (passphrase === undefined)
-    return listing({ published: await readPublished(metadataIn(directory)), problem: undefined, names });
+    return listing({ published: await readPublished(metadataIn(directory)), problem: undefined, names, unfinished });
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
-  const read = { ...(await readIfGood(directory, keyStore.rootId)), names };
+  const read = { ...(await readIfGood(directory, keyStore.rootId)), names, unfinished };
   const { timestampBy, sections } = await readConfiguration(workspace.configuration);
   const rootKeys = await rootKeyIds(rootKeysFile ?? workspace.rootKeys, passphrase);
   return listing(read, {
@@ -99,6 +103,7 @@ interface Read {
 /** Names of the files in the workspace. */
 interface Found extends Read {
   readonly names: readonly string[];
+  readonly unfinished: readonly number[];
 }
 
 /** What the names of files that wait for signatures are. */
@@ -135,6 +140,7 @@ async function listing(read: Found, known?: Known): Promise<KeyListing> {
     ],
     publication: published?.snapshot.version,
     withdrawn: published?.timestamp.withdrawn ?? [],
+    unfinished: read.unfinished,
     waiting: [
       ...laterThan(version, read.names, WAITING.root),
       ...laterThan(published?.snapshot.version ?? 0, read.names, WAITING.publication),

@@ -33,6 +33,9 @@ import {
 } from './overtaken.ts';
 import { isOfFuture, ownTimestamp, putTimestamp, reverted } from './timestamp-step.ts';
 
+/** What somebody may have to wait for. */
+export type Step = 'looking' | 'asking' | 'bringing' | 'telling';
+
 export interface TimestampPlaces {
   /** The protected site. */
   readonly out: string;
@@ -44,6 +47,18 @@ export interface TimestampPlaces {
   readonly keyServer?: KeyServerAccess | undefined;
   /** Seconds since 1970. */
   readonly now: number;
+  /** Does a step, and sees how it goes. */
+  readonly during?: <Result>(step: Step, work: () => Promise<Result>) => Promise<Result>;
+}
+
+/** What others have of the publication. */
+export interface Found {
+  /** Why the key server could not be asked. */
+  readonly silent: PublishError | undefined;
+  /** Why the target could not be looked at, or what is claimed there. */
+  readonly failure: StorageError | PublishError | undefined;
+  /** Whether the target or the key server has this very publication. */
+  readonly isPublished: boolean;
 }
 
 export interface AdoptPlaces extends TimestampPlaces {
@@ -62,19 +77,37 @@ export interface AdoptPlaces extends TimestampPlaces {
  * PublicationError
  */
 export async function adoptTimestamp(places: AdoptPlaces): Promise<PublishError | undefined> {
-  const { out, target, keyServer } = places;
+  return (await lookAround(places)).silent;
+}
+
+/**
+ * As {@link adoptTimestamp}.
+ *
+ * @throws as {@link adoptTimestamp}
+ */
+export async function lookAround(places: AdoptPlaces): Promise<Found> {
+  const { out, target, keyServer, during = atOnce } = places;
   const publication = await openOwn(places);
-  const asked = await attempt(async () => keyServer && fetchTimestamp(keyServer), isUnreachable);
-  const looked = await attempt(
-    async () => target && lookAt({ out, target, publication, ...rootThereOf(places) }),
-    places.urgent ? isBringFailure : isTargetFailure,
-  );
-  if (isBehind(looked.failure) && !names(asked.value, publication)) throw looked.failure;
+  const [asked, looked] = await Promise.all([
+    attempt(async () => keyServer && during('asking', () => fetchTimestamp(keyServer)), isUnreachable),
+    attempt(
+      async () => target && during('looking', () => lookAt({ out, target, publication, ...rootThereOf(places) })),
+      places.urgent ? isBringFailure : isTargetFailure,
+    ),
+  ]);
+  const isConfirmed = names(asked.value, publication);
+  if (isBehind(looked.failure) && !isConfirmed) throw looked.failure;
   for (const bytes of [looked.value, asked.value]) {
     const found = bytes && checkedTimestamp(bytes, publication);
     if (found && saysMore(found, publication)) await withLock(places.workspace, () => takeOver(found.bytes, places));
   }
-  return asked.failure;
+  const isPublished = isConfirmed || looked.failure === undefined;
+  return { silent: asked.failure, failure: looked.failure, isPublished };
+}
+
+/** @returns what {@link TimestampPlaces.during} is where nobody looks on */
+export function atOnce<Result>(_: Step, work: () => Promise<Result>): Promise<Result> {
+  return work();
 }
 
 async function lookAt(place: OwnAndThere): Promise<Uint8Array | undefined> {
@@ -96,11 +129,11 @@ async function takeOver(bytes: Uint8Array, places: AdoptPlaces): Promise<void> {
   else await replaceOutputFile(join(out, TIMESTAMP_PATH), found.bytes);
 }
 
-function openOwn({ out, live, now }: TimestampPlaces): Promise<OpenedPublication> {
+export function openOwn({ out, live, now }: TimestampPlaces): Promise<OpenedPublication> {
   return openPublication(live ?? placeInDirectory(out), { now });
 }
 
-function rootThereOf({ live }: TimestampPlaces): Pick<OwnAndThere, 'rootThere'> {
+export function rootThereOf({ live }: TimestampPlaces): Pick<OwnAndThere, 'rootThere'> {
   return live ? { rootThere: live.rootThere } : {};
 }
 
@@ -117,15 +150,17 @@ function saysMore(found: CheckedTimestamp, publication: OpenedPublication): bool
  * target is well, `key-server-refused`, `key-server-unreachable`; else these are said besides, and are its cause
  */
 export async function bringTimestamp(places: TimestampPlaces): Promise<void> {
-  const { out, target, keyServer } = places;
+  const { out, target, keyServer, during = atOnce } = places;
   const publication = await openOwn(places);
   const { bytes: timestamp } = await ownTimestamp({ out, publication });
   const place = target && { out, target, publication, ...rootThereOf(places) };
-  const there = await attempt(async () => place && checkIsThere(place), isTargetFailure);
+  const there = await attempt(async () => place && during('looking', () => checkIsThere(place)), isTargetFailure);
   if (there.failure && !(keyServer && (await confirms(keyServer, publication)))) throw there.failure;
-  const { failure } = there.failure ? there : await attempt(async () => place && show(place), isBringFailure);
+  const { failure } = there.failure
+    ? there
+    : await attempt(async () => place && during('bringing', () => show(place)), isBringFailure);
   const { failure: refusal } = await attempt(
-    async () => keyServer && tell(keyServer, { out, publication, timestamp, isLive: places.live !== undefined }),
+    async () => keyServer && during('telling', () => tell(keyServer, { ...places, publication, timestamp })),
     isRefusal,
   );
   if (failure && keyServer) throw alsoAt(failure, refusal);
@@ -133,7 +168,7 @@ export async function bringTimestamp(places: TimestampPlaces): Promise<void> {
 }
 
 /** What is wrong at the target, and what became of the key server. */
-function alsoAt(failure: StorageError | PublishError, refusal: PublishError | undefined): Error {
+export function alsoAt(failure: StorageError | PublishError, refusal: PublishError | undefined): Error {
   if (refusal === undefined) return reworded(failure, `${failure.message}; the key server was told`);
   return saidBesides(failure, refusal);
 }
@@ -144,13 +179,14 @@ export function saidBesides(failure: StorageError | PublishError, besides: Publi
   return reworded(failure, `${failure.message}; and ${besides.message}`, hints.join('; and ') || undefined, besides);
 }
 
-async function tell(
+/** @param news - what it is told, and whether that is about something else than what is in `out` */
+export async function tell(
   keyServer: KeyServerAccess,
-  news: { out: string; publication: OpenedPublication; timestamp: Uint8Array; isLive: boolean },
+  news: Pick<TimestampPlaces, 'out' | 'live'> & { publication: OpenedPublication; timestamp: Uint8Array },
 ): Promise<void> {
-  const { out, publication, timestamp, isLive } = news;
+  const { out, live, publication, timestamp } = news;
   const roots = await laterRoots(out, publication);
-  if (isLive) roots.push(...(await laterKnownRoots(keyServer, out, publication)));
+  if (live) roots.push(...(await laterKnownRoots(keyServer, out, publication)));
   await tellOfPublication(keyServer, { timestamp, roots, expiries: await expiriesOf(publication) });
 }
 
@@ -169,7 +205,7 @@ async function laterKnownRoots(
 }
 
 /** Those after the one that the target has come first: the timestamp may be by a key that only they name. */
-async function show(place: OwnAndThere): Promise<void> {
+export async function show(place: OwnAndThere): Promise<void> {
   await checkNotNewer(place);
   await bringRoots(place);
   const { isShown } = await putTimestamp(place);
@@ -191,13 +227,13 @@ async function bringRoots({ target, publication: { state, place }, rootThere }: 
 }
 
 /** Whether the key server has this very publication: then it was at the target once. */
-async function confirms(keyServer: KeyServerAccess, publication: OpenedPublication): Promise<boolean> {
+export async function confirms(keyServer: KeyServerAccess, publication: OpenedPublication): Promise<boolean> {
   const { value } = await attempt(() => fetchTimestamp(keyServer), isUnreachable);
   return names(value, publication);
 }
 
 /** What a target, whose state nobody answers for, is to blame for; that somebody else has published is none of it. */
-function isTargetFailure(error: unknown): error is StorageError | PublishError {
+export function isTargetFailure(error: unknown): error is StorageError | PublishError {
   if (error instanceof StorageError) return true;
   return error instanceof PublishError && ['target-foreign', 'target-behind', 'target-reverted'].includes(error.code);
 }
@@ -235,7 +271,7 @@ function isBehind(failure: StorageError | PublishError | undefined): boolean {
 }
 
 /** Does something that may fail in some ways. */
-async function attempt<Value, Failure>(
+export async function attempt<Value, Failure>(
   work: () => Promise<Value>,
   mayFail: (error: unknown) => error is Failure,
 ): Promise<{ readonly value?: Value; readonly failure?: Failure }> {

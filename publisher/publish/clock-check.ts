@@ -1,7 +1,8 @@
 /**
  * Whether what is signed here would come from the future: no reader takes it (P8), and what is signed after it has to be later still. So the clock
- * is compared with those of others before anything is signed, and what was signed before it is shown. A server that lies keeps nothing from
- * being published there that it could not refuse to take anyway.
+ * is compared with those of others before anything is signed, and what was signed before it is shown. A bucket that lies keeps nothing from being
+ * published there that it could not refuse to take anyway. A key server that lies is not there: so what is urgent only warns, and what is not can
+ * be done without its token.
  */
 import { request } from 'undici';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -20,6 +21,8 @@ import { TIMESTAMP_PATH } from './overtaken.ts';
 export interface Clocks {
   readonly keyServer?: Pick<KeyServerAccess, 'origin'> | undefined;
   readonly target?: Target | undefined;
+  /** Gives up what is waited for. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Milliseconds. Whoever does not answer has no say in this. */
@@ -35,8 +38,18 @@ export async function checkClock(now: number, clocks: Clocks): Promise<void> {
   const other = (await othersOf(clocks)).find((clock) => isFarBehind(clock, now));
   if (other === undefined) return;
   throw new PublishError('clock-ahead', `this machine's clock says ${isoTime(now)}, and that of ${describe(other)}`, {
-    hint: 'set the clock of this machine, and let it set itself from now on: what it signs now, readers would refuse; if it is right, theirs is wrong: tell whoever runs that server',
+    hint: `set the clock of this machine, and let it set itself from now on: what it signs now, readers would refuse; if it is right, theirs is wrong: tell whoever runs that server${withoutIt(other)}`,
   });
+}
+
+/** For what is not put off by a key server's word. @returns what is to be said, if its clock says that this one is far ahead */
+export async function clockDoubt(
+  now: number,
+  { keyServer, signal }: Omit<Clocks, 'target'>,
+): Promise<string | undefined> {
+  const other = keyServer && (await clockOfServer(keyServer.origin, signal));
+  if (other === undefined || !isFarBehind(other, now)) return undefined;
+  return `this machine's clock says ${isoTime(now)}, and that of ${describe(other)}; what is urgent is signed all the same. If it is this clock that is ahead, readers refuse what it signs: set it, then "wispr keys rotate timestamp" and "wispr publish"`;
 }
 
 /**
@@ -51,7 +64,7 @@ export async function checkSignedByNow({ state }: OpenedPublication, clocks: Clo
   const other = others.find((clock) => isFarBehind(clock, version));
   if (other === undefined) return others.length > 0;
   const message = `this publication was signed at ${isoTime(version)}, and the clock of ${describe(other)}`;
-  throw new PublishError('clock-ahead', message, { hint: SIGNED_IN_FUTURE });
+  throw new PublishError('clock-ahead', message, { hint: `${SIGNED_IN_FUTURE}${withoutIt(other)}` });
 }
 
 /** Where nobody can be asked: that what readers have has ended by this clock may as well be the clock's fault. */
@@ -60,15 +73,25 @@ export function doubtOf(now: number, there: TimestampMetadata, { name }: Target)
   return `this machine's clock says ${isoTime(now)}, and by that readers have had no publication at ${name} since ${isoTime(there.expires)}; if they have had one, this clock is ahead, and what it signs they refuse: set it, then "wispr keys rotate timestamp" and "wispr publish"`;
 }
 
+/** What a key server cannot keep from being done elsewhere. */
+function withoutIt({ isKeyServer }: OtherClock): string {
+  if (!isKeyServer) return '';
+  return '; until it is right, this is done without it: leave out its token ("keyServerTokenFile" in wispr.json, --token-file), and "wispr publish" takes --keys-handed-over where sets have new keys, which it has to be given by "wispr admin import" then';
+}
+
 interface OtherClock {
   /** How messages name it. */
   readonly name: string;
+  readonly isKeyServer?: boolean;
   /** Seconds since 1970. */
   readonly time: number;
 }
 
-async function othersOf({ keyServer, target }: Clocks): Promise<OtherClock[]> {
-  const clocks = await Promise.all([keyServer && clockOfServer(keyServer.origin), target && clockOfTarget(target)]);
+async function othersOf({ keyServer, target, signal }: Clocks): Promise<OtherClock[]> {
+  const clocks = await Promise.all([
+    keyServer && clockOfServer(keyServer.origin, signal),
+    target && clockOfTarget(target),
+  ]);
   return clocks.filter((clock) => clock !== undefined);
 }
 
@@ -77,15 +100,16 @@ function isFarBehind(clock: OtherClock, time: number): boolean {
 }
 
 /** An answer that a cache has kept is as much later as that. */
-async function clockOfServer(origin: string): Promise<OtherClock | undefined> {
+async function clockOfServer(origin: string, given?: AbortSignal): Promise<OtherClock | undefined> {
   try {
-    const headers = await withinTime(PATIENCE, async (signal) => {
+    const headers = await withinTime(PATIENCE, async (end) => {
+      const signal = given ? AbortSignal.any([end, given]) : end;
       const answer = await request(origin + TIMESTAMP_PATH, { method: 'HEAD', signal });
       await answer.body.dump();
       return answer.headers;
     });
     const time = Date.parse(String(headers.date)) / 1000 + (Number(headers.age ?? 0) || 0);
-    return Number.isFinite(time) ? { name: `the key server ${origin}`, time } : undefined;
+    return Number.isFinite(time) ? { name: `the key server ${origin}`, isKeyServer: true, time } : undefined;
   } catch {
     return undefined; // whoever needs it says so
   }

@@ -17,6 +17,8 @@ export interface KeyServerAccess {
   readonly token: string;
   /** Left out but in tests. */
   readonly limits?: KeyServerLimits;
+  /** Gives up what it is waited for. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface KeyServerLimits {
@@ -31,6 +33,8 @@ const LIMITS: KeyServerLimits = { request: 60_000, sending: 4 };
 const ABSENT = [502, 503, 504];
 /** It is there, with the same status, and was never given a bundle. */
 const NO_KEYS = 'no-provider';
+/** What is said where {@link KeyServerAccess.signal} came first. */
+const NOT_WAITED_FOR = 'it was not waited for any longer';
 const MAXIMUM_TOKEN = 1024;
 const MAXIMUM_ANSWER = 65_536;
 /** What may stand behind `Bearer`. */
@@ -146,20 +150,21 @@ function hintFor(said: string): string | undefined {
 
 /** Puts a body, or gets; the beginning of the answer. All of it has a time: undici's own begin anew with every byte. */
 async function exchange(
-  { origin, token, limits = LIMITS }: KeyServerAccess,
+  { origin, token, limits = LIMITS, signal: given }: KeyServerAccess,
   path: string,
   body?: Uint8Array,
 ): Promise<{ status: number; bytes: Buffer }> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
   const putting = body && { method: 'PUT', headers, body };
   try {
-    return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, async (signal) => {
+    return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, async (end) => {
+      const signal = given ? AbortSignal.any([end, given]) : end;
       const silence = { headersTimeout: limits.request, bodyTimeout: limits.request };
       const answer = await request(origin + path, { ...putting, ...silence, signal });
       return { status: answer.statusCode, bytes: await startOf(answer.body) };
     });
   } catch (error) {
-    throw noAnswer(origin, error);
+    throw noAnswer(origin, given?.aborted ? NOT_WAITED_FOR : error);
   }
 }
 

@@ -5,7 +5,7 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { rememberPublished } from '../last-published.ts';
+import { rememberFinished, rememberPublished } from '../last-published.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
@@ -18,7 +18,7 @@ import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } 
 import { hasNews, newSetsOf } from './new-sets.ts';
 import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
-import { stopped, untilStopped } from './stopping.ts';
+import { stopped, stoppedAtTimestamp, stoppedBeforeTelling, untilStopped } from './stopping.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
 import { RootOnTheWay } from './unfinished.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
@@ -39,7 +39,7 @@ export interface PublishOptions {
   readonly onProgress?: (progress: UploadProgress) => void;
   /** Told what is doubtful, before anything is sent. */
   readonly onDoubt?: (doubt: string) => void;
-  /** Stops the run; what readers find then is the publication before. */
+  /** Stops the run; what readers find then is the publication before, or this one where the timestamp was on its way. */
   readonly signal?: AbortSignal;
   /** Seconds since 1970; the clock if left out. */
   readonly now?: number;
@@ -81,8 +81,10 @@ const NOTHING_PRUNED: Pruned = { removed: 0, waiting: 0 };
  *
  * @throws PublishError, StorageError, PublicationError
  */
-export async function publishSite(options: PublishOptions): Promise<PublishSummary> {
+export async function publishSite(given: PublishOptions): Promise<PublishSummary> {
   const started = performance.now();
+  const { signal } = given;
+  const options = { ...given, ...(given.keyServer && { keyServer: { ...given.keyServer, signal } }) };
   return withLock(options.workspace, async () => {
     const { now = nowInSeconds() } = options;
     const publication = await openOwn(options.out, now);
@@ -92,7 +94,7 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
     await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
     const told = await tell(options, publication, brought, expires);
-    const { target, signal } = options;
+    const { target } = options;
     const pruned = target
       ? await tidy({ target, now, ...(signal && { signal }) }, publication, brought)
       : NOTHING_PRUNED;
@@ -110,9 +112,10 @@ export async function publishSite(options: PublishOptions): Promise<PublishSumma
 async function remember(
   { workspace, target }: PublishOptions,
   { state }: OpenedPublication,
-  { timestamp }: Brought,
+  { timestamp, isShown }: Brought,
 ): Promise<void> {
   const { version, sha256 = '' } = state.timestamp.snapshot;
+  if (isShown) await rememberFinished(workspace, timestamp.withdrawn);
   await rememberPublished(workspace, {
     target: target?.name ?? null,
     elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(state.timestamp, timestamp) }],
@@ -172,7 +175,8 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     });
   try {
     const plan = await bringAll();
-    return { ...(await putTimestamp(timestampOptions)), plan };
+    const put = () => putTimestamp(timestampOptions);
+    return { ...(await untilStopped(target, signal, put, stoppedAtTimestamp)), plan };
   } catch (error) {
     throw await root.explain(error);
   }
@@ -197,7 +201,9 @@ async function send(options: Dated, context: UploadOptions): Promise<UploadPlan>
 /** Where `out` itself is served, everything is in its place already. */
 async function handOverOnly(options: PublishOptions, publication: OpenedPublication): Promise<Brought> {
   await checkSignedByNow(publication, options);
-  await handOver(options, { newSets: async () => 0, hasNews: async () => true });
+  await handOver(options, { newSets: async () => 0, hasNews: async () => true }).catch((error: unknown) => {
+    throw options.signal?.aborted && isUnreachable(error) ? stoppedBeforeTelling() : error;
+  });
   return { ...(await ownTimestamp({ out: options.out, publication })), isShown: true };
 }
 

@@ -22,6 +22,8 @@ export interface TimestampRun {
   readonly withdraw?: number | undefined;
   /** What it is for in place of the files of the workspace. */
   readonly own?: OwnMetadata | undefined;
+  /** It is to be brought to others afterwards; until then, what it withdraws is remembered as unfinished. */
+  readonly isToBeBrought?: boolean;
   readonly now?: number;
 }
 
@@ -55,7 +57,8 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
     const options = { own, signer: signers.timestamp, rootId, freshFor, remembered };
     const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() });
     const withdrawn = run.withdraw === undefined ? [] : [run.withdraw];
-    await rememberPublished(workspace, { withdrawn, elsewhere: [signed.before] });
+    const unfinished = [...remembered.unfinished, ...(run.isToBeBrought ? withdrawn : [])];
+    await rememberPublished(workspace, { withdrawn, elsewhere: [signed.before], unfinished });
     return signed;
   });
 }

@@ -31,7 +31,13 @@ describe('a new key', () => {
 });
 
 describe('publishing to another place than the last time', () => {
-  const last: LastPublished = { target: '/srv/web', withdrawn: [], elsewhere: [], publication: undefined };
+  const last: LastPublished = {
+    target: '/srv/web',
+    withdrawn: [],
+    elsewhere: [],
+    publication: undefined,
+    unfinished: [],
+  };
   const place = (target?: string, publish?: string) =>
     ({ configuration: { publish }, target: target && { name: target }, out: '/w/protected' }) as unknown as Parameters<
       typeof describeMove

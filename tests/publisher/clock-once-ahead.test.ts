@@ -146,7 +146,29 @@ describe('a clock that is ahead', () => {
     await made.protect();
     await publish();
     setTime(nowInSeconds() - 400);
-    await expect(confirm(1)).rejects.toMatchObject({ code: 'clock-ahead' });
+    const { version } = (await inOut()).state.timestamp;
+    await expect(confirm()).rejects.toMatchObject({
+      code: 'clock-ahead',
+      hint: expect.stringContaining('leave out its token'),
+    });
+    expect((await inOut()).state.timestamp.version).toBe(version);
+  });
+
+  it('is only a word of the key server: without its token, everything is done at the target', async () => {
+    await made.protect();
+    const now = nowInSeconds();
+    setTime(now - 400);
+    const way = { code: 'clock-ahead', hint: expect.stringMatching(/leave out its token .*--keys-handed-over/) };
+    await expect(checkClock(now, { keyServer: access() })).rejects.toMatchObject(way);
+    await expect(publish({ keyServer: access() })).rejects.toMatchObject(way);
+    await publish();
+    await confirm();
+    expect((await shown()).lateness).toEqual([]);
+    expect(keyServer.requests).toHaveLength(2);
+    const bucket = alteredTarget(target, { time: () => now - 400 });
+    await expect(checkClock(now, { target: bucket })).rejects.toMatchObject({
+      hint: expect.not.stringContaining('token'),
+    });
   });
 
   it('is noticed by what a bucket answers', async () => {
@@ -164,6 +186,8 @@ describe('a clock that is ahead', () => {
     await checkClock(now, { keyServer: access() });
     headers = { date: 'yesterday' };
     await checkClock(now, { keyServer: access() });
+    setTime(now - 400);
+    await checkClock(now, { keyServer: access(), signal: AbortSignal.abort() });
     await keyServer.close();
     await checkClock(now, { keyServer: access() });
   });

@@ -1,0 +1,62 @@
+/** What is said where `wispr timestamp` and `wispr withdraw` cannot do all that they are to do. */
+import { PublicationError } from '../core/publication/errors.ts';
+import type { StorageError } from '../node-support/storage/errors.ts';
+import { PublishError } from '../publisher/errors.ts';
+import { readLastPublished } from '../publisher/last-published.ts';
+import { isBringFailure, isRefusal, reworded, saidBesides } from '../publisher/publish/bring-timestamp.ts';
+import type { PublicationPlaces } from './publication-places.ts';
+
+export function unseen({ message }: StorageError): string {
+  return `${message}; it is signed without what others may have published or withdrawn there`;
+}
+
+/** What only is withdrawn here, readers go on with. */
+export async function unfinishedFirst(error: unknown, { workspace }: PublicationPlaces): Promise<never> {
+  const version = (await readLastPublished(workspace)).unfinished.at(-1);
+  if (version === undefined || !(error instanceof PublicationError && error.code === 'publication-withdrawn'))
+    throw error;
+  throw new PublicationError(error.code, `${error.message}; but that was not brought to everybody who is to have it`, {
+    cause: error,
+    hint: `run "wispr withdraw ${version}" again: it finishes that; then ${error.hint}`,
+  });
+}
+
+export function notPublished(version: number, { target, publishAgain }: PublicationPlaces): PublishError {
+  return new PublishError('version-unknown', `publication ${version} is not at ${target?.name} yet: nobody has it`, {
+    typed: true,
+    hint: `put right what is wrong, and run "${publishAgain}"`,
+  });
+}
+
+/** It was there: what a host has lost, only another publication puts right. */
+export function hiddenOrLost(error: unknown, { publishAgain }: PublicationPlaces): unknown {
+  if (!(error instanceof PublishError && error.code === 'target-behind')) return error;
+  const hint = `the host has lost what was published, or hides it: "${publishAgain}" puts there what is in "out" by now`;
+  return reworded(error, error.message, hint);
+}
+
+export function withWhatRemains(error: unknown, silent: PublishError | undefined, places: PublicationPlaces): unknown {
+  if (isBringFailure(error)) return signedButNotThere(silent ? saidBesides(error, silent) : error);
+  return isRefusal(error) ? signedButNotTold(error, places) : error;
+}
+
+/** The next run signs it again, and takes it along. */
+function signedButNotThere(error: StorageError | PublishError): Error {
+  return reworded(error, `it is signed, but not where the site is served: ${error.message}`, thenAgain(error.hint));
+}
+
+export function signedButNotTold(cause: PublishError, { target, out }: PublicationPlaces): PublishError {
+  const where = target?.name ?? out;
+  return new PublishError(cause.code, `it is signed, and at ${where}; but ${cause.message}`, {
+    cause,
+    hint: `${thenAgain(cause.hint)}; readers ask the key server first`,
+  });
+}
+
+/** What is said about it once is enough; and there is no other place to name here. */
+function thenAgain(hint: string | undefined): string {
+  const again = 'run the same command again';
+  if (hint === undefined) return `${again} when that is mended`;
+  const said = hint.replace(', or name another directory', '');
+  return said.includes(again) ? said : `${said}; then ${again}`;
+}

@@ -1,0 +1,113 @@
+/**
+ * Takes a withdrawal to where readers find it. They ask the key server first, so it is told at once, beside the target: neither waits for the
+ * other, whatever it does or leaves.
+ */
+import type { StorageError } from '../../node-support/storage/errors.ts';
+import type { PublishError } from '../errors.ts';
+import type { OpenedPublication } from '../publication/open.ts';
+import {
+  alsoAt,
+  atOnce,
+  attempt,
+  confirms,
+  isBringFailure,
+  isRefusal,
+  isTargetFailure,
+  openOwn,
+  rootThereOf,
+  saidBesides,
+  show,
+  type TimestampPlaces,
+  tell,
+} from './bring-timestamp.ts';
+import type { KeyServerAccess } from './key-server.ts';
+import { checkIsThere } from './overtaken.ts';
+import { ownTimestamp } from './timestamp-step.ts';
+
+/** How often the key server may be quicker. */
+const ATTEMPTS = 5;
+
+export interface UrgentPlaces extends TimestampPlaces {
+  /** Whether it is known that the target, or the key server, has this publication. */
+  readonly isPublished: boolean;
+  /** Why the key server could not be asked before. */
+  readonly silent: PublishError | undefined;
+  /** Takes over what the key server has by now, and signs anew. */
+  readonly renew: () => Promise<void>;
+}
+
+type Failure = StorageError | PublishError;
+
+/**
+ * Puts the timestamp at the target and at the key server.
+ *
+ * @throws as `bringTimestamp`
+ */
+export async function bringUrgently(places: UrgentPlaces): Promise<void> {
+  const publication = await openOwn(places);
+  const there = isThere(places, publication);
+  const shown = there.then((failure) => failure ?? showIt(places, publication));
+  const [failure, told] = await Promise.all([shown, tellIfPublished(places, publication, there)]);
+  if (failure && !told.mayBe) throw places.silent ? saidBesides(failure, places.silent) : failure;
+  const late = told.isRenewed && !failure ? await showIt(places, publication) : failure;
+  if (late && places.keyServer) throw alsoAt(late, told.refusal);
+  if (late ?? told.refusal) throw late ?? told.refusal;
+}
+
+/** @returns why it is not known to be at the target */
+async function isThere(places: UrgentPlaces, publication: OpenedPublication): Promise<Failure | undefined> {
+  const { target, during = atOnce } = places;
+  const place = target && { out: places.out, target, publication, ...rootThereOf(places) };
+  return (await attempt(async () => place && during('looking', () => checkIsThere(place)), isTargetFailure)).failure;
+}
+
+/** @returns why it is not shown there */
+async function showIt(places: UrgentPlaces, publication: OpenedPublication): Promise<Failure | undefined> {
+  const { target, during = atOnce } = places;
+  const place = target && { out: places.out, target, publication, ...rootThereOf(places) };
+  return (await attempt(async () => place && during('bringing', () => show(place)), isBringFailure)).failure;
+}
+
+interface Told {
+  /** `false`: nobody has this publication, as far as can be known. */
+  readonly mayBe: boolean;
+  readonly isRenewed: boolean;
+  readonly refusal: PublishError | undefined;
+}
+
+/** Readers who are told of a publication that is not there have none any more. */
+async function tellIfPublished(
+  places: UrgentPlaces,
+  publication: OpenedPublication,
+  there: Promise<Failure | undefined>,
+): Promise<Told> {
+  const { keyServer } = places;
+  if (keyServer === undefined) return { mayBe: true, isRenewed: false, refusal: undefined };
+  const isAtTarget = async () => (await there) === undefined;
+  const mayBe = places.isPublished || (await either(isAtTarget(), confirms(keyServer, publication)));
+  return mayBe ? tellNewest(places, publication, keyServer) : { mayBe, isRenewed: false, refusal: undefined };
+}
+
+/** Somebody else may have told it of a later one: then ours has to be later still. */
+async function tellNewest(places: UrgentPlaces, publication: OpenedPublication, keyServer: KeyServerAccess) {
+  const { out, live, during = atOnce } = places;
+  for (let attempts = 1; ; attempts++) {
+    const { bytes: timestamp } = await ownTimestamp({ out, publication });
+    const news = { out, live, publication, timestamp };
+    const { failure: refusal } = await attempt(() => during('telling', () => tell(keyServer, news)), isRefusal);
+    const isOutrun = refusal !== undefined && /metadata-rollback/.test(refusal.message);
+    if (!isOutrun || attempts === ATTEMPTS) return { mayBe: true, isRenewed: attempts > 1, refusal };
+    await places.renew();
+  }
+}
+
+/** As soon as one is so. */
+async function either(...questions: readonly Promise<boolean>[]): Promise<boolean> {
+  const yes = questions.map(async (question) => {
+    if (!(await question)) throw new Error('it is not so');
+  });
+  return Promise.any(yes).then(
+    () => true,
+    () => false,
+  );
+}

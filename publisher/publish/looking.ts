@@ -1,0 +1,35 @@
+/** A look at a target that may not hold up what is urgent. */
+import { StorageError } from '../../node-support/storage/errors.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+
+/**
+ * The same target, of which nothing is waited for after a signal. What it has under way then is left to itself.
+ *
+ * @param end - the time is over
+ */
+export function answeringUntil(target: Target, end: AbortSignal): Target {
+  const over = new Promise<never>((_, reject) => {
+    const giveUp = () => reject(tooSlow(target));
+    if (end.aborted) giveUp();
+    end.addEventListener('abort', giveUp, { once: true });
+  });
+  over.catch(() => undefined); // nobody may be waiting for it
+  const inTime = <Result>(work: () => Promise<Result>) => {
+    return end.aborted ? Promise.reject(tooSlow(target)) : Promise.race([over, work()]);
+  };
+  return {
+    name: target.name,
+    list: (prefix) => target.list(prefix),
+    head: (path) => inTime(() => target.head(path)),
+    get: (path, maximum) => inTime(() => target.get(path, maximum)),
+    holds: (file, source) => inTime(() => target.holds(file, source)),
+    put: (path, source, options) => target.put(path, source, options),
+    remove: (paths) => target.remove(paths),
+    removeLeftovers: (before) => target.removeLeftovers(before),
+    close: () => target.close(),
+  };
+}
+
+function tooSlow({ name }: Target): StorageError {
+  return new StorageError('target-unreachable', `${name} did not show in time what it has`);
+}
