@@ -203,7 +203,7 @@ describe('a run that is told to stop', () => {
         if (removed > 0 && isTold) controller.abort();
         if (removed > 0) throw error;
         await inner.remove(paths);
-        removed += paths.length;
+        removed += [...paths].length;
       },
     });
     const done = prune(target, undefined, controller.signal);
