@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { count, someOf } from '../../publisher/text.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
 import { type Confirmed, confirmFromWorkspace } from '../confirm-publication.ts';
@@ -50,6 +51,7 @@ async function timestamp(flags: TimestampFlags): Promise<void> {
   if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
   else if (!flags.quiet) print(`Publication ${signed.publication} is confirmed until ${utcMinute(signed.expires)}.`);
   if (!flags.quiet) for (const line of describePlace(confirmed)) say(line);
+  warnAboutDropped(signed);
   warnAboutExpiry(signed);
 }
 
@@ -100,6 +102,17 @@ function warnAboutExpiry({ expiring }: SignedTimestamp): void {
   for (const line of warnAboutSignatures(expiring, 'wispr protect', nowInSeconds())) say(line);
 }
 
-export function timestampAsJson({ version, expires, publication, withdrawn, expiring }: SignedTimestamp): unknown {
-  return { version, expires, publication, withdrawn, expiring };
+/** What a timestamp has no room for: readers who have not heard of it are not told any more. */
+export function warnAboutDropped({ withdrawn, dropped }: SignedTimestamp): void {
+  if (dropped.length === 0) return;
+  const which = `${count(dropped.length, 'withdrawn publication')} that the timestamp before named, ${someOf(dropped.map(String))}`;
+  say(`${which}: left out, for a timestamp names ${withdrawn.length}, first those that were withdrawn here`);
+  say(
+    'hint: if "wispr keys list" shows some that nobody of you has withdrawn, somebody else has your timestamp key: "wispr keys rotate timestamp"',
+  );
+}
+
+export function timestampAsJson(signed: SignedTimestamp): unknown {
+  const { version, expires, publication, withdrawn, dropped, expiring } = signed;
+  return { version, expires, publication, withdrawn, dropped, expiring };
 }

@@ -7,7 +7,14 @@ import type { Confirmed } from '../confirm-publication.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
-import { addTimestampFlags, describePlace, signTimestamp, type TimestampFlags, timestampAsJson } from './timestamp.ts';
+import {
+  addTimestampFlags,
+  describePlace,
+  signTimestamp,
+  type TimestampFlags,
+  timestampAsJson,
+  warnAboutDropped,
+} from './timestamp.ts';
 
 interface Flags extends TimestampFlags {
   readonly yes?: boolean;
@@ -37,6 +44,7 @@ async function withdraw(version: number, flags: Flags): Promise<void> {
   });
   if (flags.json) print(JSON.stringify(timestampAsJson(confirmed.signed)));
   else if (!flags.quiet) tell(version, confirmed, await timestampFile(flags));
+  warnAboutDropped(confirmed.signed);
 }
 
 async function confirm(version: number): Promise<void> {

@@ -18,7 +18,7 @@ import { readIfThere } from '../keys/file-update.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import { placeInDirectory } from '../publication/places.ts';
 import { ifGood, underAny } from '../publication/roots.ts';
-import { MOST_FOUND } from './numbers.ts';
+import { MOST_BY_REPLACED } from './numbers.ts';
 
 /** The timestamp that is there, not verified: what it names, it merely claims. */
 export async function readTimestamp(out: string): Promise<TimestampMetadata | undefined> {
@@ -45,11 +45,14 @@ export interface RecoveredRoles {
   readonly rows: readonly RoleRow[];
 }
 
+/** Files of a copy that are looked into for a snapshot of ours: whoever serves it can put any number of others there. */
+const MOST_LOOKED_INTO = 64;
+
 /**
  * The snapshot of a number, if keys of one of the roots have signed it for that very number. Whoever serves a copy of the output can change what
  * is in it, and call the files of before whatever they like.
  *
- * @param roots - of this publisher, the newest first
+ * @param roots - of this publisher
  */
 export async function readSnapshot(
   out: string,
@@ -64,16 +67,23 @@ export async function readSnapshot(
 
 /**
  * What the last snapshot in the output names, for an index that was lost: no file may leave a snapshot, and bins do not become fewer. All of it
- * is signed again, but for the bins of earlier numbers. Of what keys of this publisher have not signed, nothing.
+ * is signed again, but for the bins of earlier numbers. Of what keys of this publisher have not signed, nothing; nor of what only replaced ones
+ * have: readers forget that (TUF, 5.3.11), and whoever stole one of those would have us sign thousands of lists for ever.
  *
  * @param named - the snapshot that the timestamp there names
+ * @param roots - of this publisher, the newest first
  */
 export async function recoverRoles(
   out: string,
   named: number,
   roots: readonly RootMetadata[],
 ): Promise<RecoveredRoles | undefined> {
-  const snapshot = (await readSnapshot(out, named, roots)) ?? (await newestSnapshot(out, await namesIn(out), roots, 0));
+  const current = roots.slice(0, 1);
+  let snapshot = await readSnapshot(out, named, current);
+  for (const number of snapshot ? [] : numbersIn(await namesIn(out))) {
+    snapshot = await readSnapshot(out, number, current);
+    if (snapshot) break;
+  }
   if (snapshot === undefined) return undefined;
   const rows = Array.from(snapshot.roles, ([name, { version, length = 0, sha256: hash = '' }]) => {
     return { name, version, length, sha256: hash, expires: 0 };
@@ -94,26 +104,48 @@ export function bitsOf(names: Iterable<string>): number {
   return Math.ceil(Math.log2(largest.reduce((most, number) => Math.max(most, number), 1) + 1));
 }
 
+/** What is known of the last publication, whatever the output says. */
+export interface KnownNumbers {
+  /** To the index. */
+  readonly indexed: number;
+  /** To publisher.keys; 0 where nobody can tell without the passphrase. */
+  readonly kept: number;
+  /** The id of the key that signed the last snapshot that the index knows of. */
+  readonly signer: string | undefined;
+}
+
 /**
- * The snapshot of the highest number, if that is above `known`. A number that nobody gets to by publishing comes from a thief of the key; so it
- * counts for as long as that key does.
+ * The highest number that was signed for the output, if the index knows of none as high; else 0. A key that was replaced counts for nothing where
+ * one of today has signed anything here, or for the index, and else for little ({@link MOST_BY_REPLACED}): its thief would have it for good.
  *
  * @param names - of the files that are there
  * @param roots - of this publisher, the newest first
  */
-export async function newestSnapshot(
+export async function newestNumber(
   out: string,
   names: Iterable<string>,
   roots: readonly RootMetadata[],
-  known: number,
-): Promise<SnapshotMetadata | undefined> {
-  const numbers = [...names].map((name) => Number(/^([1-9]\d{0,15})\.snapshot\.json$/.exec(name)?.[1] ?? 0));
-  const higher = numbers.filter((number) => Number.isSafeInteger(number) && number > known);
-  for (const number of higher.sort((a, b) => b - a)) {
-    const found = await readSnapshot(out, number, number > MOST_FOUND ? roots.slice(0, 1) : roots);
-    if (found) return found;
+  { indexed, kept, signer = '' }: KnownNumbers,
+): Promise<number> {
+  const current = roots.slice(0, 1);
+  const before = current.some(({ roles }) => roles.snapshot.keyids.includes(signer)) ? [] : roots.slice(1);
+  const most = Math.max(indexed, kept) + MOST_BY_REPLACED;
+  let byReplaced = 0;
+  for (const number of numbersIn(names)) {
+    const isKnown = number <= indexed;
+    if (isKnown && byReplaced === 0) break;
+    if (await readSnapshot(out, number, current)) return isKnown ? 0 : number;
+    if (byReplaced > 0 || number > most) continue;
+    if (await readSnapshot(out, number, before)) byReplaced = number;
   }
-  return undefined;
+  return byReplaced;
+}
+
+/** The numbers of snapshots, by names of files: the highest first, as many as are looked into. */
+function numbersIn(names: Iterable<string>): number[] {
+  const numbers = [...names].map((name) => Number(/^([1-9]\d{0,15})\.snapshot\.json$/.exec(name)?.[1] ?? 0));
+  const found = numbers.filter((number) => Number.isSafeInteger(number) && number > 0);
+  return found.sort((a, b) => b - a).slice(0, MOST_LOOKED_INTO);
 }
 
 /** Names of the metadata that are there. */

@@ -5,7 +5,14 @@
 import { PublishError } from '../errors.ts';
 
 /** Nobody gets there by publishing; from what lies about, no higher number is taken over. */
-export const MOST_FOUND = 2 ** 48;
+const MOST_FOUND = 2 ** 48;
+
+/**
+ * How far a key that was replaced counts above what is known, where none of today has signed anything that is here. The change of keys may have
+ * been made in an older key store: then readers, caches and the target may know of later publications. One every nine minutes, for as long as a
+ * snapshot is good; and whoever stole such a key uses up one in four thousand million of all numbers.
+ */
+export const MOST_BY_REPLACED = 65_536;
 
 /** Whoever was made to go on from the highest number above has as many again. */
 const MOST_MADE = 2 ** 49;

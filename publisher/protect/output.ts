@@ -22,10 +22,11 @@ import type { IndexedFiles } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, someOf } from '../text.ts';
-import { newestSnapshot } from './earlier-publication.ts';
+import { newestNumber } from './earlier-publication.ts';
 import { parseImmutableName } from './files.ts';
 import { digestOf, entriesOf, type FoundFile, filesIn, startOf } from './output-reading.ts';
 import { inspectSignedFiles, type SignedFiles } from './signed-files.ts';
+import { snapshotSignerIn } from './signing-plan.ts';
 import { type FileRole, WholeFiles } from './whole-files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
@@ -70,6 +71,8 @@ export interface InspectOptions {
   readonly publishers: readonly string[] | undefined;
   /** Of this publisher, the newest first. */
   readonly roots: readonly RootMetadata[];
+  /** The last publication that publisher.keys knows of; left out where nobody can tell without the passphrase. */
+  readonly published?: number;
   /** Nothing is noted in the index. */
   readonly readOnly: boolean;
   readonly checkNotStopped: () => void;
@@ -83,7 +86,7 @@ export interface InspectOptions {
 export async function inspectOutput(
   out: string,
   index: PublisherIndex,
-  { publishers, roots, readOnly, checkNotStopped }: InspectOptions,
+  { publishers, roots, published = 0, readOnly, checkNotStopped }: InspectOptions,
 ): Promise<InspectedOutput> {
   const inspection = new Inspection(out, index, await inspectSignedFiles(out, index, roots), { roots, readOnly });
   await index.listing(async () => {
@@ -96,8 +99,9 @@ export async function inspectOutput(
     }
     checkOwn(out, inspection, publishers); // inside: what is refused is not noted either
   });
-  const known = Number(index.fact('version') ?? 0);
-  inspection.newest = (await newestSnapshot(out, inspection.metadata, roots, known))?.version ?? 0;
+  const signer = snapshotSignerIn(index.fact('signers'));
+  const known = { indexed: Number(index.fact('version') ?? 0), kept: published, signer };
+  inspection.newest = await newestNumber(out, inspection.metadata, roots, known);
   return inspection;
 }
 

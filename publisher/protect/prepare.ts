@@ -99,7 +99,8 @@ export async function prepare(
   const publishers = [roles.rootId, publisher];
   const chain = verifiedRoots(roles.roots);
   await forgetUnsigned(out, index, chain);
-  const output = await inspectOutput(out, index, { publishers, roots: chain, readOnly: false, checkNotStopped });
+  const whose = { publishers, roots: chain, published: keys.contents.publication };
+  const output = await inspectOutput(out, index, { ...whose, readOnly: false, checkNotStopped });
   await checkRootsKnown(out, keys);
   const olderKeys = await olderKeysOf(keys, index, output, out);
   learnOthers(index, output);

@@ -198,3 +198,8 @@ export function signersOf({ roles: { targets, snapshot, targetsKeys } }: Publica
   const most = threshold > 1 ? [String(threshold)] : [];
   return [targets[0]?.keyid ?? '', snapshot.keyid, ...publicKeys.map(toHex), ...most].join(' ');
 }
+
+/** The key of the snapshot in such a text. */
+export function snapshotSignerIn(signers: string | undefined): string | undefined {
+  return signers?.split(' ')[1];
+}

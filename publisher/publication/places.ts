@@ -32,13 +32,14 @@ export function metadataIn(directory: string): OwnMetadata {
   };
 }
 
-/** One byte more than was asked for shows that a file is longer. */
+/** One byte more than was asked for shows that a file is longer. Of memory it takes what the file has, however much was asked for. */
 export function placeInDirectory(directory: string): PublicationPlace {
   return {
     read: async (path, maximum) => {
       try {
         await using handle = await open(join(directory, path));
-        const bytes = Buffer.alloc(maximum + 1);
+        const { size } = await handle.stat();
+        const bytes = Buffer.alloc(Math.min(size, maximum + 1));
         const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
         return bytes.subarray(0, bytesRead);
       } catch (error) {

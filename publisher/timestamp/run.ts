@@ -11,7 +11,7 @@ import { openSigningKeys } from '../keys/signing-keys.ts';
 import { readLastPublished, rememberPublished } from '../last-published.ts';
 import { metadataIn, type OwnMetadata } from '../publication/places.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
-import { lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
+import { lastSeenAfter, lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
 import { type SignedTimestamp, signTimestamp, type TimestampOptions, withdrawVersion } from './sign-timestamp.ts';
 
 export interface TimestampRun {
@@ -72,8 +72,9 @@ async function runWithKeyFile(
   const signer = onlySigner(keys.signers, keyFile);
   const now = run.now ?? nowInSeconds();
   const signed = await perform(run, { own: metadataIn(directory), signer, rootId: keys.rootId, last, now });
-  const { publication, version: timestamp, withdrawn } = signed;
-  await writeLastSeen(lastSeenFile(keyFile), { key: signer.keyid, publication, timestamp, withdrawn });
+  const { publication, version: timestamp, withdrawn: named } = signed;
+  const just = { key: signer.keyid, publication, timestamp, named, withdraw: run.withdraw };
+  await writeLastSeen(lastSeenFile(keyFile), lastSeenAfter(last, just));
   return signed;
 }
 

@@ -11,7 +11,7 @@ import { shortId } from '../keys/roots.ts';
 import { type LastPublished, withdrawnUnder } from '../last-published.ts';
 import type { OwnMetadata } from '../publication/places.ts';
 import { checkSignedInPast } from './future.ts';
-import type { LastSeen } from './last-seen.ts';
+import { isOfKey, type LastSeen, withdrawnElsewhere, withdrawnHere } from './last-seen.ts';
 import { type Published, type RoleState, readPublished } from './published.ts';
 import { joinWithdrawn, namedWithdrawn } from './withdrawn.ts';
 
@@ -45,6 +45,8 @@ export interface SignedTimestamp {
   /** The version of the publication that it names. */
   readonly publication: number;
   readonly withdrawn: readonly number[];
+  /** What the timestamp before withdrew, and this one has no room for. */
+  readonly dropped: readonly number[];
   /** What the timestamp before withdrew, and whose it was. */
   readonly before: Withdrawal;
   /** Roles that expire within {@link EXPIRY_WARNING}. */
@@ -127,7 +129,8 @@ async function sign(
   await own.replaceTimestamp(bytes);
   const expiring = lasting(published).filter((role) => role.expires < now + EXPIRY_WARNING);
   const before = { keys: published.timestamp.signers, versions: published.timestamp.withdrawn };
-  return { bytes, version, expires, publication: snapshot.version, withdrawn, before, expiring };
+  const dropped = before.versions.filter((each) => !withdrawn.includes(each));
+  return { bytes, version, expires, publication: snapshot.version, withdrawn, dropped, before, expiring };
 }
 
 /** For how long the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
@@ -149,23 +152,17 @@ function withdrawnIn(
   { last, remembered, signer }: TimestampOptions,
   now: readonly number[] = [],
 ): number[] {
-  const signedHere = last && isOwnOrUnknown(last, signer) ? last.withdrawn : [];
-  // A machine that has the key alone cannot tell whose they are.
-  const own = [...now, ...signedHere, ...(remembered ? remembered.withdrawn : timestamp.withdrawn)];
-  const others = [...timestamp.withdrawn, ...withdrawnUnder(root, remembered)];
+  const own = [...now, ...withdrawnHere(last, signer.keyid), ...(remembered?.withdrawn ?? [])];
+  const found = withdrawnElsewhere(last, signer.keyid);
+  const others = [...timestamp.withdrawn, ...found, ...withdrawnUnder(root, remembered)];
   return namedWithdrawn({ own, others }, snapshot.version);
-}
-
-/** Whether what a machine remembers is of this key. */
-function isOwnOrUnknown({ key }: LastSeen, { keyid }: RoleSigner): boolean {
-  return key === undefined || key === keyid;
 }
 
 function checkMayContinue(published: Published, { signer, own, last, now }: TimestampOptions): void {
   const { root, timestamp, snapshot } = published;
   if (!root.roles.timestamp.keyids.includes(signer.keyid)) throw noTimestampKey(signer, own.name);
   // With a new key the versions of timestamps begin anew (TUF, 5.3.11), those of publications do not.
-  const isOlder = last && isOwnOrUnknown(last, signer) && timestamp.version < last.timestamp;
+  const isOlder = last && isOfKey(last, signer.keyid) && timestamp.version < last.timestamp;
   if (last && (isOlder || snapshot.version < last.publication)) {
     throw new PublicationError(
       'metadata-rollback',

@@ -69,7 +69,7 @@ describe('attack 65: a server that never answers', () => {
       if (server.asked.length === 1) silent(request);
       else response.writeHead(200, { etag: '"x"', 'content-length': 3 }).end();
     };
-    open({ attempt: 500 });
+    open({ attempt: 500, operation: 15_000 }); // ends before a line on which nothing moves does
     expect(await target.head('/a')).toMatchObject({ length: 3 });
     expect(server.asked.length).toBeGreaterThan(1);
   });
@@ -115,6 +115,29 @@ describe('attack 65: a server that answers byte by byte', () => {
     open({ operation: 50, reading: 0.0003 });
     expect(Buffer.from((await target.get('/a', 3)) ?? []).toString()).toBe('one');
   });
+});
+
+/** Says without an end what is wrong. */
+function babbling(request: IncomingMessage, response: ServerResponse): void {
+  request.resume();
+  response.writeHead(403, { 'content-type': 'application/xml' });
+  const babble = () => {
+    while (response.write('<Error>'.repeat(1000)));
+  };
+  response.on('drain', babble);
+  babble();
+}
+
+describe('attack 65: a server that does not end what is wrong', () => {
+  // The answer to HEAD has no body; and a server that lists no uploads is forgiven.
+  it.each(OPERATIONS.filter(([name]) => !['look at', 'list uploads of'].includes(name)))(
+    'fills no memory: to %s',
+    async (_, work) => {
+      server.answer = babbling;
+      open({ ...SHORT, operation: 10_000, answerLength: 100_000 });
+      expect(await codeOf(work())).toBe('target-failed');
+    },
+  );
 });
 
 /** Answers every listing with a page, whose successor has the token that is returned. */

@@ -114,6 +114,18 @@ it('is not adopted over what is protected meanwhile, nor while something is', as
   expect((await made.published()).version).toBe(2);
 });
 
+it('is not adopted where it is of the future, by a clock that is ahead', async () => {
+  const ahead = await copyOf();
+  const { signers, rootId } = await made.keyStore();
+  const own = metadataIn(join(ahead, METADATA_PATH));
+  await signTimestamp({ own, signer: signers.timestamp, rootId, now: nowInSeconds() + 3600 });
+  await cp(join(ahead, TIMESTAMP), join(place, TIMESTAMP));
+  const before = await readFile(join(made.out, TIMESTAMP));
+  await adoptTimestamp(adopting());
+  expect(await readFile(join(made.out, TIMESTAMP))).toEqual(before);
+  await sign(made.out); // or the clock of this machine would be behind what it signed last
+});
+
 it('is adopted only where it is newer, and of this very publication', async () => {
   const before = await copyOf();
   const first = await readFile(join(made.out, TIMESTAMP));

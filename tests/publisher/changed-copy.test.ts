@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TufObject } from '../../core/publication/canonical.ts';
+import type { RoleSigner } from '../../core/publication/keys.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { signMetadata } from '../../core/publication/writer.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
@@ -12,6 +13,7 @@ import type { RoleRow } from '../../publisher/index/rows.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import type { OnlineRole } from '../../publisher/keys/key-store.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
+import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
@@ -154,6 +156,107 @@ describe('a number that', () => {
     const { seal, contents } = await made.keyStore();
     await writeFile(here('publisher.keys'), await seal({ ...contents, publication: LARGEST }));
     await expect(made.protect()).rejects.toMatchObject({ code: 'number-out-of-bounds' });
+  });
+});
+
+describe('a snapshot key that was replaced', () => {
+  /** What the root does not take away with the key, its thief has still. */
+  let thief: RoleSigner;
+  beforeEach(async () => {
+    thief = (await made.keyStore()).signers.snapshot;
+  });
+
+  async function thiefSigns(number: number): Promise<void> {
+    const { meta, ...rest } = await signedIn('1.snapshot.json');
+    const lists = { ...(meta as TufObject), 'documents-fff.json': (meta as TufObject)['targets.json'] as TufObject };
+    await writeFile(file(`${number}.snapshot.json`), signMetadata({ ...rest, meta: lists, version: number }, [thief]));
+  }
+  async function publishAnew(): Promise<void> {
+    await cp(file('1.snapshot.json'), here('first'));
+    await rotate('snapshot');
+    await made.protect();
+    await cp(here('first'), file('1.snapshot.json'));
+    expect(await numbers()).toEqual([2, 2]);
+  }
+
+  it.each(['nothing', 'publisher.index'].flatMap((lost) => [50, MOST].map((number) => [lost, number] as const)))(
+    'decides neither numbers nor lists, where %s is lost: %i',
+    async (lost, number) => {
+      await publishAnew();
+      const before = await namesIn(2);
+      await thiefSigns(number);
+      await claim(number);
+      await rm(here(lost), { force: true });
+      for (const next of [3, 4]) {
+        await made.write('a.html', `<p>${next}`);
+        await made.protect();
+        expect(await numbers()).toEqual([next, next]);
+        expect(await namesIn(next)).toEqual(before);
+      }
+    },
+  );
+
+  it.each([
+    ['no further than that', 65_539, 3],
+    ['as far', 65_538, 65_539],
+  ])('counts for little where nothing shows that it was: %s', async (_, number, next) => {
+    await publishAnew();
+    const before = await namesIn(2);
+    await thiefSigns(number);
+    await rm(file('2.snapshot.json')); // as a host shows it that has nothing of what was signed since
+    await rm(here('publisher.index'));
+    await made.protect();
+    expect(await numbers()).toEqual([next, next]);
+    expect(await namesIn(next)).toEqual(before);
+  });
+
+  it('counts for nothing where the index shows that it was', async () => {
+    await publishAnew();
+    await thiefSigns(50);
+    await rm(file('2.snapshot.json'));
+    await made.protect();
+    expect(await numbers()).toEqual([3, 3]);
+  });
+
+  it('counts as much beyond what the index knows, where publisher.keys is older', async () => {
+    await rotate('snapshot');
+    await indexWith((index) => index.transaction(() => index.setFact('version', '10')));
+    await thiefSigns(65_546);
+    await made.protect();
+    expect(await numbers()).toEqual([65_547, 65_547]);
+  });
+
+  it('leaves lists behind that are none any more, and readers take it', async () => {
+    for (let index = 0; index < 40; index++) await made.write(`${index}.txt`, String(index));
+    await made.protect();
+    const { files } = await made.published({ store });
+    for (let index = 0; index < 40; index++) await rm(join(made.source, `${index}.txt`));
+    await rotate('snapshot');
+    await rm(here('publisher.index'));
+    await made.protect();
+    expect(await numbers()).toEqual([3, 3]);
+    expect((await made.published({ store })).files).toBeLessThan(files);
+    expect(await findings()).toEqual([]);
+  });
+});
+
+describe('files that are no snapshots', () => {
+  it.each([
+    [63, 7],
+    [64, 2],
+  ])('are looked into in no greater number than that: %i above ours', async (junk, next) => {
+    await forge(6);
+    for (let number = 1; number <= junk; number++) await writeFile(file(`${1000 + number}.snapshot.json`), 'x');
+    await rm(here('publisher.index'));
+    await made.protect();
+    expect(await numbers()).toEqual([next, next]);
+  });
+
+  it('take no more memory than they have', async () => {
+    await writeFile(file('1000.snapshot.json'), 'x');
+    const read = (most: number) => placeInDirectory(made.out).read(`${METADATA_PATH}1000.snapshot.json`, most);
+    expect((await read(16_777_216))?.buffer.byteLength).toBe(1);
+    expect(await read(0)).toHaveLength(1); // one more shows that it is longer
   });
 });
 

@@ -2,9 +2,10 @@
 import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
@@ -117,10 +118,17 @@ it('keeps what a section named that was given up, as long as readers may hold th
 });
 
 /** Looks for what is to be removed, as publishing does, where nothing is named any more. */
-async function prune(target: Target, room?: number) {
+async function prune(target: Target, room?: number, signal?: AbortSignal) {
   const now = nowInSeconds();
   const publication = await openPublication(placeInDirectory(workspace.out), { now });
-  return pruneTarget({ target, publication, named: new PathSet(), now, ...(room && { room }) });
+  return pruneTarget({
+    target,
+    publication,
+    named: new PathSet(),
+    now,
+    ...(room && { room }),
+    ...(signal && { signal }),
+  });
 }
 
 it('stops where more old metadata are listed than can be kept, and has removed none', async () => {
@@ -148,4 +156,59 @@ it('looks once at a publication of before, however often the target lists it', a
   });
   await prune(target);
   expect(read.filter((path) => path.endsWith('.snapshot.json'))).toEqual([`${METADATA_PATH}1.snapshot.json`]);
+});
+
+describe('a run that is told to stop', () => {
+  let inner: Target;
+  let controller: AbortController;
+  beforeEach(async () => {
+    await publish();
+    await age(/./);
+    inner = await openTarget(place);
+    controller = new AbortController();
+  });
+
+  it('looks through no listing to its end', async () => {
+    const target = alteredTarget(inner, {
+      list: async function* (prefix) {
+        if (prefix !== '/') return yield* inner.list(prefix);
+        controller.abort();
+        yield { path: '/1.txt', length: 1, modified: 1, tag: '', digest: '' };
+        throw new Error('nobody has stopped');
+      },
+    });
+    expect(await prune(target, undefined, controller.signal)).toEqual({ removed: 0, waiting: 0 });
+  });
+
+  it('removes nothing more', async () => {
+    const before = await snapshot(place);
+    const target = alteredTarget(inner, {
+      list: async function* (prefix) {
+        yield* inner.list(prefix);
+        if (prefix === '/') controller.abort();
+      },
+    });
+    expect((await prune(target, undefined, controller.signal)).removed).toBe(0);
+    expect(await snapshot(place)).toEqual(before);
+  });
+
+  it.each([
+    ['the target, which is closed then', true, new StorageError('target-unreachable', 'it was closed'), undefined],
+    ['the target before that', false, new StorageError('target-unreachable', 'it is gone'), 'it is gone'],
+    ['anything else', true, new Error('a fault of ours'), 'a fault of ours'],
+  ])('says what was removed until then, but where this failed: %s', async (_, isTold, error, message) => {
+    let removed = 0;
+    const target = alteredTarget(inner, {
+      remove: async (paths) => {
+        if (removed > 0 && isTold) controller.abort();
+        if (removed > 0) throw error;
+        await inner.remove(paths);
+        removed += [...paths].length;
+      },
+    });
+    const done = prune(target, undefined, controller.signal);
+    if (message === undefined) expect((await done).removed).toBe(removed);
+    else await expect(done).rejects.toThrow(message);
+    expect(removed).toBeGreaterThan(0);
+  });
 });

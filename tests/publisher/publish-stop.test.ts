@@ -9,6 +9,7 @@ import { openTarget } from '../../node-support/storage/open.ts';
 import type { StoredFile, Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
+import { untilStopped } from '../../publisher/publish/stopping.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
@@ -86,6 +87,26 @@ it.each([
   expect(await publish(host)).toMatchObject({ publication: 1, removed: 0 });
   expect(await isPublished()).toBe(true);
   expect(controller.signal.aborted).toBe(true);
+});
+
+describe('what is ended at any moment', () => {
+  it('is ended at once where that was told to before it began', async () => {
+    const closed = Promise.withResolvers<never>();
+    const host = alteredTarget(target, {
+      close: () => closed.reject(new StorageError('target-unreachable', 'it was closed')),
+    });
+    controller.abort();
+    const work = untilStopped(host, controller.signal, () => closed.promise);
+    await expect(work).rejects.toMatchObject({ code: 'stopped' });
+  });
+
+  it('says what else went wrong: only the target fails because it is closed', async () => {
+    const work = untilStopped(target, controller.signal, async () => {
+      controller.abort();
+      throw new Error('a fault of ours');
+    });
+    await expect(work).rejects.toThrow('a fault of ours');
+  });
 });
 
 it('before it has begun: nothing is sent', async () => {

@@ -47,6 +47,8 @@ const inWorkspace = (more: Partial<TimestampRun> = {}) => {
 const withKey = (more: Partial<TimestampRun> = {}) => {
   return runTimestamp({ from: { keyFile, directory }, passphrase: KEY_PASSPHRASE, ...more });
 };
+const lastSeen = async () => JSON.parse(await readFile(`${keyFile}.last`, 'utf8'));
+const remember = (memory: unknown) => writeFile(`${keyFile}.last`, JSON.stringify(memory));
 const timestampBytes = () => readFile(join(directory, 'timestamp.json'));
 const timestamp = async () => parseTimestamp(openEnvelope(await timestampBytes(), 'timestamp').signed());
 
@@ -156,9 +158,11 @@ describe('a withdrawal', () => {
     await publish({ version: 100, withdrawn: Array.from({ length: 64 }, (_, index) => index + 1) });
     const { withdrawn } = await inWorkspace({ withdraw: 99 });
     expect([withdrawn.length, withdrawn[0], withdrawn.at(-1)]).toEqual([64, 2, 99]);
-    await expectRefused(withKey({ withdraw: 1 }), 'withdrawals-full'); // or it would be said to be done
     expect((await inWorkspace({ withdraw: 2 })).withdrawn).toEqual(withdrawn);
     const own = Array.from({ length: 64 }, (_, index) => index + 2);
+    await withKey();
+    await remember({ ...(await lastSeen()), own });
+    await expectRefused(withKey({ withdraw: 1 }), 'withdrawals-full'); // or it would be said to be done
     await rememberPublished(workspaceOf(workspace.configurationFile), { withdrawn: own });
     await expectRefused(inWorkspace({ withdraw: 1 }), 'withdrawals-full');
     await expect(inWorkspace({ withdraw: 1 })).rejects.toMatchObject({ hint: expect.stringContaining('rotate') });
@@ -178,13 +182,66 @@ describe('a withdrawal', () => {
     expect(repeatsWithdrawn({ ...saying, withdrawn: [5] }, { ...saying, withdrawn: [7] })).toBe(false);
   });
 
-  it('that another key has signed is not remembered for it', async () => {
-    await publish({ version: 6 });
-    await withKey({ withdraw: 3 });
-    const memory = JSON.parse(await readFile(`${keyFile}.last`, 'utf8'));
-    await writeFile(`${keyFile}.last`, JSON.stringify({ ...memory, key: 'ab'.repeat(32) }));
+  it('that another key has signed is not remembered for it, but for those of this machine', async () => {
+    await publish({ version: 6, withdrawn: [2], signed: nowInSeconds() - 60 });
+    expect((await withKey({ withdraw: 3 })).withdrawn).toEqual([2, 3]);
+    const memory = await lastSeen();
+    expect(memory).toMatchObject({ withdrawn: [3], own: [3], elsewhere: [2] });
+    await remember({ ...memory, key: 'ab'.repeat(32) });
     await publish({ version: 6, signed: nowInSeconds() + 10 });
+    expect((await withKey()).withdrawn).toEqual([3]);
+    const { own: _, elsewhere: __, ...earlier } = { ...memory, key: 'ab'.repeat(32) }; // where nobody can tell
+    await remember(earlier);
+    await publish({ version: 6, signed: nowInSeconds() + 20 });
     expect((await withKey()).withdrawn).toEqual([]);
+  });
+
+  describe('of a machine that has the key alone', () => {
+    const claimed = Array.from({ length: 64 }, (_, index) => index + 7);
+    let seconds = 0;
+    const thiefSigns = (withdrawn = claimed) =>
+      publish({ version: 100, withdrawn, signed: nowInSeconds() + ++seconds * 10 });
+    beforeEach(async () => {
+      seconds = 0;
+      await publish({ version: 100, signed: nowInSeconds() - 60 });
+      await withKey({ withdraw: 5 });
+    });
+
+    it('comes before what others claim as well, however often, and is never forgotten', async () => {
+      for (let time = 0; time < 3; time++) {
+        await thiefSigns();
+        expect(await withKey()).toMatchObject({ withdrawn: [5, ...claimed.slice(1)], dropped: [7] });
+        expect((await withKey()).dropped).toEqual([]); // once said is enough
+        expect((await lastSeen()).own).toEqual([5]);
+      }
+      const signed = await withKey({ withdraw: 6 });
+      expect(signed).toMatchObject({ withdrawn: [5, 6, ...claimed.slice(2)], dropped: [8] });
+      await thiefSigns([]);
+      expect((await withKey()).withdrawn).toEqual([5, 6, ...claimed.slice(2)]);
+    });
+
+    it('comes first also where an earlier version of the program has remembered it', async () => {
+      const { own: _, elsewhere: __, ...earlier } = await lastSeen();
+      await remember(earlier);
+      for (let time = 0; time < 2; time++) {
+        await thiefSigns();
+        expect((await withKey()).withdrawn).toEqual([5, ...claimed.slice(1)]);
+      }
+      expect(await lastSeen()).toMatchObject({ withdrawn: [5], own: [] });
+    });
+
+    it('stays where it is one more than a timestamp names, and the lowest is said to be left out', async () => {
+      const own = Array.from({ length: 64 }, (_, index) => index + 6);
+      await remember({ ...(await lastSeen()), own: [5, ...own.slice(0, -1)] });
+      await withKey();
+      expect(await withKey({ withdraw: 69 })).toMatchObject({ withdrawn: own, dropped: [5] });
+      expect((await lastSeen()).own).toEqual([5, ...own]);
+    });
+
+    it.each(['own', 'elsewhere'])('is not taken from a memory that is damaged: %s', async (member) => {
+      await remember({ ...(await lastSeen()), [member]: ['5'] });
+      await expectRefused(withKey(), 'key-store-damaged');
+    });
   });
 });
 
@@ -209,8 +266,8 @@ describe('what somebody else has withdrawn meanwhile', () => {
     const last = JSON.parse(await readFile(`${keyFile}.last`, 'utf8'));
     await writeFile(`${keyFile}.last`, JSON.stringify({ ...last, withdrawn: [2, 7, 8] }));
     expect((await withKey()).withdrawn).toEqual([2]);
-    await publish({ version: 7, signed: nowInSeconds() + 10 });
-    expect((await withKey()).withdrawn).toEqual([2]);
+    await publish({ version: 7, withdrawn: [2, 8], signed: nowInSeconds() + 10 });
+    expect(await withKey()).toMatchObject({ withdrawn: [2], dropped: [] });
   });
 });
 
