@@ -29,14 +29,12 @@ export async function newSetsOf(
   last: LastPublished,
 ): Promise<NewSets> {
   const left = new Set(sets);
-  const own = publication.state.timestamp.snapshot;
   const there = await openBefore(target, publication);
   const isSeen = there !== undefined && (await takeAway(there, left));
-  const isKnown = isSeen || own.version === 1; // then there was none before
+  const isKnown = isSeen || publication.state.snapshot.version === 1; // then there was none before
   const here = last.target === target.name ? last.publication : undefined;
   if (left.size === 0 || here === undefined || here.sha256 === there?.state.timestamp.snapshot.sha256)
     return { count: left.size, isKnown };
-  if (here.sha256 === own.sha256) return { count: 0, isKnown: true };
   const files = new FilesByHash([publication.place, placeAtTarget(target)]);
   const before = await openPublished(here, publication, files);
   const isWhole = before !== undefined && (await takeAway(before, left));

@@ -116,7 +116,7 @@ async function remember(
   await rememberPublished(workspace, {
     target: target?.name ?? null,
     elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(state.timestamp, timestamp) }],
-    publication: { version, sha256, root: state.root.version },
+    publication: { version, sha256, root: state.root.version, timestamp: timestamp.version },
   });
 }
 

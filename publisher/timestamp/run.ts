@@ -8,7 +8,7 @@ import { PublishError } from '../errors.ts';
 import { openKeyStore } from '../keys/key-store.ts';
 import { readSigningKeys } from '../keys/signer-file.ts';
 import { openSigningKeys } from '../keys/signing-keys.ts';
-import { readLastPublished, rememberPublished } from '../last-published.ts';
+import { type LastPublished, readLastPublished, rememberPublished } from '../last-published.ts';
 import { metadataIn, type OwnMetadata } from '../publication/places.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
@@ -55,9 +55,15 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
     const options = { own, signer: signers.timestamp, rootId, freshFor, remembered };
     const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() });
     const withdrawn = run.withdraw === undefined ? [] : [run.withdraw];
-    await rememberPublished(workspace, { withdrawn, elsewhere: [signed.before] });
+    const publication = confirmedBy(signed, remembered);
+    await rememberPublished(workspace, { withdrawn, elsewhere: [signed.before], ...(publication && { publication }) });
     return signed;
   });
+}
+
+/** What was published last, and is confirmed by this: remembered before anybody is shown it. */
+function confirmedBy({ publication, version }: SignedTimestamp, { publication: last }: LastPublished) {
+  return last?.version === publication ? { ...last, timestamp: version } : undefined;
 }
 
 async function runWithKeyFile(

@@ -133,10 +133,15 @@ describe('what is published and lost at the host', () => {
   });
 });
 
-it('what has to be mended first stays said', async () => {
+it.each([
+  [
+    'let this user read and write it, or name another directory',
+    'let this user read and write it; then run "wispr publish" again, and it goes on from here',
+  ],
+  ['run the same command again: it goes on', 'run the same command again: it goes on'],
+])('what has to be mended first stays said: %s', async (hint, said) => {
   await rotate('targets');
   await made.protect();
-  const hint = 'let this user read and write it, or name another directory';
   const denied = await endBehindTheRoot({}, new StorageError('target-denied', 'denied', { hint }));
-  expect(denied.hint).toBe('let this user read and write it; then run "wispr publish" again, and it goes on from here');
+  expect(denied.hint).toBe(said);
 });
