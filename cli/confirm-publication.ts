@@ -4,6 +4,7 @@ import type { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { openKeyStore } from '../publisher/keys/key-store.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
+import { explainUnknownSigner } from '../publisher/protect/older-keys.ts';
 import {
   type AdoptPlaces,
   adoptTimestamp,
@@ -65,9 +66,12 @@ async function signAndBring(run: Omit<TimestampRun, 'from'>, places: Publication
   const { out, target, workspace } = places;
   const { publication: last } = await readLastPublished(workspace);
   if (target === undefined || last === undefined) return signOwn(run, places, undefined);
-  const signer = async () => (await openKeyStore(await readKeyStore(workspace), run.passphrase)).signers.timestamp;
+  const store = async () => openKeyStore(await readKeyStore(workspace), run.passphrase);
+  const signer = async () => (await store()).signers.timestamp;
   const urgent = run.withdraw !== undefined;
-  const live = await LivePublication.of({ out, target, last, signer, urgent, now: nowInSeconds() });
+  const live = await LivePublication.of({ out, target, last, signer, urgent, now: nowInSeconds() }).catch(
+    (error: unknown) => explainUnknownSigner(error, out, store),
+  );
   if (live && run.withdraw !== undefined && run.withdraw > live.version) throw notPublished(run.withdraw, places);
   return signOwn(run, places, live);
 }

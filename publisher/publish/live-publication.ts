@@ -7,7 +7,8 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { PublishError } from '../errors.ts';
-import { type OpenedPublication, openPublication, type PublicationPlace } from '../publication/open.ts';
+import type { OpenedPublication, PublicationPlace } from '../publication/open.ts';
+import { openOutput } from '../publication/own.ts';
 import { type OwnMetadata, placeAtTarget, placeInDirectory, readBounded } from '../publication/places.ts';
 import { FilesByHash } from './files-by-hash.ts';
 import { type ChosenRoot, chooseRoot, type LivePlaces } from './live-root.ts';
@@ -49,7 +50,7 @@ export class LivePublication implements OwnMetadata {
    */
   static async of(places: LivePlaces): Promise<LivePublication | undefined> {
     const { out, target, last, now } = places;
-    const publication = await openPublication(placeInDirectory(out), { now });
+    const publication = await openOutput(out, { now });
     const { root, timestamp } = publication.state;
     const begin = beginningOf(places, publication);
     const isLast = timestamp.snapshot.sha256 === last.sha256 && last.root === root.version;

@@ -6,8 +6,8 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { readLastPublished, rememberPublished } from '../last-published.ts';
-import { type OpenedPublication, openPublication } from '../publication/open.ts';
-import { placeInDirectory } from '../publication/places.ts';
+import type { OpenedPublication } from '../publication/open.ts';
+import { openOutput } from '../publication/own.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
@@ -129,7 +129,7 @@ function describe({ state }: OpenedPublication, { plan, timestamp }: Brought) {
 
 /** Our own publication has to be good in every way. */
 async function openOwn(out: string, now: number): Promise<OpenedPublication> {
-  const publication = await openPublication(placeInDirectory(out), { now });
+  const publication = await openOutput(out, { now });
   const [late] = publication.lateness;
   if (late) throw late;
   return publication;

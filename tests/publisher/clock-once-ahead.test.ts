@@ -149,11 +149,19 @@ describe.each([
     expect((await shown()).state.timestamp.version).toBe(version + 1);
   });
 
+  it('leaves the timestamp in the output the last one where that is of no future', async () => {
+    await signInOut((await shown()).state.timestamp.version + 10);
+    await confirm();
+    expect(await timestampIn(made.out)).toEqual(await timestampIn(place));
+  });
+
   it('does not count as ahead where it is this clock that is behind', async () => {
     await protectAhead('<p>2');
     setClock(-ahead);
     const before = await timestampIn(place);
-    await expect(confirm(1)).rejects.toMatchObject(WAY_OUT);
+    const signed = new Date((await inOut()).state.timestamp.version * 1000).toISOString().slice(0, 19);
+    const message = expect.stringContaining(`signed at ${signed}`);
+    await expect(confirm(1)).rejects.toMatchObject({ ...WAY_OUT, message });
     expect(await timestampIn(place)).toEqual(before);
   });
 

@@ -271,6 +271,56 @@ describe('keys that were replaced, and not published,', () => {
   });
 });
 
+describe('keys that were put back from before a change', () => {
+  let older: Buffer;
+  const putBack = () => writeFile(workspaceOf(made.configurationFile).keyStore, older);
+  const OLDER = (root: number) => ({
+    code: 'key-store-older',
+    message: `${made.out} has root ${root}, and publisher.keys knows none after 1`,
+    hint: expect.stringContaining('bring the publisher.keys that knows it'),
+  });
+  beforeEach(async () => {
+    older = await readFile(workspaceOf(made.configurationFile).keyStore);
+    await rotate('timestamp');
+    await protectNext('<p>2');
+  });
+
+  it('are said to be so', async () => {
+    await publish();
+    await putBack();
+    for (const version of [undefined, 2]) await expect(confirm(version)).rejects.toMatchObject(OLDER(2));
+  });
+
+  it('are said to be so where the output has gone on', async () => {
+    await publish();
+    await rotate('snapshot');
+    await protectNext('<p>3');
+    await putBack();
+    for (const version of [undefined, 2]) await expect(confirm(version)).rejects.toMatchObject(OLDER(3));
+  });
+
+  it('withdraw what was published before that change', async () => {
+    await putBack();
+    await confirm(1);
+    expect(await shown()).toEqual({ publication: 1, withdrawn: [1] });
+  });
+});
+
+it('where the output is gone, it is said where that was looked for, and what to do', async () => {
+  await rm(made.out, { recursive: true });
+  const missing = {
+    code: 'publication-missing',
+    message: `there is no publication in ${made.out}: it has no .well-known/wispr/1.root.json`,
+    hint: expect.stringContaining('docs/publishing.md, "When the disk is gone"'),
+  };
+  const { lastPublished } = workspaceOf(made.configurationFile);
+  for (const forget of [async () => undefined, () => rm(lastPublished)]) {
+    await forget();
+    for (const run of [() => confirm(), () => confirm(1), () => publish()])
+      await expect(run()).rejects.toMatchObject(missing);
+  }
+});
+
 describe('where an earlier version of wispr remembered no root', () => {
   const forgetRoot = async () => {
     const workspace = workspaceOf(made.configurationFile);
