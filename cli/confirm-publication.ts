@@ -5,6 +5,7 @@ import type { Target } from '../node-support/storage/target.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { openKeyStore } from '../publisher/keys/key-store.ts';
 import { readLastPublished, rememberFinished } from '../publisher/last-published.ts';
+import { explainUnknownSigner } from '../publisher/protect/older-keys.ts';
 import {
   type AdoptPlaces,
   adoptTimestamp,
@@ -166,9 +167,12 @@ class Confirming {
     const { passphrase, withdraw } = this.#run;
     const { publication: last } = await readLastPublished(workspace);
     if (target === undefined || last === undefined) return undefined;
-    const signer = async () => (await openKeyStore(await readKeyStore(workspace), passphrase)).signers.timestamp;
+    const store = async () => openKeyStore(await readKeyStore(workspace), passphrase);
+    const signer = async () => (await store()).signers.timestamp;
     const urgent = withdraw !== undefined;
-    const live = await LivePublication.of({ out, target, last, signer, urgent, now: nowInSeconds() });
+    const live = await LivePublication.of({ out, target, last, signer, urgent, now: nowInSeconds() }).catch(
+      (error: unknown) => explainUnknownSigner(error, out, store),
+    );
     if (live && urgent && withdraw > live.version) throw notPublished(withdraw, this.#places);
     return live;
   }

@@ -52,12 +52,14 @@ export async function sayAfterRotation(role: TopLevelRole, configurationFile: st
     say('hint: destroy the copies of the old root.keys that you keep elsewhere, once the new one is there');
   if (role !== 'timestamp') return;
   await sayWhatEnds(configurationFile);
-  const { timestampBy } = await readConfiguration(configurationFile);
+  const { timestampBy, keyServerTokenFile } = await readConfiguration(configurationFile);
   const publishing = await publishAgainCommand(configurationFile);
   say(
     timestampBy === 'publisher'
       ? `hint: after the next "${publishing}", export the new key for the machine that signs: "wispr keys export timestamp FILE"`
-      : `hint: the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "${publishing}"`,
+      : keyServerTokenFile !== undefined && publishing.startsWith('wispr publish')
+        ? `hint: the next "${publishing}" hands the new key to your key server, by "keyServerTokenFile"`
+        : `hint: the next keys.bundle carries the new key: let your key server import it within 48 hours of the next "${publishing}"`,
   );
 }
 

@@ -25,6 +25,8 @@ export interface PublishedSnapshot {
   readonly sha256: string;
   /** The version of the root under which readers have it; earlier versions of wispr did not write it. */
   readonly root?: number;
+  /** The version of the last timestamp that was signed here to be shown for it; earlier versions of wispr did not write it. */
+  readonly timestamp?: number;
 }
 
 export interface LastPublished {
@@ -116,7 +118,7 @@ function isPublished(value: Json): value is JsonObject {
   return (
     isJsonObject(value) &&
     Number.isSafeInteger(value.version) &&
-    (value.root === undefined || Number.isSafeInteger(value.root)) &&
+    [value.root, value.timestamp].every((each) => each === undefined || Number.isSafeInteger(each)) &&
     typeof value.sha256 === 'string' &&
     isHexDigest(value.sha256)
   );

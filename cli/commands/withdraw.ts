@@ -68,7 +68,11 @@ function tell(version: number, confirmed: Confirmed, file: string): void {
   const { publication } = signed;
   print(`Publication ${version} is withdrawn.`);
   if (version < publication) {
-    say(`readers that still have it refuse it from their next check on; publication ${publication} is not touched`);
+    const isToo = signed.withdrawn.includes(publication);
+    const other = isToo
+      ? `publication ${publication} is withdrawn as well`
+      : `publication ${publication} is not touched`;
+    say(`readers that still have it refuse it from their next check on; ${other}`);
   } else {
     say('from their next check on, readers are shown nothing of this site but a page that says that it was withdrawn');
     say(

@@ -10,7 +10,7 @@ import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import type { KeyStoreContents } from '../keys/key-store.ts';
+import type { KeyStoreContents, OpenKeyStore } from '../keys/key-store.ts';
 import { verifyChain } from '../keys/roots.ts';
 import { openPublication } from '../publication/open.ts';
 import { placeInDirectory } from '../publication/places.ts';
@@ -84,16 +84,42 @@ async function idsUnder(keys: RunKeys, out: string): Promise<Set<string | undefi
 export async function checkRootsKnown(out: string, { store }: Pick<RunKeys, 'store'>): Promise<void> {
   const { roots } = store;
   for (let version = 2; version <= roots.length + 1; version++) {
-    const bytes = await readIfThere(join(out, METADATA_PATH, metadataFile('root', version)));
+    const bytes = await rootIn(out, version);
     const own = roots[version - 1];
     if (bytes === undefined || (own && equalBytes(bytes, own)) || !follows(bytes, roots.slice(0, version - 1)))
       continue;
     if (own && equalBytes(openEnvelope(bytes, 'root').message, openEnvelope(own, 'root').message)) continue; // signed by others too
-    const what = own ? 'another root' : 'a newer root,';
-    throw new PublishError('key-store-older', `${out} has ${what} ${version} than publisher.keys knows of`, {
+    const what = own
+      ? `another root ${version} than publisher.keys knows of`
+      : `root ${await newestAfter([...roots, bytes], out)}, and publisher.keys knows none after ${roots.length}`;
+    throw new PublishError('key-store-older', `${out} has ${what}`, {
       hint: 'bring the publisher.keys that knows it, from after that change of keys; without it, nobody can sign below that root',
     });
   }
+}
+
+/**
+ * Why keys that are here do not sign for what is in `out`.
+ *
+ * @throws PublishError `key-store-older` where they are from before; else `error` itself
+ */
+export async function explainUnknownSigner(
+  error: unknown,
+  out: string,
+  store: () => Promise<OpenKeyStore>,
+): Promise<never> {
+  if (error instanceof PublishError && error.code === 'signer-unknown')
+    await checkRootsKnown(out, { store: await store() });
+  throw error;
+}
+
+async function newestAfter(roots: readonly Uint8Array[], out: string): Promise<number> {
+  const bytes = await rootIn(out, roots.length + 1);
+  return bytes && follows(bytes, roots) ? newestAfter([...roots, bytes], out) : roots.length;
+}
+
+function rootIn(out: string, version: number): Promise<Uint8Array | undefined> {
+  return readIfThere(join(out, METADATA_PATH, metadataFile('root', version)));
 }
 
 function follows(next: Uint8Array, roots: readonly Uint8Array[]): boolean {

@@ -10,7 +10,13 @@ import type { MetaFile, TargetInfo, TargetsMetadata } from '../../core/publicati
 import { METADATA_PATH, metadataFile } from '../../core/publication/names.ts';
 import { verifyTargets } from '../../core/publication/verify-roles.ts';
 import { isDocumentPath, OBJECT_SUFFIX } from '../../core/site/path.ts';
-import type { OpenedPublication } from './open.ts';
+import type { PublicationPlace } from './open.ts';
+
+/** What leads to the delegated roles of a publication. */
+export interface NamedRoles {
+  readonly state: Pick<TrustedState, 'snapshot' | 'targets'>;
+  readonly place: PublicationPlace;
+}
 
 /** A delegated role: a section, `documents`, or a bin. */
 export interface DelegatedRole {
@@ -39,7 +45,7 @@ export interface RoleContents {
 }
 
 /** The delegated roles of a publication, in the order in which readers ask them. */
-export async function* delegatedRoles(publication: OpenedPublication): AsyncGenerator<DelegatedRole> {
+export async function* delegatedRoles(publication: NamedRoles): AsyncGenerator<DelegatedRole> {
   const { delegations, keys } = publication.state.targets;
   for (const [index, delegation] of delegations.entries()) {
     const before = delegations.slice(0, index).filter(({ terminating }) => terminating);
@@ -54,7 +60,7 @@ export async function* delegatedRoles(publication: OpenedPublication): AsyncGene
 }
 
 async function* binsOf(
-  publication: OpenedPublication,
+  publication: NamedRoles,
   { bins, keys }: TargetsMetadata,
   answersAbove: (path: string) => Promise<boolean>,
 ): AsyncGenerator<DelegatedRole> {
@@ -67,7 +73,7 @@ async function* binsOf(
 }
 
 async function readRole(
-  { state, place }: OpenedPublication,
+  { state, place }: NamedRoles,
   name: string,
   delegator: Delegator,
   answersFor: DelegatedRole['answersFor'],

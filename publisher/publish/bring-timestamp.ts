@@ -16,7 +16,8 @@ import { replaceOutputFile } from '../protect/replace-output-file.ts';
 import { headersOf } from '../publication/files.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
-import { placeInDirectory, readBounded } from '../publication/places.ts';
+import { openOutput } from '../publication/own.ts';
+import { readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
@@ -130,7 +131,7 @@ async function takeOver(bytes: Uint8Array, places: AdoptPlaces): Promise<void> {
 }
 
 export function openOwn({ out, live, now }: TimestampPlaces): Promise<OpenedPublication> {
-  return openPublication(live ?? placeInDirectory(out), { now });
+  return live ? openPublication(live, { now }) : openOutput(out, { now });
 }
 
 export function rootThereOf({ live }: TimestampPlaces): Pick<OwnAndThere, 'rootThere'> {

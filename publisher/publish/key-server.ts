@@ -48,6 +48,8 @@ const OTHER_BUNDLE =
 const HINTS: Readonly<Record<string, string>> = {
   'bundle-conflict': OTHER_BUNDLE,
   'bundle-older': OTHER_BUNDLE,
+  'bundle-foreign':
+    'it has the site of another publisher, or keys from another workspace: see that "keyServer" in wispr.json and the token are of this site, and publisher.keys is the one with which it was published before',
   'bundle-recipient':
     'keys.bundle is sealed for another key server: put the keyserver.pub of this one in the place of the one here ("recipient" in wispr.json), and publish again',
   'clock-behind':
@@ -58,7 +60,7 @@ const HINTS: Readonly<Record<string, string>> = {
   'publisher-key-changed':
     'ask its operator to run "wispr admin import FILE --new-publisher-key ID" with your keys.bundle and the id of your new publisher key ("wispr keys list"); then publish again',
   'metadata-rollback':
-    'it knows something newer, which another machine has signed: run the same command again, and look at "wispr keys list" and at what is published if that does not help',
+    'it knows something newer: where another machine has signed meanwhile, run the same command again. If it is refused again, either it has the site of another publisher (is "keyServer" in wispr.json right?), or a later publication or root than this workspace, which is an old copy then: go on with the one that published last, or as in docs/publishing.md, "When the disk is gone"',
   '404': 'is that the API of a key server of this version?',
   '429': 'wait a minute, and publish again',
 };

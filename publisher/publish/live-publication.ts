@@ -7,11 +7,13 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { PublishError } from '../errors.ts';
-import { type OpenedPublication, openPublication, type PublicationPlace } from '../publication/open.ts';
+import type { OpenedPublication, PublicationPlace } from '../publication/open.ts';
+import { openOutput } from '../publication/own.ts';
 import { type OwnMetadata, placeAtTarget, placeInDirectory, readBounded } from '../publication/places.ts';
 import { FilesByHash } from './files-by-hash.ts';
 import { type ChosenRoot, chooseRoot, type LivePlaces } from './live-root.ts';
 import { checkIsThere, TIMESTAMP_PATH, timestampIfGood } from './overtaken.ts';
+import { isOfFuture } from './timestamp-step.ts';
 
 const ROOT = /^(\d{1,15})\.root\.json$/;
 
@@ -48,16 +50,15 @@ export class LivePublication implements OwnMetadata {
    */
   static async of(places: LivePlaces): Promise<LivePublication | undefined> {
     const { out, target, last, now } = places;
-    const publication = await openPublication(placeInDirectory(out), { now });
+    const publication = await openOutput(out, { now });
     const { root, timestamp } = publication.state;
-    const rootThere = Math.min(last.root ?? root.version, root.version);
-    if (timestamp.snapshot.sha256 === last.sha256 && rootThere === root.version) return undefined;
-    if (await isShown(places, publication)) return undefined;
+    const begin = beginningOf(places, publication);
+    const isLast = timestamp.snapshot.sha256 === last.sha256 && last.root === root.version;
+    if (isLast && begin.version === timestamp.version) return undefined;
+    if (await isShown(places, publication, isLast ? timestamp.version : 0)) return undefined;
     const files = new FilesByHash([publication.place, placeAtTarget(target)]);
-    const chosen = await chooseRoot(places, publication, rootThere, files);
-    // It stands for what is confirmed now until that is known, or signed. As late as what was signed here last: a clock may be behind.
-    const { version, expires } = timestamp;
-    const beginning = timestampMetadata({ version, expires }, chosen.facts, []);
+    const chosen = await chooseRoot(places, publication, Math.min(last.root ?? 1, root.version), files);
+    const beginning = timestampMetadata(begin, chosen.facts, []);
     return new LivePublication(places, chosen, files, signMetadata(beginning, [chosen.signer]));
   }
 
@@ -74,13 +75,30 @@ export class LivePublication implements OwnMetadata {
   }
 }
 
-/** Whether readers have what is in `out`: a run that was interrupted may have had no time to remember that. */
-async function isShown({ out, target }: LivePlaces, publication: OpenedPublication): Promise<boolean> {
+/**
+ * What stands for what is confirmed now until that is known, or signed. As late as what was signed here last: a clock may be behind. But not as
+ * late as what a clock that was ahead has signed in `out`, where something earlier was the last that was to be shown.
+ */
+function beginningOf({ last }: LivePlaces, publication: OpenedPublication): { version: number; expires: number } {
+  const { version, expires } = publication.state.timestamp;
+  const shown = last.timestamp;
+  const isAhead = isOfFuture({ version }, publication);
+  if (!isAhead || shown === undefined || isOfFuture({ version: shown }, publication)) return { version, expires };
+  return { version: shown, expires: shown + expires - version };
+}
+
+/**
+ * Whether readers have what is in `out`: a run that was interrupted may have had no time to remember that.
+ *
+ * @param since - a timestamp before this version is another one
+ */
+async function isShown({ out, target }: LivePlaces, publication: OpenedPublication, since: number): Promise<boolean> {
   try {
     await checkIsThere({ out, target, publication });
     const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
-    const there = bytes && timestampIfGood(bytes, publication);
-    return there?.timestamp.snapshot.sha256 === publication.state.timestamp.snapshot.sha256;
+    const there = bytes && timestampIfGood(bytes, publication)?.timestamp;
+    if (there === undefined || there.version < since) return false;
+    return there.snapshot.sha256 === publication.state.timestamp.snapshot.sha256;
   } catch (error) {
     if (error instanceof StorageError || (error instanceof PublishError && error.code === 'target-behind'))
       return false;

@@ -3,16 +3,13 @@
  * keys; else the first after it, under which the publication is still good: with a new timestamp key, nothing else is new.
  */
 import { equalBytes } from '../../core/encoding/bytes.ts';
-import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { MetaFile, RootMetadata, SnapshotMetadata } from '../../core/publication/metadata.ts';
-import { verifySnapshot, verifyTargets } from '../../core/publication/verify-roles.ts';
 import type { FileFacts } from '../../core/publication/writer.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
-import { READER_OPTIONS } from '../keys/roots.ts';
 import type { PublishedSnapshot } from '../last-published.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { readBounded } from '../publication/places.ts';
@@ -21,6 +18,7 @@ import { rootsOf, underAny } from '../publication/roots.ts';
 import { noTimestampKey } from '../timestamp/sign-timestamp.ts';
 import type { FilesByHash } from './files-by-hash.ts';
 import { publishCommand } from './publish-command.ts';
+import { filesUnder } from './published-here.ts';
 
 export interface LivePlaces {
   readonly out: string;
@@ -69,8 +67,8 @@ export async function chooseRoot(
   const known = await lastKnownRoot(target, publication, rootThere);
   const found = async (above: number) => {
     for (const root of signed.filter(({ version }) => version >= above)) {
-      const snapshot = await snapshotUnder(root, { bytes, facts, files });
-      if (snapshot) return { root, rootThere, signer, facts, files: filesOf(snapshot, snapshotPath, facts) };
+      const found = await underAny([root], () => filesUnder(root, { bytes, facts, files }));
+      if (found) return { root, rootThere, signer, facts, files: filesOf(found.snapshot, snapshotPath, facts) };
     }
     return undefined;
   };
@@ -97,21 +95,6 @@ async function lastKnownRoot(target: Target, { place, state }: OpenedPublication
     if (!(error instanceof StorageError)) throw error;
   }
   return known;
-}
-
-/** @returns `undefined` where readers who have this root do not take it */
-async function snapshotUnder(
-  root: RootMetadata,
-  { bytes, facts, files }: { bytes: Uint8Array; facts: FileFacts; files: FilesByHash },
-): Promise<SnapshotMetadata | undefined> {
-  return underAny([root], async ({ roles, keys }) => {
-    const snapshot = await verifySnapshot(bytes, root, facts, READER_OPTIONS);
-    const file = snapshot.roles.get('targets');
-    const targets = file && (await files.read(fileOfRole('targets', file.version), file));
-    if (!targets) throw new PublicationError('metadata-missing', 'there is no list of targets');
-    await verifyTargets(targets, 'targets', { roleKeys: roles.targets, keys }, file, READER_OPTIONS);
-    return snapshot;
-  });
 }
 
 function filesOf({ roles }: SnapshotMetadata, snapshotPath: string, facts: FileFacts): ReadonlyMap<string, MetaFile> {

@@ -253,7 +253,7 @@ function forked(what: string, hint: string): PublishError {
 function behind({ name }: Target, version: number): PublishError {
   return new PublishError(
     'target-behind',
-    `publication ${version} is not at ${name} yet, so it cannot be confirmed there`,
+    `publication ${version} is not at ${name}, or not all of it, so it cannot be confirmed there`,
     {
       hint: `run "${publishCommand(name)}" first; then run the same command again`,
     },

@@ -5,9 +5,9 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { rememberFinished, rememberPublished } from '../last-published.ts';
-import { type OpenedPublication, openPublication } from '../publication/open.ts';
-import { placeInDirectory } from '../publication/places.ts';
+import { readLastPublished, rememberFinished, rememberPublished } from '../last-published.ts';
+import type { OpenedPublication } from '../publication/open.ts';
+import { openOutput } from '../publication/own.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
@@ -15,7 +15,7 @@ import { checkSignedByNow, doubtOf } from './clock-check.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
 import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
-import { hasNews, newSetsOf } from './new-sets.ts';
+import { hasNews, type NewSets, newSetsOf } from './new-sets.ts';
 import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { stopped, stoppedAtTimestamp, stoppedBeforeTelling, untilStopped } from './stopping.ts';
@@ -119,7 +119,7 @@ async function remember(
   await rememberPublished(workspace, {
     target: target?.name ?? null,
     elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(state.timestamp, timestamp) }],
-    publication: { version, sha256, root: state.root.version },
+    publication: { version, sha256, root: state.root.version, timestamp: timestamp.version },
   });
 }
 
@@ -132,7 +132,7 @@ function describe({ state }: OpenedPublication, { plan, timestamp }: Brought) {
 
 /** Our own publication has to be good in every way. */
 async function openOwn(out: string, now: number): Promise<OpenedPublication> {
-  const publication = await openPublication(placeInDirectory(out), { now });
+  const publication = await openOutput(out, { now });
   const [late] = publication.lateness;
   if (late) throw late;
   return publication;
@@ -187,7 +187,7 @@ async function send(options: Dated, context: UploadOptions): Promise<UploadPlan>
   const { publication, target } = context;
   const plan = await planUpload(context);
   await handOver(options, {
-    newSets: () => newSetsOf(publication, target, plan.sets),
+    newSets: async () => newSetsOf(publication, target, plan.sets, await readLastPublished(options.workspace)),
     hasNews: () => hasNews(publication, target, plan.sets),
   });
   await upload(context, plan).catch(async (error: unknown) => {
@@ -201,15 +201,17 @@ async function send(options: Dated, context: UploadOptions): Promise<UploadPlan>
 /** Where `out` itself is served, everything is in its place already. */
 async function handOverOnly(options: PublishOptions, publication: OpenedPublication): Promise<Brought> {
   await checkSignedByNow(publication, options);
-  await handOver(options, { newSets: async () => 0, hasNews: async () => true }).catch((error: unknown) => {
-    throw options.signal?.aborted && isUnreachable(error) ? stoppedBeforeTelling() : error;
-  });
+  await handOver(options, { newSets: async () => ({ count: 0, isKnown: true }), hasNews: async () => true }).catch(
+    (error: unknown) => {
+      throw options.signal?.aborted && isUnreachable(error) ? stoppedBeforeTelling() : error;
+    },
+  );
   return { ...(await ownTimestamp({ out: options.out, publication })), isShown: true };
 }
 
 /** What is new to a key server. */
 interface News {
-  readonly newSets: () => Promise<number>;
+  readonly newSets: () => Promise<NewSets>;
   readonly hasNews: () => Promise<boolean>;
 }
 
@@ -217,13 +219,17 @@ interface News {
 async function handOver({ keyServer, keysAreThere = false, workspace }: PublishOptions, news: News): Promise<void> {
   const bundle = await readIfThere(workspace.bundle);
   if (keyServer && bundle) return handOverKeys(keyServer, bundle, async () => keysAreThere || !(await news.hasNews()));
-  if (keysAreThere || (await news.newSets()) === 0) return;
+  if (keysAreThere) return;
+  const { count, isKnown } = await news.newSets();
+  if (count === 0) return;
   const what = bundle
     ? `run "wispr admin import" with ${workspace.bundle} on the key server`
     : 'run "wispr protect" with the key server\'s public key first';
   throw new PublishError(
     'keys-not-handed-over',
-    'there are sets with new keys, and the key server was not given them',
+    isKnown
+      ? 'there are sets with new keys, and the key server was not given them'
+      : 'nothing that was published before can be read here or at the target, so it cannot be known whether the key server has the keys of all sets',
     {
       hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,
     },

@@ -90,7 +90,7 @@ async function putInPlaceOf(
  * Whether no reader takes a timestamp yet (P8). Whoever has the timestamp key could otherwise have us sign ever later ones, which nobody takes
  * either: not even a withdrawal.
  */
-export function isOfFuture({ version }: TimestampMetadata, { now }: OpenedPublication): boolean {
+export function isOfFuture({ version }: Pick<TimestampMetadata, 'version'>, { now }: OpenedPublication): boolean {
   return version > Math.max(now, nowInSeconds()) + PUBLICATION_LIMITS.clockTolerance; // uploads take time
 }
 

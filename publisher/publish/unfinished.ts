@@ -30,7 +30,7 @@ export class RootOnTheWay {
   async explain(error: unknown): Promise<unknown> {
     if (!(error instanceof StorageError || (error instanceof PublishError && error.code === 'stopped'))) return error;
     if (await this.#hasOtherKeys())
-      return reworded(error, `${error.message.replace(/; readers find.*/, '')}; ${NOTHING}`, AGAIN);
+      return reworded(error, `${error.message.replace(/; readers find.*/, '')}; ${NOTHING}`, thenAgain(error.hint));
     return error.hint === undefined
       ? reworded(error, error.message, `readers find the publication before; ${AGAIN}`)
       : error;
@@ -41,6 +41,13 @@ export class RootOnTheWay {
     const before = roots.find(({ version }) => fileOfRole('root', version + 1) === this.#first);
     return before !== undefined && keysOf(before) !== keysOf(this.#publication.state.root);
   }
+}
+
+/** What has to be mended first stays said: without that, the same happens again. Another place would not be where readers look. */
+function thenAgain(hint: string | undefined): string {
+  const said = hint?.replace(/, or name another (?:directory|target)/, '');
+  if (said === undefined) return AGAIN;
+  return said.includes('run the same command again') ? said : `${said}; then ${AGAIN}`;
 }
 
 function keysOf({ roles: { targets, snapshot, timestamp } }: RootMetadata): string {

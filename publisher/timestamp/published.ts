@@ -20,6 +20,7 @@ import { rootIdOf } from '../../core/publication/writer.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { PublishError } from '../errors.ts';
 import { READER_OPTIONS, verifyChain } from '../keys/roots.ts';
+import { DISK_IS_GONE } from '../publication/own.ts';
 import type { OwnMetadata } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 
@@ -151,6 +152,6 @@ async function read(own: OwnMetadata, path: string, maximum: number): Promise<Ui
 
 function missing(message: string): PublishError {
   return new PublishError('publication-missing', message, {
-    hint: 'run "wispr protect" first, or name the directory of the metadata: --metadata DIR/.well-known/wispr',
+    hint: `run "wispr protect" first, or name the directory of the metadata: --metadata DIR/.well-known/wispr; ${DISK_IS_GONE}`,
   });
 }

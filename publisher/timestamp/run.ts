@@ -8,7 +8,8 @@ import { PublishError } from '../errors.ts';
 import { openKeyStore } from '../keys/key-store.ts';
 import { readSigningKeys } from '../keys/signer-file.ts';
 import { openSigningKeys } from '../keys/signing-keys.ts';
-import { readLastPublished, rememberPublished } from '../last-published.ts';
+import { type LastPublished, readLastPublished, rememberPublished } from '../last-published.ts';
+import { explainUnknownSigner } from '../protect/older-keys.ts';
 import { metadataIn, type OwnMetadata } from '../publication/places.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { lastSeenAfter, lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
@@ -51,16 +52,30 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
   const { out, freshness } = await readConfiguration(workspace.configuration);
   const own = run.own ?? metadataIn(metadataBelow(workspace, out));
   return withLock(workspace, async () => {
-    const { signers, rootId } = await openKeyStore(await readKeyStore(workspace), run.passphrase);
+    const store = await openKeyStore(await readKeyStore(workspace), run.passphrase);
+    const { signers, rootId } = store;
     const freshFor = freshness.hours * 3600;
     const remembered = await readLastPublished(workspace);
     const options = { own, signer: signers.timestamp, rootId, freshFor, remembered };
-    const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() });
+    const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() }).catch((error: unknown) =>
+      explainUnknownSigner(error, resolve(workspace.directory, out), async () => store),
+    );
     const withdrawn = run.withdraw === undefined ? [] : [run.withdraw];
+    const publication = confirmedBy(signed, remembered);
     const unfinished = [...remembered.unfinished, ...(run.isToBeBrought ? withdrawn : [])];
-    await rememberPublished(workspace, { withdrawn, elsewhere: [signed.before], unfinished });
+    await rememberPublished(workspace, {
+      withdrawn,
+      elsewhere: [signed.before],
+      unfinished,
+      ...(publication && { publication }),
+    });
     return signed;
   });
+}
+
+/** What was published last, and is confirmed by this: remembered before anybody is shown it. */
+function confirmedBy({ publication, version }: SignedTimestamp, { publication: last }: LastPublished) {
+  return last?.version === publication ? { ...last, timestamp: version } : undefined;
 }
 
 async function runWithKeyFile(

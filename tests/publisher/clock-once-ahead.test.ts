@@ -1,5 +1,5 @@
 /** A publisher whose clock was ahead once: what it signed then nobody takes, and a new timestamp key leads out of it. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
@@ -8,6 +8,7 @@ import { signMetadata, timestampMetadata } from '../../core/publication/writer.t
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { type PublishedSnapshot, readLastPublished, rememberPublished } from '../../publisher/last-published.ts';
 import { openPublication } from '../../publisher/publication/open.ts';
 import { placeAtTarget, placeInDirectory } from '../../publisher/publication/places.ts';
 import { checkClock } from '../../publisher/publish/clock-check.ts';
@@ -38,13 +39,22 @@ afterEach(async () => {
 
 const setClock = (ahead: number) =>
   vi.useFakeTimers({ toFake: ['Date'], now: (Math.trunc(performance.timeOrigin / 1000) + ahead) * 1000 });
+const workspace = () => workspaceOf(made.configurationFile);
 const publish = (more: Partial<Parameters<typeof publishSite>[0]> = {}) =>
-  publishSite({ workspace: workspaceOf(made.configurationFile), out: made.out, target, keysAreThere: true, ...more });
+  publishSite({ workspace: workspace(), out: made.out, target, keysAreThere: true, ...more });
 const rotate = () => rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
 const confirm = (withdraw?: number) =>
   confirmFromWorkspace({ passphrase: PASSPHRASE, withdraw }, { config: made.configurationFile });
 const shown = () => openPublication(placeAtTarget(target), { now: nowInSeconds() });
 const inOut = () => openPublication(placeInDirectory(made.out), { now: nowInSeconds() });
+/** Another timestamp for what is in the output. */
+const signInOut = async (version: number, expires = version + 2 * DAY) => {
+  const snapshot = (await inOut()).state.timestamp.snapshot;
+  const facts = { version: snapshot.version, length: snapshot.length ?? 0, sha256: snapshot.sha256 ?? '' };
+  const { signers } = await made.keyStore();
+  const content = timestampMetadata({ version, expires }, facts);
+  await writeFile(join(made.out, TIMESTAMP), signMetadata(content, [signers.timestamp]));
+};
 
 const WAY_OUT = {
   code: 'clock-behind',
@@ -89,6 +99,87 @@ describe.each([
   });
 });
 
+describe.each([
+  ['forty minutes', 40 * 60],
+  ['five hours', 5 * HOUR],
+  ['three days', 3 * DAY],
+])('what was only protected %s ahead', (_, ahead) => {
+  beforeEach(async () => {
+    await made.protect();
+    await publish();
+  });
+  const protectAhead = async (text: string) => {
+    setClock(ahead);
+    await made.write('a.html', text);
+    await made.protect();
+    setClock(0);
+    expect((await inOut()).lateness).toMatchObject([{ code: 'clock-behind' }]);
+  };
+  const timestampIn = (directory: string) => readFile(join(directory, TIMESTAMP));
+
+  it.each([
+    ['a change', '<p>2'],
+    ['no change but of the timestamp', '<p>1'],
+  ])('stops nobody from confirming and withdrawing what is published, with %s', async (_, text) => {
+    if (text === '<p>1') await signInOut(nowInSeconds() + ahead);
+    else await protectAhead(text);
+    const unfinished = await timestampIn(made.out);
+    const before = (await shown()).state.timestamp.version;
+    for (const withdraw of [undefined, undefined, 1]) await confirm(withdraw);
+    const { state, lateness } = await shown();
+    expect(lateness).toEqual([]);
+    expect(state.timestamp).toMatchObject({ withdrawn: [1], snapshot: { version: 1 } });
+    expect(state.timestamp.version).toBeGreaterThan(before + 2);
+    expect(await timestampIn(made.out)).toEqual(unfinished);
+    await expect(publish()).rejects.toMatchObject(WAY_OUT);
+    await rotate();
+    await made.protect();
+    await publish();
+    expect((await shown()).state.timestamp.withdrawn).toEqual([1]);
+  });
+
+  it('lets nobody sign below what was confirmed, whatever the host shows by now', async () => {
+    const old = await timestampIn(place);
+    await confirm();
+    await confirm();
+    const { version } = (await shown()).state.timestamp;
+    await protectAhead('<p>2');
+    await writeFile(join(place, TIMESTAMP), old);
+    await confirm(1);
+    expect((await shown()).state.timestamp.version).toBe(version + 1);
+  });
+
+  it('leaves the timestamp in the output the last one where that is of no future', async () => {
+    await signInOut((await shown()).state.timestamp.version + 10);
+    await confirm();
+    expect(await timestampIn(made.out)).toEqual(await timestampIn(place));
+  });
+
+  it('does not count as ahead where it is this clock that is behind', async () => {
+    await protectAhead('<p>2');
+    setClock(-ahead);
+    const before = await timestampIn(place);
+    const signed = new Date((await inOut()).state.timestamp.version * 1000).toISOString().slice(0, 19);
+    const message = expect.stringContaining(`signed at ${signed}`);
+    await expect(confirm(1)).rejects.toMatchObject({ ...WAY_OUT, message });
+    expect(await timestampIn(place)).toEqual(before);
+  });
+
+  it('is signed below by nobody where it was shown, and the run had no time to remember that', async () => {
+    await signInOut(nowInSeconds() + ahead);
+    await writeFile(join(place, TIMESTAMP), await timestampIn(made.out));
+    await expect(confirm(1)).rejects.toMatchObject(WAY_OUT);
+  });
+
+  it('stops who does not know what was confirmed: earlier versions of wispr did not write it', async () => {
+    await protectAhead('<p>2');
+    const { publication } = await readLastPublished(workspace());
+    const { timestamp: _, ...rest } = publication as PublishedSnapshot;
+    await rememberPublished(workspace(), { publication: rest });
+    await expect(confirm(1)).rejects.toMatchObject(WAY_OUT);
+  });
+});
+
 it('versions count on under a key that stays', async () => {
   await made.protect();
   const before = (await inOut()).state.timestamp.version;
@@ -99,11 +190,7 @@ it('versions count on under a key that stays', async () => {
 it('what ends before it was signed is said to be of the future, by the clock that is there', async () => {
   const now = nowInSeconds();
   await made.protect();
-  const { version, length, sha256 } = (await inOut()).state.timestamp.snapshot;
-  const facts = { version, length: length ?? 0, sha256: sha256 ?? '' };
-  const content = timestampMetadata({ version: now + 3 * DAY, expires: now + 2 * DAY }, facts);
-  const { signers } = await made.keyStore();
-  await writeFile(join(made.out, TIMESTAMP), signMetadata(content, [signers.timestamp]));
+  await signInOut(now + 3 * DAY, now + 2 * DAY);
   const opened = openPublication(placeInDirectory(made.out), { now });
   const says = new Date(now * 1000).toISOString().slice(0, 19);
   await expect(opened).rejects.toMatchObject({ ...WAY_OUT, message: expect.stringContaining(`clock says ${says}`) });

@@ -10,6 +10,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { readLastPublished, rememberPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
@@ -267,6 +268,98 @@ describe('keys that were replaced, and not published,', () => {
     keyServer.files.set(`${METADATA_PATH}2.root.json`, await readFile(join(made.out, METADATA_PATH, '2.root.json')));
     await withToken(1);
     expect(told.map(({ roots }) => roots)).toEqual([0, 1]);
+  });
+});
+
+describe('keys that were put back from before a change', () => {
+  let older: Buffer;
+  const putBack = () => writeFile(workspaceOf(made.configurationFile).keyStore, older);
+  const OLDER = (root: number) => ({
+    code: 'key-store-older',
+    message: `${made.out} has root ${root}, and publisher.keys knows none after 1`,
+    hint: expect.stringContaining('bring the publisher.keys that knows it'),
+  });
+  beforeEach(async () => {
+    older = await readFile(workspaceOf(made.configurationFile).keyStore);
+    await rotate('timestamp');
+    await protectNext('<p>2');
+  });
+
+  it('are said to be so', async () => {
+    await publish();
+    await putBack();
+    for (const version of [undefined, 2]) await expect(confirm(version)).rejects.toMatchObject(OLDER(2));
+  });
+
+  it('are said to be so where the output has gone on', async () => {
+    await publish();
+    await rotate('snapshot');
+    await protectNext('<p>3');
+    await putBack();
+    for (const version of [undefined, 2]) await expect(confirm(version)).rejects.toMatchObject(OLDER(3));
+  });
+
+  it('withdraw what was published before that change', async () => {
+    await putBack();
+    await confirm(1);
+    expect(await shown()).toEqual({ publication: 1, withdrawn: [1] });
+  });
+});
+
+it('where the output is gone, it is said where that was looked for, and what to do', async () => {
+  await rm(made.out, { recursive: true });
+  const missing = {
+    code: 'publication-missing',
+    message: `there is no publication in ${made.out}: it has no .well-known/wispr/1.root.json`,
+    hint: expect.stringContaining('docs/publishing.md, "When the disk is gone"'),
+  };
+  const { lastPublished } = workspaceOf(made.configurationFile);
+  for (const forget of [async () => undefined, () => rm(lastPublished)]) {
+    await forget();
+    for (const run of [() => confirm(), () => confirm(1), () => publish()])
+      await expect(run()).rejects.toMatchObject(missing);
+  }
+});
+
+describe('where an earlier version of wispr remembered no root', () => {
+  const forgetRoot = async () => {
+    const workspace = workspaceOf(made.configurationFile);
+    const { publication } = await readLastPublished(workspace);
+    if (publication === undefined) throw new Error('nothing was published');
+    const { version, sha256 } = publication;
+    await rememberPublished(workspace, { publication: { version, sha256 } });
+  };
+  const COMBINATIONS = (['targets', 'snapshot', 'timestamp'] as const).flatMap((role) =>
+    ['<p>1', '<p>2'].map((text) => [role, text] as const),
+  );
+
+  it.each(COMBINATIONS)('all are tried: another key of the %s, and the text %s', async (role, text) => {
+    await forgetRoot();
+    await rotate(role);
+    await protectNext(text);
+    await confirm();
+    expect([await hasRoot(2), (await verifyTree(place)).findings]).toEqual([role === 'timestamp', []]);
+    await confirm(1);
+    expect(await shown()).toEqual({ publication: 1, withdrawn: [1] });
+  });
+
+  it('what was published under a later one is confirmed under that', async () => {
+    await rotate('targets');
+    await protectNext('<p>2');
+    await publish();
+    await forgetRoot();
+    await rotate('snapshot');
+    await protectNext('<p>3');
+    await confirm(2);
+    expect([await shown(), await hasRoot(3)]).toEqual([{ publication: 2, withdrawn: [2] }, false]);
+  });
+
+  it('and all keys are others, that is said', async () => {
+    await forgetRoot();
+    await rotate('snapshot');
+    await rotate('timestamp');
+    await protectNext('<p>2');
+    await expect(confirm(1)).rejects.toMatchObject({ code: 'signer-unknown' });
   });
 });
 

@@ -7,6 +7,7 @@ import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { adoptTimestamp } from '../../publisher/publish/bring-timestamp.ts';
+import { handOverKeys, tellOfPublication } from '../../publisher/publish/key-server.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { resolveTarget } from '../../publisher/publish/resolve-target.ts';
@@ -245,6 +246,7 @@ describe('the key server', () => {
   let host: ContentHost;
   let seen: { path: string; authorization: string | undefined; body: Buffer; published: boolean }[];
   let status = 200;
+  let conflict = 'publisher-key-changed';
 
   beforeAll(async () => {
     host = await startContentHost();
@@ -255,9 +257,7 @@ describe('the key server', () => {
         const published = (await target.head(TIMESTAMP)) !== undefined;
         const { authorization } = request.headers;
         seen.push({ path, authorization, body: Buffer.concat(parts), published });
-        response
-          .writeHead(status)
-          .end(JSON.stringify({ error: status === 409 ? 'publisher-key-changed' : 'token-refused' }));
+        response.writeHead(status).end(JSON.stringify({ error: status === 409 ? conflict : 'token-refused' }));
       });
     }
   });
@@ -294,6 +294,23 @@ describe('the key server', () => {
       message: `the key server ${host.origin} refuses the keys: 409, publisher-key-changed`,
       hint: expect.stringContaining('--new-publisher-key'),
     });
+  });
+
+  it.each([
+    ['another publisher’s', 'bundle-foreign', 'it has the site of another publisher'],
+    ['ahead, or another publisher’s', 'metadata-rollback', 'If it is refused again, either it has the site of another'],
+  ])('that is %s says so, and what to look at: %s', async (_, code, hint) => {
+    [status, conflict] = [409, code];
+    const access = { origin: host.origin, token: TOKEN };
+    for (const run of [
+      () => handOverKeys(access, Buffer.from('a bundle')),
+      () => tellOfPublication(access, { timestamp: Buffer.alloc(1), roots: [], expiries: [] }),
+    ])
+      await expect(run()).rejects.toMatchObject({
+        code: 'key-server-refused',
+        message: expect.stringContaining(`409, ${code}`),
+        hint: expect.stringContaining(hint),
+      });
   });
 
   it.each([

@@ -418,7 +418,10 @@ describe('an older key store', () => {
     await workspace.protect();
     await bring('publisher.keys');
     const before = await snapshot(workspace.out);
-    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-older' });
+    await expect(workspace.protect()).rejects.toMatchObject({
+      code: 'key-store-older',
+      message: `${workspace.out} has root 3, and publisher.keys knows none after 1`,
+    });
     await rotateRole({ configurationFile, passphrase: PASSPHRASE }, 'targets');
     await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-older' });
     expect(await snapshot(workspace.out)).toEqual(before);
