@@ -261,6 +261,16 @@ describe('trailers', () => {
     expect(got.slice(got.indexOf('\r\n\r\n') + 4)).toBe('4\r\nbody\r\n0\r\nX-Sum: caf\xe9\r\nX-Sum: again\r\n\r\n');
   });
 
+  it('come back for a GET that asked for none', async () => {
+    answer = (_, socket) =>
+      socket.write(
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: Sum\r\n\r\n2\r\nok\r\n0\r\nSum: 1\r\n\r\n',
+      );
+    const one = await client();
+    one.send(toRaw('GET'));
+    expect(await one.until(/\r\n0\r\n[^]*\r\n\r\n$/)).toMatch(/\r\n0\r\nSum: 1\r\n\r\n$/);
+  });
+
   it('are welcome at the host where they are at the client', async () => {
     answer = (_, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     const one = await client();
