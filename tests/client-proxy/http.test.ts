@@ -268,7 +268,7 @@ describe('trailers', () => {
       );
     const one = await client();
     one.send(toRaw('GET'));
-    expect(await one.until(/\r\n0\r\n[^]*\r\n\r\n$/)).toMatch(/\r\n0\r\nSum: 1\r\n\r\n$/);
+    expect(await one.until(/\r\n0\r\n[\s\S]*\r\n\r\n$/)).toMatch(/\r\n0\r\nSum: 1\r\n\r\n$/);
   });
 
   it('are welcome at the host where they are at the client', async () => {
