@@ -6,13 +6,12 @@ import { PublishError } from '../publisher/errors.ts';
 import { openKeyStore } from '../publisher/keys/key-store.ts';
 import { readLastPublished, rememberFinished } from '../publisher/last-published.ts';
 import { explainUnknownSigner } from '../publisher/protect/older-keys.ts';
+import { isBringFailure, isRefusal } from '../publisher/publish/bring-failures.ts';
 import {
   type AdoptPlaces,
   adoptTimestamp,
   bringTimestamp,
   type Found,
-  isBringFailure,
-  isRefusal,
   lookAround,
 } from '../publisher/publish/bring-timestamp.ts';
 import { bringUrgently } from '../publisher/publish/bring-urgently.ts';

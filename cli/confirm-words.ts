@@ -3,7 +3,7 @@ import { PublicationError } from '../core/publication/errors.ts';
 import type { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
-import { isBringFailure, isRefusal, reworded, saidBesides } from '../publisher/publish/bring-timestamp.ts';
+import { isBringFailure, isRefusal, reworded, saidBesides } from '../publisher/publish/bring-failures.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 
 export function unseen({ message }: StorageError): string {

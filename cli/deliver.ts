@@ -40,8 +40,8 @@ class BrokenOff extends CodedError {
 const BINARY = /(?![\t\n\v\f\r])\p{Cc}/u;
 
 /**
- * @throws UsageError for a file that cannot be written, ReaderError `disk-full`, and for binary content on a terminal; BrokenOff where a part was handed on already; what
- * the content throws
+ * @throws UsageError for a file that cannot be written, and for binary content on a terminal; ReaderError `disk-full`; BrokenOff where a part was
+ * handed on already; what the content throws
  */
 export async function deliver(document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
   const { output } = wish;

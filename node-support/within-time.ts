@@ -41,10 +41,16 @@ export class UnderWay {
   }
 }
 
-/** As {@link UnderWay.within}, for one thing alone. @throws OutOfTime; whatever `work` throws */
+/**
+ * As {@link UnderWay.within}, for one thing alone.
+ *
+ * @param given - gives it up as well
+ * @throws OutOfTime; whatever `work` throws
+ */
 export function withinTime<Result>(
   milliseconds: number,
   work: (signal: AbortSignal) => Promise<Result>,
+  given?: AbortSignal,
 ): Promise<Result> {
-  return new UnderWay().within(milliseconds, work);
+  return new UnderWay().within(milliseconds, (end) => work(given ? AbortSignal.any([end, given]) : end));
 }

@@ -102,16 +102,17 @@ function parse(bytes: Uint8Array): LastPublished | undefined {
     const { target, withdrawn, elsewhere = [], publication, unfinished = [] } = value;
     const isGood =
       (target === null || typeof target === 'string') &&
-      Array.isArray(withdrawn) &&
-      withdrawn.every((version) => Number.isSafeInteger(version)) &&
-      Array.isArray(unfinished) &&
-      unfinished.every((version) => Number.isSafeInteger(version)) &&
+      [withdrawn, unfinished].every(areVersions) &&
       areWithdrawals(elsewhere) &&
       (publication === undefined || isPublished(publication));
     return isGood ? ({ target, withdrawn, elsewhere, publication, unfinished } as unknown as LastPublished) : undefined;
   } catch {
     return undefined;
   }
+}
+
+function areVersions(value: Json | undefined): boolean {
+  return Array.isArray(value) && value.every((version) => Number.isSafeInteger(version));
 }
 
 function isPublished(value: Json): value is JsonObject {

@@ -6,11 +6,11 @@ import { readLastPublished } from '../../publisher/last-published.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { checkClock } from '../../publisher/publish/clock-check.ts';
-import { handOverKeys, isUnreachable } from '../../publisher/publish/key-server.ts';
+import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { missingDirectory } from '../../publisher/publish/resolve-target.ts';
-import { stopped } from '../../publisher/publish/stopping.ts';
+import { untilStopped } from '../../publisher/publish/stopping.ts';
 import { collect } from '../arguments.ts';
 import { sayWhatWouldBeDone } from '../dry-run.ts';
 import { readPassphrase } from '../passphrase.ts';
@@ -151,10 +151,9 @@ async function protect(
     ...(target === undefined &&
       token !== undefined && {
         handOverKeys: async (bundle) => {
-          const keyServer = { origin: configuration.keyServer, token, signal: keys.signal };
-          await handOverKeys(keyServer, await readFile(bundle), () => keysHandedOver).catch((error: unknown) => {
-            throw keys.signal?.aborted && isUnreachable(error) ? stopped() : error;
-          });
+          const { signal } = keys;
+          const [keyServer, bytes] = [{ origin: configuration.keyServer, token, signal }, await readFile(bundle)];
+          await untilStopped(undefined, signal, () => handOverKeys(keyServer, bytes, () => keysHandedOver));
         },
       }),
   }).finally(progress.end);

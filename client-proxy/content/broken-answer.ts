@@ -15,6 +15,14 @@ export function isBrokenAnswer(error: unknown): boolean {
   return CODES.test(systemCode(error) ?? '') || name === PARSER_ERROR || MESSAGES.test(message);
 }
 
+/** Names of a connection that was broken off. */
+const BROKEN_OFF = /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
+
+/** Whether the other side broke off the connection. */
+export function isBrokenOff(error: unknown): boolean {
+  return BROKEN_OFF.test(systemCode(error) ?? '') && !isBrokenAnswer(error);
+}
+
 /** Whether what came did not even begin as an answer of HTTP does. */
 export function isOtherProtocol(error: unknown): boolean {
   return isBrokenAnswer(error) && FIRST_LINE.test((error as Partial<Error>).message ?? '');

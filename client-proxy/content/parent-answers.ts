@@ -5,9 +5,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { CodedError, reasonOf } from '../../core/errors.ts';
-import { systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
-import { isBrokenAnswer, isOtherProtocol } from './broken-answer.ts';
+import { isBrokenOff, isOtherProtocol } from './broken-answer.ts';
 import { connectionReason } from './connection-reason.ts';
 import type { ParentAddress } from './parent-proxy.ts';
 
@@ -16,9 +15,6 @@ type Handler = Dispatcher.DispatchHandler;
 
 /** No host gives it (RFC 9110 section 15.5.8). A browser would take it for a wish of the Reader's. */
 const PROXY_AUTHENTICATION_REQUIRED = 407;
-
-/** Of the connection, where the system's error was not at hand. */
-const BROKEN_OFF = /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
 
 export class ParentAnswers {
   readonly #parent: Pick<ParentAddress, 'address' | 'credentials'>;
@@ -75,7 +71,7 @@ export class ParentAnswers {
       return new ReaderError('parent-proxy-answer', 'what answers at the address of the parent proxy speaks no HTTP', {
         cause,
       });
-    const isOfConnection = 'syscall' in error || (BROKEN_OFF.test(systemCode(error) ?? '') && !isBrokenAnswer(error));
+    const isOfConnection = 'syscall' in error || isBrokenOff(error);
     if (!isOfConnection) return error;
     const message = `the parent proxy gave no answer: ${connectionReason(error)}`;
     return new ReaderError('parent-proxy-answer', message, { cause });

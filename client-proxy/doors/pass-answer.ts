@@ -31,7 +31,10 @@ export class InterimAnswers {
       throw new ReaderError('host-answer', 'the host gave nothing but interim answers');
     if (this.#request.httpVersion === '1.0' || response.headersSent) return;
     if (statusCode === 100) response.writeContinue();
-    else response.socket?.write(rawHead(statusCode, statusMessage, withoutLength(rawHeaders, httpVersion)), 'latin1');
+    else {
+      const fields = forwardedFields(rawHeaders, httpVersion, 'content-length');
+      response.socket?.write(rawHead(statusCode, statusMessage, fields), 'latin1');
+    }
   }
 }
 
@@ -147,10 +150,6 @@ function droppedFields({ statusCode, headers }: AnswerHead, { method, httpVersio
   // No body comes with it, whatever it says of one: what a client believes of its length could differ from what the next one does.
   if (statusCode === 204) dropped.push('content-length');
   return dropped;
-}
-
-function withoutLength(fields: readonly string[], version: string): string[] {
-  return forwardedFields(fields, version, 'content-length');
 }
 
 /** Looked at before any of it is sent, so that a page can come in its place. */

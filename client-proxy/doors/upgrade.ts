@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Upstream } from '../content/upstream.ts';
+import { CLIENT_LEFT } from './client-left.ts';
 import { forwardedFields, listOf } from './header-fields.ts';
 import { hasBody } from './message-checks.ts';
 import { passAnswer, passInterimAnswers, rawHead } from './pass-answer.ts';
@@ -51,7 +52,7 @@ export async function passUpgrade(
     'Upgrade',
     request.headers.upgrade ?? '',
   );
-  const left = () => outgoing.destroy(new Error('the client left'));
+  const left = () => outgoing.destroy(CLIENT_LEFT);
   client.on('close', left);
   try {
     return await new Promise<Duplex | undefined>((resolve, reject) => {

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
-import { StorageError } from '../../node-support/storage/errors.ts';
+import type { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { PublishError } from '../errors.ts';
+import type { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { rememberPublished } from '../last-published.ts';
 import { replaceOutputFile } from '../protect/replace-output-file.ts';
@@ -21,6 +21,7 @@ import { readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
+import { alsoAt, attempt, isBehind, isBringFailure, isRefusal, isTargetFailure } from './bring-failures.ts';
 import { expiriesOf } from './expiries.ts';
 import { fetchTimestamp, hasRoot, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
 import type { LivePublication } from './live-publication.ts';
@@ -87,12 +88,13 @@ export async function adoptTimestamp(places: AdoptPlaces): Promise<PublishError 
  * @throws as {@link adoptTimestamp}
  */
 export async function lookAround(places: AdoptPlaces): Promise<Found> {
-  const { out, target, keyServer, during = atOnce } = places;
+  const { keyServer, during = atOnce } = places;
   const publication = await openOwn(places);
+  const place = atTarget(places, publication);
   const [asked, looked] = await Promise.all([
     attempt(async () => keyServer && during('asking', () => fetchTimestamp(keyServer)), isUnreachable),
     attempt(
-      async () => target && during('looking', () => lookAt({ out, target, publication, ...rootThereOf(places) })),
+      async () => place && during('looking', () => lookAt(place)),
       places.urgent ? isBringFailure : isTargetFailure,
     ),
   ]);
@@ -134,8 +136,12 @@ export function openOwn({ out, live, now }: TimestampPlaces): Promise<OpenedPubl
   return live ? openPublication(live, { now }) : openOutput(out, { now });
 }
 
-export function rootThereOf({ live }: TimestampPlaces): Pick<OwnAndThere, 'rootThere'> {
-  return live ? { rootThere: live.rootThere } : {};
+/** The publication, and the target that is to have it. */
+export function atTarget(
+  { out, target, live }: TimestampPlaces,
+  publication: OpenedPublication,
+): OwnAndThere | undefined {
+  return target && { out, target, publication, ...(live && { rootThere: live.rootThere }) };
 }
 
 function saysMore(found: CheckedTimestamp, publication: OpenedPublication): boolean {
@@ -151,10 +157,10 @@ function saysMore(found: CheckedTimestamp, publication: OpenedPublication): bool
  * target is well, `key-server-refused`, `key-server-unreachable`; else these are said besides, and are its cause
  */
 export async function bringTimestamp(places: TimestampPlaces): Promise<void> {
-  const { out, target, keyServer, during = atOnce } = places;
+  const { out, keyServer, during = atOnce } = places;
   const publication = await openOwn(places);
   const { bytes: timestamp } = await ownTimestamp({ out, publication });
-  const place = target && { out, target, publication, ...rootThereOf(places) };
+  const place = atTarget(places, publication);
   const there = await attempt(async () => place && during('looking', () => checkIsThere(place)), isTargetFailure);
   if (there.failure && !(keyServer && (await confirms(keyServer, publication)))) throw there.failure;
   const { failure } = there.failure
@@ -166,18 +172,6 @@ export async function bringTimestamp(places: TimestampPlaces): Promise<void> {
   );
   if (failure && keyServer) throw alsoAt(failure, refusal);
   if (failure ?? refusal) throw failure ?? refusal;
-}
-
-/** What is wrong at the target, and what became of the key server. */
-export function alsoAt(failure: StorageError | PublishError, refusal: PublishError | undefined): Error {
-  if (refusal === undefined) return reworded(failure, `${failure.message}; the key server was told`);
-  return saidBesides(failure, refusal);
-}
-
-/** Two things are wrong; neither hides the other. */
-export function saidBesides(failure: StorageError | PublishError, besides: PublishError): StorageError | PublishError {
-  const hints = [failure.hint, besides.hint].filter((hint) => hint !== undefined);
-  return reworded(failure, `${failure.message}; and ${besides.message}`, hints.join('; and ') || undefined, besides);
 }
 
 /** @param news - what it is told, and whether that is about something else than what is in `out` */
@@ -231,57 +225,6 @@ async function bringRoots({ target, publication: { state, place }, rootThere }: 
 export async function confirms(keyServer: KeyServerAccess, publication: OpenedPublication): Promise<boolean> {
   const { value } = await attempt(() => fetchTimestamp(keyServer), isUnreachable);
   return names(value, publication);
-}
-
-/** What a target, whose state nobody answers for, is to blame for; that somebody else has published is none of it. */
-export function isTargetFailure(error: unknown): error is StorageError | PublishError {
-  if (error instanceof StorageError) return true;
-  return error instanceof PublishError && ['target-foreign', 'target-behind', 'target-reverted'].includes(error.code);
-}
-
-/** And what is claimed there: by somebody who has published or confirmed as well, or who stole a timestamp key. */
-export function isBringFailure(error: unknown): error is StorageError | PublishError {
-  return isTargetFailure(error) || isClaim(error);
-}
-
-function isClaim(error: unknown): boolean {
-  const claims = ['target-newer', 'target-forked', 'timestamp-outrun'];
-  return error instanceof PublishError && claims.includes(error.code);
-}
-
-/** What a key server is to blame for. */
-export function isRefusal(error: unknown): error is PublishError {
-  return error instanceof PublishError && (error.code === 'key-server-refused' || isUnreachable(error));
-}
-
-/** The same failure in other words. @param because - what it came from, if not from that */
-export function reworded(
-  cause: StorageError | PublishError,
-  message: string,
-  hint = cause.hint,
-  because: Error = cause,
-): StorageError | PublishError {
-  const options = { cause: because, ...(hint !== undefined && { hint }) };
-  return cause instanceof StorageError
-    ? new StorageError(cause.code, message, options)
-    : new PublishError(cause.code, message, options);
-}
-
-function isBehind(failure: StorageError | PublishError | undefined): boolean {
-  return failure?.code === 'target-behind';
-}
-
-/** Does something that may fail in some ways. */
-export async function attempt<Value, Failure>(
-  work: () => Promise<Value>,
-  mayFail: (error: unknown) => error is Failure,
-): Promise<{ readonly value?: Value; readonly failure?: Failure }> {
-  try {
-    return { value: await work() };
-  } catch (error) {
-    if (mayFail(error)) return { failure: error };
-    throw error;
-  }
 }
 
 /** All roots but the first. */

@@ -5,21 +5,8 @@
 import type { StorageError } from '../../node-support/storage/errors.ts';
 import type { PublishError } from '../errors.ts';
 import type { OpenedPublication } from '../publication/open.ts';
-import {
-  alsoAt,
-  atOnce,
-  attempt,
-  confirms,
-  isBringFailure,
-  isRefusal,
-  isTargetFailure,
-  openOwn,
-  rootThereOf,
-  saidBesides,
-  show,
-  type TimestampPlaces,
-  tell,
-} from './bring-timestamp.ts';
+import { alsoAt, attempt, isBringFailure, isRefusal, isTargetFailure, saidBesides } from './bring-failures.ts';
+import { atOnce, atTarget, confirms, openOwn, show, type TimestampPlaces, tell } from './bring-timestamp.ts';
 import type { KeyServerAccess } from './key-server.ts';
 import { checkIsThere } from './overtaken.ts';
 import { ownTimestamp } from './timestamp-step.ts';
@@ -56,15 +43,15 @@ export async function bringUrgently(places: UrgentPlaces): Promise<void> {
 
 /** @returns why it is not known to be at the target */
 async function isThere(places: UrgentPlaces, publication: OpenedPublication): Promise<Failure | undefined> {
-  const { target, during = atOnce } = places;
-  const place = target && { out: places.out, target, publication, ...rootThereOf(places) };
+  const { during = atOnce } = places;
+  const place = atTarget(places, publication);
   return (await attempt(async () => place && during('looking', () => checkIsThere(place)), isTargetFailure)).failure;
 }
 
 /** @returns why it is not shown there */
 async function showIt(places: UrgentPlaces, publication: OpenedPublication): Promise<Failure | undefined> {
-  const { target, during = atOnce } = places;
-  const place = target && { out: places.out, target, publication, ...rootThereOf(places) };
+  const { during = atOnce } = places;
+  const place = atTarget(places, publication);
   return (await attempt(async () => place && during('bringing', () => show(place)), isBringFailure)).failure;
 }
 

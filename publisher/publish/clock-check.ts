@@ -101,13 +101,13 @@ function isFarBehind(clock: OtherClock, time: number): boolean {
 
 /** An answer that a cache has kept is as much later as that. */
 async function clockOfServer(origin: string, given?: AbortSignal): Promise<OtherClock | undefined> {
+  const ask = async (signal: AbortSignal) => {
+    const answer = await request(origin + TIMESTAMP_PATH, { method: 'HEAD', signal });
+    await answer.body.dump();
+    return answer.headers;
+  };
   try {
-    const headers = await withinTime(PATIENCE, async (end) => {
-      const signal = given ? AbortSignal.any([end, given]) : end;
-      const answer = await request(origin + TIMESTAMP_PATH, { method: 'HEAD', signal });
-      await answer.body.dump();
-      return answer.headers;
-    });
+    const headers = await withinTime(PATIENCE, ask, given);
     const time = Date.parse(String(headers.date)) / 1000 + (Number(headers.age ?? 0) || 0);
     return Number.isFinite(time) ? { name: `the key server ${origin}`, isKeyServer: true, time } : undefined;
   } catch {

@@ -158,13 +158,13 @@ async function exchange(
 ): Promise<{ status: number; bytes: Buffer }> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
   const putting = body && { method: 'PUT', headers, body };
+  const ask = async (signal: AbortSignal) => {
+    const silence = { headersTimeout: limits.request, bodyTimeout: limits.request };
+    const answer = await request(origin + path, { ...putting, ...silence, signal });
+    return { status: answer.statusCode, bytes: await startOf(answer.body) };
+  };
   try {
-    return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, async (end) => {
-      const signal = given ? AbortSignal.any([end, given]) : end;
-      const silence = { headersTimeout: limits.request, bodyTimeout: limits.request };
-      const answer = await request(origin + path, { ...putting, ...silence, signal });
-      return { status: answer.statusCode, bytes: await startOf(answer.body) };
-    });
+    return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, ask, given);
   } catch (error) {
     throw noAnswer(origin, given?.aborted ? NOT_WAITED_FOR : error);
   }

@@ -201,11 +201,8 @@ async function send(options: Dated, context: UploadOptions): Promise<UploadPlan>
 /** Where `out` itself is served, everything is in its place already. */
 async function handOverOnly(options: PublishOptions, publication: OpenedPublication): Promise<Brought> {
   await checkSignedByNow(publication, options);
-  await handOver(options, { newSets: async () => ({ count: 0, isKnown: true }), hasNews: async () => true }).catch(
-    (error: unknown) => {
-      throw options.signal?.aborted && isUnreachable(error) ? stoppedBeforeTelling() : error;
-    },
-  );
+  const nothingNew: News = { newSets: async () => ({ count: 0, isKnown: true }), hasNews: async () => true };
+  await untilStopped(undefined, options.signal, () => handOver(options, nothingNew), stoppedBeforeTelling);
   return { ...(await ownTimestamp({ out: options.out, publication })), isShown: true };
 }
 

@@ -11,12 +11,12 @@ import { isUnreachable } from './key-server.ts';
  * @throws PublishError `stopped`; whatever `work` throws
  */
 export async function untilStopped<Result>(
-  target: Target,
+  target: Target | undefined,
   signal: AbortSignal | undefined,
   work: () => Promise<Result>,
   ended: () => PublishError = stopped,
 ): Promise<Result> {
-  const giveUp = () => target.close();
+  const giveUp = () => target?.close();
   if (signal?.aborted) giveUp();
   signal?.addEventListener('abort', giveUp, { once: true });
   try {

@@ -5,7 +5,7 @@ import { PublishError } from '../errors.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { rootsOf } from '../publication/roots.ts';
-import { reworded } from './bring-timestamp.ts';
+import { reworded } from './bring-failures.ts';
 
 const AGAIN = 'run "wispr publish" again, and it goes on from here';
 const NOTHING =
