@@ -7,7 +7,8 @@ import type { Fact } from '../pages/template.ts';
 import { refusalText } from '../pages/texts.ts';
 import { HOME_TEXT } from '../pages/texts-control.ts';
 import { dayOf, momentOf } from '../pages/times.ts';
-import type { KeyTime, StoredBinding } from '../store/store.ts';
+import type { KeyTime } from '../store/set-key-store.ts';
+import type { StoredBinding } from '../store/store.ts';
 import type { ControlContext } from './context.ts';
 import { shownName } from './shown-name.ts';
 
@@ -21,7 +22,7 @@ export async function describePublishers(context: ControlContext): Promise<Publi
 async function describePublisher(binding: StoredBinding, context: ControlContext): Promise<PublisherView> {
   const { store, sites, token, now } = context;
   const name = shownName(binding.descriptor.name);
-  const keys = store.keyTimes(binding.id);
+  const keys = store.setKeys.times(binding.id);
   const bound = binding.sites.flatMap(({ site }) => sites.find(site) ?? []);
   const isRevoked = bound.some((site) => site.keys.isRevoked);
   const open = newSites(binding).filter((site) => !store.preferences.isDeclined(binding.id, site));

@@ -67,7 +67,7 @@ export class KeyFinder {
   }
 
   async #lookUp(id: KeyId): Promise<SetKey> {
-    const stored = await this.#store.setKey(this.#binding.id, id);
+    const stored = await this.#store.setKeys.get(this.#binding.id, id);
     const key = stored && isUsable(stored) ? stored : await this.#askFor(id);
     this.#keys.set(id, key);
     return key;
@@ -124,7 +124,7 @@ export class KeyFinder {
 
   async #keep(results: KeyResults): Promise<void> {
     const good = Array.from(results).filter((entry): entry is [KeyId, SetKey] => !(entry[1] instanceof Error));
-    if (good.length > 0) await this.#store.saveSetKeys(this.#binding.id, new Map(good));
+    if (good.length > 0) await this.#store.setKeys.save(this.#binding.id, new Map(good));
   }
 
   #rememberRefusal(id: KeyId, error: Error): void {

@@ -2,8 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from '#primitives';
 import type { VerifiedDescriptor } from '../../core/keys/descriptor.ts';
-import { KEY_LENGTH, type KeyId } from '../../core/keys/key-id.ts';
-import type { SetKey } from '../../core/object/document-reader.ts';
+import { KEY_LENGTH } from '../../core/keys/key-id.ts';
 import type { ReaderError } from '../errors.ts';
 import {
   insertBinding,
@@ -12,7 +11,6 @@ import {
   type StoredBinding,
   type StoredSite,
   sealDeviceKey,
-  sealedDeviceKey,
   updateDescriptor,
   wasFetchedSince,
 } from './binding-rows.ts';
@@ -24,11 +22,11 @@ import { Preferences } from './preferences.ts';
 import { type KeyPlace, readProtection } from './protection.ts';
 import { PublicationStore } from './publication-store.ts';
 import { takeRoom } from './room.ts';
-import { SEED_PLACE, setKeyPlace, unseal } from './sealed-columns.ts';
+import { SEED_PLACE, unseal } from './sealed-columns.ts';
 import { SealedDatabase } from './sealed-database.ts';
+import { SetKeyStore } from './set-key-store.ts';
 import type { StorageKeyOptions } from './storage-key.ts';
-import { isOfTheDisk, Unkept } from './unkept.ts';
-import type { SetKeyRow } from './unkept-keys.ts';
+import { Unkept } from './unkept.ts';
 
 export { type NewBinding, type StoredBinding, type StoredSite, siteTaken } from './binding-rows.ts';
 export type { ConnectedPublisher } from './identity-store.ts';
@@ -42,24 +40,17 @@ export interface StoreOptions extends StorageKeyOptions {
   readonly mayWait?: boolean | undefined;
 }
 
-/** A key that this device has, and when it is good: seconds since 1970. */
-export interface KeyTime {
-  readonly id: KeyId;
-  readonly notBefore: number;
-  readonly notAfter: number;
-}
-
 export class ReaderStore {
   readonly #database: DatabaseSync;
   readonly #sealed: SealedDatabase;
   readonly #file: OpenedFile;
   readonly #dataVersion: DataVersion;
-  readonly #setKey;
   readonly #unkept = new Unkept();
   /** What was put right when it was opened, in sentences for the reader. */
   readonly notices: readonly string[];
   /** Can be read and changed while the Reader is locked, too. */
   readonly preferences: Preferences;
+  readonly setKeys: SetKeyStore;
 
   private constructor({ database, file, notices }: OpenDatabase, sealed: SealedDatabase) {
     this.#database = database;
@@ -68,7 +59,7 @@ export class ReaderStore {
     this.preferences = new Preferences(database, file);
     this.#file = file;
     this.#dataVersion = new DataVersion(database);
-    this.#setKey = database.prepare('SELECT not_before, not_after, key FROM set_keys WHERE binding = ? AND id = ?');
+    this.setKeys = new SetKeyStore(database, sealed, this.#unkept);
   }
 
   /** @throws ReaderError of database.ts and storage-key.ts */
@@ -243,64 +234,5 @@ export class ReaderStore {
   /** What is kept of a site's publication. */
   publicationOf(site: string): PublicationStore {
     return new PublicationStore(this.#database, site, this.#dataVersion, this.#unkept);
-  }
-
-  /** When the keys of a binding are good; those that end last, first. */
-  keyTimes(binding: number): KeyTime[] {
-    return this.#database
-      .prepare('SELECT id, not_before, not_after FROM set_keys WHERE binding = ? ORDER BY not_after DESC, id')
-      .all(binding)
-      .map((row) => ({ id: row.id as KeyId, notBefore: Number(row.not_before), notAfter: Number(row.not_after) }));
-  }
-
-  setKey(binding: number, id: KeyId): Promise<SetKey | undefined> {
-    return this.#sealed.use(async (sealing) => {
-      const row = this.#setKey.get(binding, id);
-      if (row === undefined) return undefined;
-      const [notBefore, notAfter] = [Number(row.not_before), Number(row.not_after)];
-      const key = await unseal(sealing, row.key, setKeyPlace(binding, id, notBefore, notAfter));
-      return { key, notBefore, notAfter };
-    });
-  }
-
-  /** Keeps set keys, as far as there is room: the caller, who has checked that each hashes to its id, has them. They come often and change no binding, so {@link version} stays. */
-  saveSetKeys(binding: number, keys: ReadonlyMap<KeyId, SetKey>): Promise<void> {
-    return this.#sealed.use(async (sealing) => {
-      const rows = await Promise.all(
-        Array.from(keys, async ([id, { key, notBefore, notAfter }]): Promise<SetKeyRow> => {
-          const sealed = await sealing.seal(key, setKeyPlace(binding, id, notBefore, notAfter));
-          return [binding, id, notBefore, notAfter, sealed];
-        }),
-      );
-      const deviceKey = sealedDeviceKey(this.#database, binding);
-      try {
-        this.#writeSetKeys(() => rows);
-      } catch (error) {
-        if (!isOfTheDisk(error)) throw error;
-        this.#waitWithKeys(binding, rows, deviceKey, error);
-      }
-    });
-  }
-
-  /** @param deviceKey - of the binding, sealed by what has sealed these rows */
-  #waitWithKeys(binding: number, rows: readonly SetKeyRow[], deviceKey: Uint8Array | undefined, error: unknown): void {
-    const waiting = this.#unkept.keysOf(binding);
-    waiting.add(rows, deviceKey);
-    const write = () => {
-      try {
-        this.#writeSetKeys(() => waiting.under(sealedDeviceKey(this.#database, binding)));
-      } catch (cause) {
-        if (isOfTheDisk(cause)) throw cause;
-      }
-      waiting.clear();
-    };
-    this.#unkept.wait('fetchable', `keys ${binding}`, write, error);
-  }
-
-  #writeSetKeys(rows: () => Iterable<SetKeyRow>): void {
-    const insert = this.#database.prepare('INSERT OR REPLACE INTO set_keys VALUES (?, ?, ?, ?, ?)');
-    this.#sealed.writeSealed(() => {
-      for (const row of rows()) insert.run(...row);
-    }, true);
   }
 }

@@ -129,7 +129,7 @@ describe('while the database cannot be written, because the disk is full', () =>
     expect(refusalCode(await get())).toBe('publication-withdrawn');
     const store = await ReaderStore.open(storeOptions(rig.storage));
     const [binding] = await store.bindings();
-    const { key = new Uint8Array(0) } = (await store.setKey(binding?.id ?? 0, set.id)) ?? {};
+    const { key = new Uint8Array(0) } = (await store.setKeys.get(binding?.id ?? 0, set.id)) ?? {};
     expect(toHex(key)).toBe(toHex(set.key));
     store.close();
   });

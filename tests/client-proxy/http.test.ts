@@ -463,6 +463,11 @@ describe('answers', () => {
     ['no reason', 'HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 200 \r\n/],
     ['a status of its own', 'HTTP/1.1 799 Mine\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 799 Mine\r\n/],
     [
+      'a type said twice',
+      'HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Type: c/d\r\nContent-Length: 0\r\n\r\n',
+      /^Content-Type: a\/b\r\nContent-Type: c\/d\r$/m,
+    ],
+    [
       '426',
       'HTTP/1.1 426 Upgrade Required\r\nUpgrade: x/2\r\nConnection: Upgrade\r\nContent-Length: 0\r\n\r\n',
       /^Upgrade: x\/2\r\nConnection: Upgrade/m,
@@ -629,14 +634,17 @@ describe('connections', () => {
     expect(order.filter((name) => name === 'first').length).toBeLessThanOrEqual(2);
   });
 
-  it('that the host closed while they were kept are no loss', async () => {
+  it.each([
+    ['closed', (socket: Socket) => socket.destroy()],
+    ['reset', (socket: Socket) => socket.resetAndDestroy()],
+  ])('that the host has %s while they were kept are no loss', async (_, end) => {
     let count = 0;
     answer = (_, socket) => {
       // The second request on a connection is not answered: it was closing just then.
       const served = (socket as Socket & { served?: number }).served ?? 0;
       (socket as Socket & { served?: number }).served = served + 1;
       count++;
-      if (served > 0) socket.destroy();
+      if (served > 0) end(socket);
       else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     };
     const one = await client();

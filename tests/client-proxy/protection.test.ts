@@ -106,17 +106,17 @@ describe('a program that has the database open while another changes its protect
   it('writes nothing under the key of before', async () => {
     await setPassphrase('the first one');
     const keys = new Map([[filled.set.id, { key: filled.set.key, notBefore: 7, notAfter: 8 }]]);
-    await expect(running.saveSetKeys(1, keys)).rejects.toMatchObject({ code: 'reader-locked' });
+    await expect(running.setKeys.save(1, keys)).rejects.toMatchObject({ code: 'reader-locked' });
     const other = await open(saying('the first one'));
-    expect((await other.setKey(1, filled.set.id))?.notBefore).toBe(5);
+    expect((await other.setKeys.get(1, filled.set.id))?.notBefore).toBe(5);
     other.close();
   });
 
   it('loses no key that it was just about to write, where the key is found again', async () => {
     const keys = new Map([[filled.set.id, { key: filled.set.key, notBefore: 7, notAfter: 8 }]]);
-    await Promise.all([running.saveSetKeys(1, keys), protectIdentity(storage, { kind: 'key-file' })]);
+    await Promise.all([running.setKeys.save(1, keys), protectIdentity(storage, { kind: 'key-file' })]);
     const other = await open();
-    expect((await other.setKey(1, filled.set.id))?.notBefore).toBe(7);
+    expect((await other.setKeys.get(1, filled.set.id))?.notBefore).toBe(7);
     other.close();
   });
 
@@ -172,7 +172,7 @@ describe('attack 67: where nothing more can be written', () => {
     const { set } = await fillStore(storage);
     const store = await open();
     const ids = Array.from({ length: 800 }, () => toBase64url(randomBytes(32)));
-    await store.saveSetKeys(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
+    await store.setKeys.save(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
     store.close();
     const before = await secretsIn(storage);
     const file = join(storage.dataDirectory, '..', 'passphrase');
@@ -203,7 +203,7 @@ describe('attack 66: kill -9 while the passphrase changes', () => {
     const { set } = await fillStore(saying('passphrase one'));
     const store = await open(saying('passphrase one'));
     const ids = Array.from({ length: 500 }, () => toBase64url(randomBytes(32)));
-    await store.saveSetKeys(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
+    await store.setKeys.save(1, new Map(ids.map((id) => [id, { key: set.key, notBefore: 0, notAfter: 1 }])));
     store.close();
     const before = await secretsIn(saying('passphrase one'));
     let current = 'passphrase one';
@@ -220,7 +220,7 @@ describe('attack 66: kill -9 while the passphrase changes', () => {
       expect(opened ?? (await good('passphrase two'))).toEqual(before);
     }
     const again = await open(saying(current));
-    for (const id of ids) expect((await again.setKey(1, id))?.notAfter).toBe(1);
+    for (const id of ids) expect((await again.setKeys.get(1, id))?.notAfter).toBe(1);
     again.close();
   });
 });

@@ -41,7 +41,7 @@ async function fill(passphrase?: string) {
   const sites = [{ site: 'news.example', label: 'news-example-x' }];
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot: publisher.root.bytes }, 1);
   const set = await createSetKey();
-  await store.saveSetKeys(1, new Map([[set.id, { key: set.key, notBefore: 5, notAfter: 10 }]]));
+  await store.setKeys.save(1, new Map([[set.id, { key: set.key, notBefore: 5, notAfter: 10 }]]));
   const seed = await store.deviceSeed();
   store.close();
   return { deviceKey, set, seed };
@@ -76,8 +76,8 @@ describe("the reader's store", () => {
     const [binding] = await store.bindings();
     expect(binding?.deviceKey.key).toEqual(Buffer.from(deviceKey.key));
     expect(binding?.sites).toEqual([{ site: 'news.example', label: 'news-example-x' }]);
-    expect((await store.setKey(1, set.id))?.notAfter).toBe(10);
-    expect(Buffer.from((await store.setKey(1, set.id))?.key ?? []).equals(set.key)).toBe(true);
+    expect((await store.setKeys.get(1, set.id))?.notAfter).toBe(10);
+    expect(Buffer.from((await store.setKeys.get(1, set.id))?.key ?? []).equals(set.key)).toBe(true);
     expect(Buffer.from(await store.deviceSeed()).equals(seed)).toBe(true);
     store.close();
   });
@@ -116,7 +116,7 @@ describe("the reader's store", () => {
     expect(one.version()).not.toBe(before[0]);
     expect(two.version()).not.toBe(before[1]);
     const after = one.version();
-    await one.saveSetKeys(1, new Map([[(await createSetKey()).id, { key, notBefore: 0, notAfter: 1 }]]));
+    await one.setKeys.save(1, new Map([[(await createSetKey()).id, { key, notBefore: 0, notAfter: 1 }]]));
     expect(one.version()).toBe(after);
     one.close();
     two.close();
@@ -133,13 +133,13 @@ describe("the reader's store", () => {
     const { set } = await fill();
     const other = await createSetKey();
     const store = await open();
-    await store.saveSetKeys(1, new Map([[other.id, { key: other.key, notBefore: 5, notAfter: 10 }]]));
+    await store.setKeys.save(1, new Map([[other.id, { key: other.key, notBefore: 5, notAfter: 10 }]]));
     const database = new DatabaseSync(file);
     const [a] = database.prepare('SELECT key FROM set_keys WHERE id = ?').all(set.id);
     database.prepare('UPDATE set_keys SET key = ? WHERE id = ?').run(a?.key as Uint8Array, other.id);
-    await expect(store.setKey(1, other.id)).rejects.toMatchObject({ code: 'store-damaged' });
+    await expect(store.setKeys.get(1, other.id)).rejects.toMatchObject({ code: 'store-damaged' });
     database.prepare('UPDATE set_keys SET not_after = 99 WHERE id = ?').run(set.id);
-    await expect(store.setKey(1, set.id)).rejects.toMatchObject({ code: 'store-damaged' });
+    await expect(store.setKeys.get(1, set.id)).rejects.toMatchObject({ code: 'store-damaged' });
     database.prepare('UPDATE bindings SET publisher = ?').run(other.id);
     await expect(store.bindings()).rejects.toMatchObject({ code: 'store-damaged' });
     database.close();
@@ -198,7 +198,7 @@ describe('the storage key', () => {
     }
     chmodSync(keyFile, 0o600);
     const store = await open();
-    expect(await store.setKey(1, set.id)).toBeDefined();
+    expect(await store.setKeys.get(1, set.id)).toBeDefined();
     store.close();
   });
 

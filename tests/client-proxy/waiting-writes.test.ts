@@ -53,7 +53,7 @@ async function saveKeys(count: number) {
   const { id } = await bindingOf(store);
   const sets = await Promise.all(Array.from({ length: count }, createSetKey));
   for (const set of sets)
-    await store.saveSetKeys(id, new Map([[set.id, { key: set.key, notBefore: 0, notAfter: 2e9 }]]));
+    await store.setKeys.save(id, new Map([[set.id, { key: set.key, notBefore: 0, notAfter: 2e9 }]]));
   return sets.map((set) => set.id);
 }
 
@@ -61,7 +61,7 @@ async function saveKeys(count: number) {
 async function keysInDatabase() {
   const other = await openStore();
   const { id } = await bindingOf(other);
-  return other.keyTimes(id).flatMap((key) => (key.notAfter === 2e9 ? [key.id] : []));
+  return other.setKeys.times(id).flatMap((key) => (key.notAfter === 2e9 ? [key.id] : []));
 }
 
 it('a publication and its withdrawals are written, however many keys wait; of those, the newest', async () => {
@@ -179,7 +179,7 @@ it.each([[false], [true]])(
     store.keepUnkept();
     expect(store.unkept).toBeUndefined();
     const other = await openStore();
-    expect([other.keyTimes(id), await textIn(other.publicationOf(SITE), 'id timestamp')]).toEqual([[], '']);
+    expect([other.setKeys.times(id), await textIn(other.publicationOf(SITE), 'id timestamp')]).toEqual([[], '']);
   },
 );
 

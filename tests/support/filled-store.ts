@@ -38,7 +38,7 @@ export async function fillStore(options: StorageOptions, filling: Filling = {}):
   await store.saveBinding({ descriptor, descriptorBytes, deviceKey, sites, firstRoot: publisher.root.bytes }, bound);
   const set = await createSetKey();
   const binding = (await store.bindings()).find((one) => one.descriptor.publisher === descriptor.publisher);
-  await store.saveSetKeys(binding?.id ?? 0, new Map([[set.id, { key: set.key, notBefore: 5, notAfter: 10 }]]));
+  await store.setKeys.save(binding?.id ?? 0, new Map([[set.id, { key: set.key, notBefore: 5, notAfter: 10 }]]));
   const seed = await store.deviceSeed();
   store.close();
   return { publisher, keyServer, deviceKey, set, seed };
