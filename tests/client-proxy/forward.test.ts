@@ -92,11 +92,13 @@ describe('a site that is not connected', () => {
     expect((await ask('/moved')).headers.location).toBe('http://news.example/a.html');
   });
 
-  it('may be carrying protected objects, which pass through as they are', async () => {
+  it('may be carrying protected objects, which pass through as they are, and the first page offers to connect it', async () => {
     const object = await rig.publisher.object('/a.html', { content: 'x' });
     rig.host.files.set('/a.html.protected', object);
     const answer = await ask('/a.html.protected');
     expect([answer.body.equals(object), answer.headers['content-type']]).toEqual([true, 'application/cache-protected']);
+    const home = await send(rig.proxy.port, '/', { headers: { host: `localhost:${rig.proxy.port}` } });
+    expect(home.text).toContain('elsewhere.example');
   });
 
   it('streams: the first bytes come before the last are sent, and no faster than the client takes them', async () => {
