@@ -5,13 +5,16 @@ interface ChunkSource extends AsyncIterator<Uint8Array> {
   spend?(chunk: Uint8Array): void;
 }
 
+/** Pieces up to this length are copied out of a chunk whose source wants it back: a head of some hundred bytes would keep all of it. */
+const COPIED = 4096;
+
 /**
  * Reads a stream of byte chunks in pieces of a wanted length. Holds no more than one piece and one chunk.
  */
 export class ByteReader {
   readonly #chunks: ChunkSource;
   #rest: Uint8Array = new Uint8Array(0);
-  /** The chunk that `#rest` is the end of, if nobody was given a part of it. */
+  /** The chunk that `#rest` is the end of, if its source wants it back and nobody was given a part of it. */
   #own: Uint8Array | undefined;
   #ended = false;
 
@@ -46,7 +49,8 @@ export class ByteReader {
     while (found < 0 && this.#rest.length < maximum) {
       const chunk = await this.#next();
       if (chunk === undefined) return undefined;
-      this.#rest = this.#rest.length === 0 ? chunk : concat(this.#rest, chunk);
+      if (this.#rest.length === 0) this.#begin(chunk);
+      else this.#replaceRest(concat(this.#rest, chunk));
       found = this.#rest.subarray(0, maximum).indexOf(delimiter);
     }
     return found < 0 ? undefined : this.#take(found + 1);
@@ -61,7 +65,7 @@ export class ByteReader {
       return true;
     }
     const start = await this.readUpTo(expected.length);
-    this.#rest = this.#rest.length === 0 ? start : concat(start, this.#rest);
+    this.#replaceRest(this.#rest.length === 0 ? start : concat(start, this.#rest));
     if (!equalBytes(start, expected)) return false;
     this.#take(expected.length);
     return true;
@@ -72,8 +76,7 @@ export class ByteReader {
     while (this.#rest.length === 0) {
       const chunk = await this.#next();
       if (chunk === undefined) return true;
-      this.#rest = chunk;
-      this.#own = chunk;
+      this.#begin(chunk);
     }
     return false;
   }
@@ -106,10 +109,21 @@ export class ByteReader {
     this.#own = undefined;
   }
 
-  #take(length: number): Uint8Array {
+  #begin(chunk: Uint8Array): void {
+    this.#rest = chunk;
+    this.#own = this.#chunks.spend && chunk;
+  }
+
+  #replaceRest(bytes: Uint8Array): void {
+    this.#rest = bytes;
     this.#own = undefined;
+  }
+
+  #take(length: number): Uint8Array {
     const piece = this.#rest.subarray(0, length);
     this.#rest = this.#rest.subarray(length);
+    if (this.#own !== undefined && length <= COPIED && this.#rest.length > 0) return new Uint8Array(piece);
+    this.#own = undefined;
     return piece;
   }
 

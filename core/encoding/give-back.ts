@@ -12,3 +12,11 @@ export function giveBack(memory: ArrayBufferLike): void {
 export function giveBackIfAlone({ buffer, byteLength }: Uint8Array): void {
   if (buffer.byteLength === byteLength) giveBack(buffer);
 }
+
+/**
+ * The same where bytes are the last ones of their memory, and most of it: what a system read in one go, behind the head of its answer. Nobody may look any more
+ * into what stands before them. Memory that Node.js shares out (`Buffer.poolSize`) is never meant: it gives nobody half of it.
+ */
+export function giveBackWithHead({ buffer, byteOffset, byteLength }: Uint8Array): void {
+  if (byteOffset + byteLength === buffer.byteLength && 2 * byteLength >= buffer.byteLength) giveBack(buffer);
+}

@@ -67,6 +67,42 @@ describe('a chunk that nobody looks into any more', () => {
     expect(alone.buffer.detached).toBe(true);
   });
 
+  it('is given back with the head of its answer, which stood before it', () => {
+    const { queue } = sender();
+    const answer = new Uint8Array(65_536);
+    const chunk = answer.subarray(300);
+    queue.push(chunk);
+    queue.spend(chunk);
+    expect(answer.buffer.detached).toBe(true);
+  });
+
+  it('is left alone where another lies in the same memory, which may be looked into for longer', () => {
+    const { queue } = sender();
+    const read = new Uint8Array(65_536);
+    const [first, second] = [read.subarray(100, 300), read.subarray(310)];
+    for (const chunk of [first, second, new Uint8Array(8)]) queue.push(chunk);
+    queue.spend(second);
+    expect([read.buffer.detached, first.length]).toEqual([false, 200]);
+  });
+
+  it('is left alone where more may follow it in its memory', () => {
+    const { queue } = sender();
+    const read = new Uint8Array(65_536);
+    queue.spend(read.subarray(300, 65_000));
+    expect(read.buffer.detached).toBe(false);
+  });
+
+  it('is left alone at the end of memory that Node.js shares out', () => {
+    const { queue } = sender();
+    const pooled: Buffer[] = [];
+    // Every piece of a pool, to its very end.
+    const longest = (Buffer.poolSize >>> 1) - 8;
+    for (let left = 3 * Buffer.poolSize; left > 0; left -= longest) pooled.push(Buffer.allocUnsafe(longest).fill(1));
+    for (const piece of pooled) queue.spend(piece);
+    for (const { buffer, byteLength } of pooled) queue.spend(new Uint8Array(buffer, buffer.byteLength - byteLength));
+    expect(pooled.map(({ length }) => length)).toEqual(pooled.map(() => longest));
+  });
+
   it('is left alone where it is not, as others stand beside it', () => {
     const { queue } = sender();
     const answer = Buffer.from('HTTP/1.1 200 OK the head, and what it is the head of');

@@ -46,25 +46,47 @@ describe('ByteReader', () => {
     expect(await line('abc').readThrough(10, 9)).toBeUndefined();
   });
 
-  it('says of a chunk that nobody looks into it any more, once all of it was copied, and never where a part of it was handed out', async () => {
-    const chunks: Uint8Array[] = [5, 4, 6, 3, 2].map((length, index) => new Uint8Array(length).fill(index + 1));
+  const LENGTHS = [5, 4, 6, 9_000, 3, 2];
+
+  /** A source that takes the memory of what is spent, so that what is read later has to be there all the same. */
+  function greedy() {
+    const chunks = LENGTHS.map((length, index) => Buffer.from(new Uint8Array(length).fill(index + 1).buffer));
     const spent: number[] = [];
-    const source = Object.assign(streamOf(...chunks), {
-      spend: (chunk: Uint8Array) => {
-        spent.push(chunks.indexOf(chunk) + 1);
-        (chunk.buffer as ArrayBuffer).transfer(0); // what is read later has to be there all the same
-      },
-    });
-    const reader = new ByteReader(source);
+    const spend = (chunk: Uint8Array<ArrayBuffer>) => {
+      spent.push((chunks as Uint8Array[]).indexOf(chunk) + 1);
+      structuredClone(chunk.buffer, { transfer: [chunk.buffer] });
+    };
+    return { spent, reader: new ByteReader(Object.assign(streamOf(...chunks), { spend })) };
+  }
+
+  it('says of a chunk that nobody looks into it any more, once all of it was copied', async () => {
+    const { spent, reader } = greedy();
     expect(await reader.readInto(new Uint8Array(3))).toBe(true);
     expect(spent).toEqual([]);
     expect(await reader.read(4)).toEqual(Uint8Array.of(1, 1, 2, 2)); // a copy, out of two chunks
     expect(spent).toEqual([1]);
-    const shared = await reader.read(1); // a part of the second
+    const small = await reader.read(1); // before the rest of the second: a copy, so that it does not keep it
     expect(await reader.readInto(new Uint8Array(4))).toBe(true);
-    expect([shared, spent]).toEqual([Uint8Array.of(2), [1]]);
+    expect([small, spent]).toEqual([Uint8Array.of(2), [1, 2]]);
     expect(await reader.readThrough(4, 9)).toEqual(Uint8Array.of(3, 3, 3, 4));
-    expect(await collect(reader.remaining())).toEqual(Uint8Array.of(4, 4, 5, 5));
-    expect([...new Set(spent)]).toEqual([1]);
+    expect(spent).toEqual([1, 2]);
+  });
+
+  it('says it of a chunk that a delimiter was looked for in', async () => {
+    const { spent, reader } = greedy();
+    const first = await reader.readThrough(1, 9);
+    await reader.readInto(new Uint8Array(4));
+    expect([first, spent]).toEqual([Uint8Array.of(1), [1]]);
+  });
+
+  it('never says it of a chunk that a large part of was handed out, or the last', async () => {
+    const { spent, reader } = greedy();
+    const last = await reader.readUpTo(15);
+    const large = await reader.read(5_000);
+    await reader.readInto(new Uint8Array(4_000));
+    expect([large?.length, large?.at(-1)]).toEqual([5_000, 4]);
+    expect([last.length, last.at(-1), spent]).toEqual([15, 3, []]);
+    expect(await collect(reader.remaining())).toEqual(Uint8Array.of(5, 5, 5, 6, 6));
+    expect(spent).toEqual([]);
   });
 });
