@@ -9,6 +9,8 @@ import { EXIT, explain, rememberPlaces } from './voice.ts';
 /** By name, in the order in which the help shows them. */
 export type CommandTable = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
 
+const VERSION_OPTIONS = ['-V', '--version'];
+
 /**
  * @param about - a paragraph for the end of the help
  * @returns the exit code; `undefined` where the command has set its own, or none
@@ -28,8 +30,7 @@ export async function runCommandLine(commands: CommandTable, about?: string): Pr
 async function createProgram(commands: CommandTable, words: readonly string[]): Promise<Command> {
   const program = new Command('wispr')
     .description('encrypted publishing over caches that nobody has to trust')
-    .version(packageJson.version, '-V, --version')
-    .configureHelp({ minWidthToWrap: 20 }) // long names leave little room in 80 columns
+    .version(packageJson.version, VERSION_OPTIONS.join(', '))
     .showSuggestionAfterError()
     .configureHelp({ minWidthToWrap: 20 }) // beside long names too, everything stays within 80 columns
     .exitOverride();
@@ -43,5 +44,6 @@ async function createProgram(commands: CommandTable, words: readonly string[]): 
 /** Only the command that is asked for is loaded: all of them together take twice the time to start, and 20 MiB more. */
 function namedIn(commands: CommandTable, words: readonly string[]): readonly string[] {
   const [first = ''] = words;
+  if (VERSION_OPTIONS.includes(first)) return [];
   return Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
 }

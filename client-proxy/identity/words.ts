@@ -1,12 +1,13 @@
 /** The seven words that open a roaming file: 7 of 7,776, which is 90 bits. */
 import { randomBytes } from '#primitives';
+import { lazily } from '../../node-support/lazily.ts';
 import { nearestWords } from '../../node-support/nearest-words.ts';
 import { ReaderError } from '../errors.ts';
 import { EFF_LARGE_WORDLIST } from './eff-large-wordlist.ts';
 
 const WORD_COUNT = 7;
-const WORDS: readonly string[] = EFF_LARGE_WORDLIST.trim().split(/\s+/);
-const KNOWN: ReadonlySet<string> = new Set(WORDS);
+const wordList = lazily((): readonly string[] => EFF_LARGE_WORDLIST.trim().split(/\s+/));
+const known = lazily((): ReadonlySet<string> => new Set(wordList()));
 /** More than anybody types by mistake. */
 const MAXIMUM_TYPED = 400;
 
@@ -19,7 +20,7 @@ export function drawWords(): string {
 function drawWord(): string {
   for (;;) {
     const [high = 0, low = 0] = randomBytes(2);
-    const word = WORDS[((high & 0x1f) << 8) | low];
+    const word = wordList()[((high & 0x1f) << 8) | low];
     if (word !== undefined) return word;
   }
 }
@@ -38,7 +39,7 @@ export interface TypedWords {
 export function readWords(typed: string): TypedWords {
   if (typed.length > MAXIMUM_TYPED) return { problem: `this is longer than ${WORD_COUNT} words can be` };
   const words = typed.normalize('NFKC').toLowerCase().split(/[\s,]+/).filter((word) => word !== ''); // biome-ignore format: one pipeline
-  const unknown = words.map((word, index) => ({ word, place: index + 1 })).filter(({ word }) => !KNOWN.has(word));
+  const unknown = words.map((word, index) => ({ word, place: index + 1 })).filter(({ word }) => !known().has(word));
   if (unknown.length > 0) {
     const places = unknown.map(({ place }) => place).join(', ');
     const problem = `not in the list of words: word ${places}`;
@@ -59,6 +60,6 @@ export function requireWords(typed: string): string {
 }
 
 function adviceFor({ word, place }: { readonly word: string; readonly place: number }): string {
-  const near = nearestWords(word, WORDS);
+  const near = nearestWords(word, wordList());
   return near.length === 0 ? `word ${place} is like none of them` : `word ${place} may be ${near.join(' or ')}`;
 }
