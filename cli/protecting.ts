@@ -1,9 +1,12 @@
 /** `wispr protect`, once it is known which site: everything that has much to load. */
 import { dirname, resolve } from 'node:path';
 import { readConfiguration } from '../publisher/configuration/read.ts';
+import { readLastPublished } from '../publisher/last-published.ts';
 import type { ProtectOptions } from '../publisher/protect/prepare.ts';
 import { protectSite } from '../publisher/protect/protect.ts';
+import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import { resolveRoot } from '../publisher/site/walk.ts';
+import { workspaceOf } from '../publisher/workspace.ts';
 import { sayWhatWouldBeDone } from './dry-run.ts';
 import { readPassphrase } from './passphrase.ts';
 import { showProtecting } from './progress.ts';
@@ -66,8 +69,18 @@ async function protectOnce(
   const summary = await protectSite({ ...what, ...progress.shown }).finally(progress.end);
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describeProtection(summary));
-  if (!quiet) for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
+  const hints = [...hintsAfterProtection(summary), ...(await hintOfEarlier(what.configurationFile, summary))];
+  if (!quiet) for (const line of [...describeRekey(summary), ...hints]) say(line);
   for (const line of warningsAfterProtection(summary)) say(line);
+}
+
+/** A key server that was told of one publication confirms it until it is told of the next, and readers who ask it look no further. */
+async function hintOfEarlier(configurationFile: string, { publication }: ProtectSummary): Promise<string[]> {
+  const { publication: last } = await readLastPublished(workspaceOf(configurationFile));
+  if (last === undefined || last.version >= publication.version) return [];
+  return [
+    `hint: publication ${last.version} was published by "wispr publish": where the key server was told of it, readers stay with it until "wispr publish" tells it of this one`,
+  ];
 }
 
 /** While the site is being worked on, what is wrong with it now may be right in a moment. */

@@ -45,6 +45,8 @@ export class PublicationStore implements MetadataStore {
   readonly #upsert: StatementSync;
   readonly #dataVersion: DataVersion;
   readonly #changing: StatementSync;
+  /** All that keeps things from going back: of a state that another process is writing, any part. */
+  readonly #lasting: StatementSync;
   readonly #unkept: Unkept;
   readonly #waiting: UnkeptPublication;
   #version: { readonly data: number; readonly hash: string } | undefined;
@@ -64,6 +66,7 @@ export class PublicationStore implements MetadataStore {
     this.#changing = database.prepare(
       `SELECT name, bytes FROM publications WHERE site = ? AND (${CHANGES}) ORDER BY name`,
     );
+    this.#lasting = database.prepare('SELECT name, bytes FROM publications WHERE site = ? AND stays = 1 ORDER BY name');
     this.#select = database.prepare('SELECT bytes FROM publications WHERE site = ? AND name = ?');
     this.#touch = database.prepare(`UPDATE publications SET used = ${next} WHERE site = ?1 AND name = ?2`);
     this.#upsert = database.prepare(
@@ -79,15 +82,15 @@ export class PublicationStore implements MetadataStore {
   version(): string {
     const data = this.#dataVersion.read();
     if (this.#version === undefined || this.#version.data !== data) {
-      this.#version = { data, hash: this.#hash() };
+      this.#version = { data, hash: this.#hashOf(this.#changing) };
       if (this.#unkeptFiles().size > 0) this.#flush(); // whoever wrote that found room
     }
     return this.#version.hash;
   }
 
-  #hash(): string {
+  #hashOf(rows: StatementSync): string {
     const hash = createHash('sha256');
-    for (const { name, bytes } of this.#changing.all(this.#site))
+    for (const { name, bytes } of rows.all(this.#site))
       hash.update(`${name} ${(bytes as Uint8Array).length}\n`).update(bytes as Uint8Array);
     return hash.digest('hex');
   }
@@ -152,7 +155,7 @@ export class PublicationStore implements MetadataStore {
   #beginWaiting(): void {
     const { files } = this.#waiting;
     for (const [name, bytes] of this.#storedBeside(files)) if (!files.has(name)) files.set(name, bytes);
-    this.#waiting.base = { hash: this.#hash(), connection: this.#stored(CONNECTION) ?? NOTHING };
+    this.#waiting.base = { hash: this.#hashOf(this.#lasting), connection: this.#stored(CONNECTION) ?? NOTHING };
   }
 
   /** All that lasts of the publishers that have some of these files. */
@@ -194,7 +197,7 @@ export class PublicationStore implements MetadataStore {
   /** Another process may have written since: it found room, and may have verified something newer. */
   #settle(): void {
     const { files, base } = this.#waiting;
-    if (base === undefined || base.hash === this.#hash()) return;
+    if (base === undefined || base.hash === this.#hashOf(this.#lasting)) return;
     for (const [name, bytes] of settleUnkept(files, this.#storedBeside(files))) files.set(name, bytes);
   }
 

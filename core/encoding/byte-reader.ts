@@ -8,12 +8,14 @@ interface ChunkSource extends AsyncIterator<Uint8Array> {
 /** Pieces up to this length are copied out of a chunk whose source wants it back: a head of some hundred bytes would keep all of it. */
 const COPIED = 4096;
 
+const NOTHING = new Uint8Array(0);
+
 /**
  * Reads a stream of byte chunks in pieces of a wanted length. Holds no more than one piece and one chunk.
  */
 export class ByteReader {
   readonly #chunks: ChunkSource;
-  #rest: Uint8Array = new Uint8Array(0);
+  #rest: Uint8Array = NOTHING;
   /** The chunk that `#rest` is the end of, if its source wants it back and nobody was given a part of it. */
   #own: Uint8Array | undefined;
   #ended = false;
@@ -105,8 +107,9 @@ export class ByteReader {
   }
 
   #spend(): void {
-    if (this.#own) this.#chunks.spend?.(this.#own);
-    this.#own = undefined;
+    const own = this.#own;
+    this.#replaceRest(NOTHING); // a view of memory that is gone could not be cut any more
+    if (own) this.#chunks.spend?.(own);
   }
 
   #begin(chunk: Uint8Array): void {

@@ -224,8 +224,8 @@ export class PublicationClient {
   async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<SignedTimestamp>> {
     let failure: unknown;
     let found = false;
-    const isFresh = () => found && this.#timestamp !== undefined && now < this.#timestamp.role.expires;
-    for await (const answer of this.#options.source.timestamps(PUBLICATION_LIMITS.timestampLength, isFresh)) {
+    const isEnough = () => found && this.#timestamp !== undefined && showsSomething(this.#timestamp.role, now);
+    for await (const answer of this.#options.source.timestamps(PUBLICATION_LIMITS.timestampLength, isEnough)) {
       try {
         if ('error' in answer) throw answer.error;
         if (answer.result === undefined) continue;
@@ -299,6 +299,11 @@ interface MaybeNew<Role> {
 function unchanged<Role extends RoleMetadata>(name: string, role: Role, now: number): MaybeNew<Role> {
   checkExpiry(name, role, now);
   return { role, bytes: undefined };
+}
+
+/** Whether a timestamp is fresh, and its publication not withdrawn by itself: then another place may have what ends that. */
+function showsSomething({ expires, withdrawn, snapshot }: SignedTimestamp, now: number): boolean {
+  return now < expires && !withdrawn.includes(snapshot.version);
 }
 
 function isNoOlder(role: RoleMetadata, before: RoleMetadata | undefined): boolean {

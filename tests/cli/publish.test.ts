@@ -183,6 +183,19 @@ describe('wispr publish', () => {
     expect(stdout.match(/signatures end on/g)).toHaveLength(1);
   });
 
+  it('is what the next publication needs too, where a key server was told: protecting says so', async () => {
+    const protecting = () => inSite('protect', ...withPassphrase);
+    const unchanged = await protecting();
+    expect([unchanged.code, unchanged.stderr]).toEqual([0, expect.not.stringContaining('"wispr publish"')]);
+    await writeFile(join(site, 'site/style.css'), 'p { color: blue }');
+    const { code, stderr } = await protecting();
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/hint: publication \d+ was published by "wispr publish": .* stay with it until /),
+    ]);
+    expect((await inSite('publish', '../web', '--no-protect', '--keys-handed-over')).code).toBe(0);
+  });
+
   it('warns of a withdrawn publication, also with --no-protect and -q', async () => {
     const [, version = ''] =
       /has publication (\d+)/.exec((await inSite('publish', '../web', '--no-protect')).stdout) ?? [];

@@ -37,8 +37,11 @@ const openStore = async () => {
 };
 type Shown = ReadonlyMap<string, Uint8Array>;
 
+/** By role: what happens to the other process right before or behind it. */
+type Meanwhile = Readonly<Record<string, () => Promise<void>>>;
+
 /** One process that reads the site, and what its content host shows to it. */
-async function startReader(publication: TestPublication) {
+async function startReader(publication: TestPublication, meanwhile: Meanwhile = {}) {
   let shown: Shown = new Map();
   const get = async (path: string) => shown.get(path);
   const source: SiteSource = {
@@ -48,7 +51,14 @@ async function startReader(publication: TestPublication) {
   };
   const store = await openStore();
   const kept = store.publicationOf(SITE);
-  const site = new SitePublication({ rootId: publication.rootId, source, store: kept });
+  const write = async (name: string, bytes: Uint8Array) => {
+    const role = name.slice(name.indexOf(' ') + 1);
+    await meanwhile[`before ${role}`]?.();
+    await kept.write(name, bytes);
+    await meanwhile[`behind ${role}`]?.();
+  };
+  const watched = { read: (name: string) => kept.read(name), write };
+  const site = new SitePublication({ rootId: publication.rootId, source, store: watched });
   const refresh = (files: Shown) => {
     shown = files;
     return site.refresh(nowInSeconds() + 60);
@@ -143,6 +153,37 @@ const withKeys =
     return shown;
   };
 const keysNow = () => ({ ...filled.publisher.publication.roles });
+
+describe('a state that another process is in the middle of writing', () => {
+  it.each(['snapshot', 'targets', 'wispr:snapshot', 'wispr:targets', 'wispr:timestamp'])(
+    'can be loaded where what waited is written right before its %s',
+    async (role) => {
+      const { publication } = filled.publisher;
+      const begin = nowInSeconds() - 3600;
+      await publication.publish(begin + 10);
+      const one = await startReader(publication);
+      await one.refresh(filesOf(publication));
+      const theirs = await publish(30)(publication, begin);
+      const ours = await confirm(40, /snapshot\.json$/)(publication, begin);
+      const other = await startReader(publication, {
+        'behind timestamp': async () => {
+          await one.takeOver();
+          fill();
+          await expect(one.refresh(ours)).rejects.toMatchObject({ code: 'metadata-missing' });
+          disk?.makeRoom();
+        },
+        [`before ${role}`]: async () => {
+          one.kept.version(); // as with every request
+        },
+      });
+      await other.refresh(theirs);
+      one.store.keepUnkept();
+      const fresh = await startReader(publication);
+      await fresh.site.load();
+      expect([fresh.site.state?.snapshot.version, fresh.site.freshness(nowInSeconds()).version]).toEqual([2, 2]);
+    },
+  );
+});
 
 describe('where another process has written meanwhile', () => {
   it('attack 28: the newer publication stays, whoever has verified it', async () => {

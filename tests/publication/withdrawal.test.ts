@@ -53,6 +53,18 @@ describe('a withdrawn publication', () => {
     expect(restarted.freshness(LATER + DAY).version).toBe(2);
   });
 
+  it('does not keep the next one from being found where the key server has not heard of it', async () => {
+    const { publication, site, source } = await readSite();
+    await publication.publishTimestamp(LATER, { withdrawn: [1] });
+    const byKeyServer = publication.files.get(TIMESTAMP_PATH);
+    source.keyServers.push(async () => byKeyServer);
+    await site.refresh(LATER);
+    expect(() => site.freshness(LATER)).toThrow(expect.objectContaining({ code: CODE }));
+    await publishMore(publication, LATER + 1);
+    await site.refresh(LATER + 1);
+    expect(site.freshness(LATER + 1).version).toBe(2);
+  });
+
   it('is refused also where the new one does not arrive whole', async () => {
     const { publication, site, source } = await readSite();
     await publishMore(publication, LATER);
