@@ -82,8 +82,20 @@ function once(folder, product, input, work) {
   writeFileSync(stamp, wanted);
 }
 
+/** By npm's own note of what it has installed, which it writes at the end: where somebody has run `npm ci`, nothing is left to do. */
+function npmPackagesAreThere() {
+  const packagesIn = (file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8')).packages;
+  const note = 'node_modules/.package-lock.json';
+  if (!existsSync(join(ROOT, note)) || !existsSync(join(ROOT, 'node_modules/.bin/node'))) return false;
+  const installed = packagesIn(note);
+  return Object.entries(packagesIn('package-lock.json')).every(
+    ([path, { optional, integrity }]) => path === '' || optional || installed[path]?.integrity === integrity,
+  );
+}
+
 function installNpmPackages() {
   once('node_modules', '.bin/node', 'package-lock.json', () => {
+    if (npmPackagesAreThere()) return;
     say('installing npm packages (npm ci)');
     const done = run('npm', ['ci', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']);
     if (!done) fail('npm ci failed: see above; is the npm registry reachable?');
