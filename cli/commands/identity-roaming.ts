@@ -78,6 +78,8 @@ async function runExport(to: string, flags: ExportFlags): Promise<void> {
   if (quiet) return;
   say(`written: ${to}, roaming file number ${number}, with ${sites.length === 0 ? 'no site yet' : sites.join(', ')}`);
   if (!hasNewWords) say('it opens with the same words as the one before');
+  if (!hasNewWords && wordsFile !== undefined)
+    say(`hint: ${wordsFile} was not written: words are told once; "--new-words" makes others`);
   if (hasNewWords && number > 1)
     say('files of before still open with the words of before: take them away wherever you put them');
   say('hint: put it where you reach it from elsewhere; there: wispr identity import ADDRESS');

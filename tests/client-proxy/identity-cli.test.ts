@@ -279,6 +279,11 @@ describe('a whole life', () => {
     const again = await runOnTerminal(['identity', 'export', file, ...place], [], { cwd: home });
     expect(again.shown).toContain('the same words');
     expect(again.shown).not.toContain(words);
+    const named = await runOnTerminal(['identity', 'export', file, '--words-file', 'words', ...place], [], {
+      cwd: home,
+    });
+    expect([named.code, named.shown]).toEqual([0, expect.stringContaining('hint: words was not written')]);
+    expect(existsSync(join(home, 'words'))).toBe(false);
   });
 });
 
