@@ -171,6 +171,8 @@ export async function acceptProposal(
     return { goTo: afterConnecting(sites, proposal?.wanted) };
   } catch (error) {
     if (proposal === undefined) throw error;
+    if (error instanceof ReaderError && error.code === 'code-refused')
+      return connectPage(context, { ...proposal.wanted, link: '', alert: alertOf(error) }); // this code never will be good: there is room for another
     return { html: renderProposal(context, name, proposal, alertOf(error)), status: 422 };
   }
 }

@@ -64,6 +64,21 @@ describe('a code without its link', () => {
   });
 });
 
+describe('a code that is refused', () => {
+  it('is asked for anew, on a page that takes another', async () => {
+    const link = reader.keyServer.invite();
+    const looked = await post('/connect', { link: `${link.slice(0, -1)}${link.endsWith('A') ? 'B' : 'A'}` });
+    const refused = await post(looked.headers.location ?? '', { site: 'news.example' });
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('<code>code-refused</code>')]);
+    expect(refused.text).toContain('name="link"');
+    const again = await post('/connect', { link });
+    expect(whereTo(await post(again.headers.location ?? '', { site: 'news.example' }))).toEqual([
+      303,
+      '/?done=connected',
+    ]);
+  });
+});
+
 describe('a site that does not answer', () => {
   it('is not said to have named nobody, and is not connected', async () => {
     await reader.restart({ connectTo: [':443:127.0.0.1:9'].map(parseConnectTo) });
