@@ -158,10 +158,14 @@ function tell(known: Known): void {
   if (hint !== undefined) say(`hint: ${hint}`);
 }
 
-function tellReader({ url, started, process: id, startedBy, locked, sites, unkept }: Running): void {
+function tellReader({ url, started, process: id, startedBy, locked, sites, unusable, unkept }: Running): void {
   const who = startedBy === 'service' ? 'the service' : 'hand';
   print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
-  if (locked) print('locked: its sites are not shown until it has its keys');
+  if (unusable !== undefined)
+    print(
+      `unusable: ${printable(unusable.problem)} [${unusable.code}]; its sites are not shown until it is started again`,
+    );
+  else if (locked) print('locked: its sites are not shown until it has its keys');
   if (unkept !== undefined) print(`not kept: ${printable(unkept.problem)} [${unkept.code}]; ${UNKEPT_MEANS}`);
   for (const site of sites) tellSite(site);
 }
@@ -187,6 +191,8 @@ function hintFor({ readers, sites, problem, service }: Known): string | undefine
     if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.hint;
     return hintToStart(service);
   }
+  const unusable = readers.find((reader) => reader.unusable)?.unusable;
+  if (unusable !== undefined) return unusable.hint;
   if (readers.some(({ locked }) => locked)) return 'unlock it on your page, or with "wispr identity unlock"';
   if (readers.some(({ unkept }) => unkept?.code === 'disk-full'))
     return 'make room on the disk, and do not stop the Reader before';

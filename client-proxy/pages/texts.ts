@@ -298,7 +298,15 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ],
   },
   'store-damaged': OWN_FAULT,
-  'store-unusable': OWN_FAULT,
+  'store-unusable': {
+    status: 503,
+    title: 'The Reader cannot use its database',
+    lead: 'The file in which it keeps its keys and your sites was removed or replaced while the Reader ran, or cannot be read or written; “Detail” says which. Nothing of your sites can be opened, and unlocking does not help.',
+    advice: [
+      'If the file was erased by mistake, put it back from a backup first: else the Reader knows none of your sites any more.',
+      'Stop the Reader, and start it again. Where it runs as a service: systemctl --user restart wispr.service',
+    ],
+  },
   'disk-full': DISK_FULL,
   internal: OWN_FAULT,
   'bad-request': {
