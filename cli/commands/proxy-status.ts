@@ -5,6 +5,7 @@ import {
   askStatus,
   DEFAULT_PORT,
   folderBytes,
+  foreignUnit,
   type KeyPlaceKind,
   keyPlaceOf,
   ReaderError,
@@ -129,7 +130,13 @@ function describe({ readers, silent, service, sites, problem, cacheBytes, keyPla
     running: all[0] ?? null,
     readers: all,
     ...(silent.length > 0 && { silent }),
-    service: { manager, unit: file || null, active, enabled },
+    service: {
+      manager,
+      unit: file || null,
+      active,
+      enabled,
+      ...(foreignUnit(service) !== undefined && { foreign: true }),
+    },
     sites,
     ...(problem !== undefined && { problem: inOneLine(problem) }),
     cache: { directory: files.cacheDirectory, bytes: cacheBytes },
@@ -199,7 +206,10 @@ function hintFor({ readers, sites, problem, service }: Known): string | undefine
   return sites.length === 0 ? 'no site is connected yet: wispr bind "URL#CODE" connects one' : undefined;
 }
 
-function hintToStart({ manager, file }: ServiceState): string {
+function hintToStart(service: ServiceState): string {
+  const { manager, file } = service;
+  if (foreignUnit(service) !== undefined)
+    return '"wispr proxy" starts the Reader; "wispr proxy install" does nothing while that unit is there: if it is not needed, move it away';
   if (file === '') return '"wispr proxy" starts the Reader, "wispr proxy install" does at every login';
   return manager === 'silent' ? ENABLE_HINT : `systemctl --user start ${UNIT_NAME} starts the Reader`;
 }
@@ -211,8 +221,11 @@ function inWords({ publication }: SiteStatus): string {
   return `publication ${publication.version}, last confirmed ${ago(publication.confirmed, nowInSeconds())}${late}`;
 }
 
-function serviceInWords({ manager, active, enabled, file }: ServiceState): string {
+function serviceInWords(service: ServiceState): string {
+  const { manager, active, enabled, file } = service;
   if (manager === 'absent') return 'there is no systemd on this machine';
+  const foreign = foreignUnit(service);
+  if (foreign !== undefined) return `somebody else's, which "wispr proxy install" did not write: ${foreign}`;
   if (manager === 'silent')
     return file === ''
       ? `no systemd of a login session answers here; its unit would be ${unitFile()}`
