@@ -13,7 +13,6 @@ import { KeyFinder } from './keys/key-finder.ts';
 import { LIMITS } from './limits.ts';
 import { ChangingFile, fetchFile, fetchFromKeyServer } from './publication/fetch-file.ts';
 import { StaleNotice } from './publication/stale-notice.ts';
-import { readerLocked } from './store/sealed-database.ts';
 import type { ReaderStore, StoredBinding } from './store/store.ts';
 
 /** One connected site, and everything that reading it needs. */
@@ -101,16 +100,16 @@ export class BoundSites {
 
   /**
    * @param site - a host name in lower case, without final dot
-   * @throws ReaderError `reader-locked`
+   * @throws ReaderError `reader-locked`, or `store-unusable` where its database was erased
    */
   find(site: string): BoundSite | undefined {
-    if (this.#locked.has(site)) throw readerLocked();
+    if (this.#locked.has(site)) throw this.#store.whyLocked();
     return this.#bySite.get(site);
   }
 
-  /** @throws ReaderError `reader-locked` */
+  /** @throws ReaderError `reader-locked`, or `store-unusable` where its database was erased */
   findLabel(label: string): BoundSite | undefined {
-    if (this.#locked.has(label)) throw readerLocked();
+    if (this.#locked.has(label)) throw this.#store.whyLocked();
     return this.#byLabel.get(label);
   }
 

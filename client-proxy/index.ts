@@ -27,7 +27,7 @@ export type { ProxyOptions } from './open-reader.ts';
 export { type RunningProxy, startProxy } from './proxy.ts';
 export { askStatus, type RunningReaders } from './running/ask-readers.ts';
 export { type ReaderAnswer, type RefusedAnswer, UNREACHABLE } from './running/contract.ts';
-export { checkInstallable, type Installed, installService } from './service/install.ts';
+export { checkInstallable, foreignUnit, type Installed, installService } from './service/install.ts';
 export { readerFiles } from './service/places.ts';
 export { checkErasable, eraseData, planRemoval, type ReaderFiles, removeService } from './service/remove.ts';
 export { type ServiceState, serviceState } from './service/systemctl.ts';

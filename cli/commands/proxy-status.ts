@@ -5,6 +5,7 @@ import {
   askStatus,
   DEFAULT_PORT,
   folderBytes,
+  foreignUnit,
   type KeyPlaceKind,
   keyPlaceOf,
   ReaderError,
@@ -129,7 +130,13 @@ function describe({ readers, silent, service, sites, problem, cacheBytes, keyPla
     running: all[0] ?? null,
     readers: all,
     ...(silent.length > 0 && { silent }),
-    service: { manager, unit: file || null, active, enabled },
+    service: {
+      manager,
+      unit: file || null,
+      active,
+      enabled,
+      ...(foreignUnit(service) !== undefined && { foreign: true }),
+    },
     sites,
     ...(problem !== undefined && { problem: inOneLine(problem) }),
     cache: { directory: files.cacheDirectory, bytes: cacheBytes },
@@ -158,10 +165,14 @@ function tell(known: Known): void {
   if (hint !== undefined) say(`hint: ${hint}`);
 }
 
-function tellReader({ url, started, process: id, startedBy, locked, sites, unkept }: Running): void {
+function tellReader({ url, started, process: id, startedBy, locked, sites, unusable, unkept }: Running): void {
   const who = startedBy === 'service' ? 'the service' : 'hand';
   print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
-  if (locked) print('locked: its sites are not shown until it has its keys');
+  if (unusable !== undefined)
+    print(
+      `unusable: ${printable(unusable.problem)} [${unusable.code}]; its sites are not shown until it is started again`,
+    );
+  else if (locked) print('locked: its sites are not shown until it has its keys');
   if (unkept !== undefined) print(`not kept: ${printable(unkept.problem)} [${unkept.code}]; ${UNKEPT_MEANS}`);
   for (const site of sites) tellSite(site);
 }
@@ -187,13 +198,18 @@ function hintFor({ readers, sites, problem, service }: Known): string | undefine
     if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.hint;
     return hintToStart(service);
   }
+  const unusable = readers.find((reader) => reader.unusable)?.unusable;
+  if (unusable !== undefined) return unusable.hint;
   if (readers.some(({ locked }) => locked)) return 'unlock it on your page, or with "wispr identity unlock"';
   if (readers.some(({ unkept }) => unkept?.code === 'disk-full'))
     return 'make room on the disk, and do not stop the Reader before';
   return sites.length === 0 ? 'no site is connected yet: wispr bind "URL#CODE" connects one' : undefined;
 }
 
-function hintToStart({ manager, file }: ServiceState): string {
+function hintToStart(service: ServiceState): string {
+  const { manager, file } = service;
+  if (foreignUnit(service) !== undefined)
+    return '"wispr proxy" starts the Reader; "wispr proxy install" does nothing while that unit is there: if it is not needed, move it away';
   if (file === '') return '"wispr proxy" starts the Reader, "wispr proxy install" does at every login';
   return manager === 'silent' ? ENABLE_HINT : `systemctl --user start ${UNIT_NAME} starts the Reader`;
 }
@@ -205,8 +221,11 @@ function inWords({ publication }: SiteStatus): string {
   return `publication ${publication.version}, last confirmed ${ago(publication.confirmed, nowInSeconds())}${late}`;
 }
 
-function serviceInWords({ manager, active, enabled, file }: ServiceState): string {
+function serviceInWords(service: ServiceState): string {
+  const { manager, active, enabled, file } = service;
   if (manager === 'absent') return 'there is no systemd on this machine';
+  const foreign = foreignUnit(service);
+  if (foreign !== undefined) return `somebody else's, which "wispr proxy install" did not write: ${foreign}`;
   if (manager === 'silent')
     return file === ''
       ? `no systemd of a login session answers here; its unit would be ${unitFile()}`

@@ -1,6 +1,7 @@
 /** Locking the Reader, and the page that a locked one shows in place of all that needs its keys. */
 import { CodedError } from '../../core/errors.ts';
 import type { FormField, PageForm } from '../pages/form.ts';
+import { refusalPage } from '../pages/refusal.ts';
 import { type PageAlert, renderPage } from '../pages/template.ts';
 import { ANEW_TEXT, HOME_TEXT, LOCKED_TEXT, unlockProblemText } from '../pages/texts-control.ts';
 import type { ControlAnswer } from './answer.ts';
@@ -21,7 +22,7 @@ export async function lock(context: ControlContext): Promise<ControlAnswer> {
 
 /** A link to a document comes to it once the Reader is unlocked. */
 export async function showLocked(context: ControlContext, { target }: Asked): Promise<ControlAnswer> {
-  return { html: renderLocked(context, wayOn(target)) };
+  return lostPage(context) ?? { html: renderLocked(context, wayOn(target)) };
 }
 
 /** The passphrase goes from the form to the key of the database, and nowhere else: not back into the page either. */
@@ -31,10 +32,19 @@ export async function unlock(context: ControlContext, form: URLSearchParams): Pr
     await context.lock.unlock(context.lock.takesPassphrase ? (form.get('passphrase') ?? '') : undefined);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
+    const lost = lostPage(context);
+    if (lost) return lost;
     const alert = { ...unlockProblemText(error.code), code: error.code };
     return { html: renderLocked(context, to, alert), status: error.code === 'unlock-too-often' ? 429 : 422 };
   }
   return { goTo: to ?? '/?done=unlocked' };
+}
+
+/** Of a Reader that no passphrase and no button unlocks: it is asked for none. */
+function lostPage({ lock: { lost } }: ControlContext): ControlAnswer | undefined {
+  if (lost === undefined) return undefined;
+  const { status, page } = refusalPage(lost);
+  return { html: renderPage({ ...page, place: 'home' }), status };
 }
 
 function renderLocked({ token, lock }: ControlContext, to?: string, alert?: PageAlert): string {

@@ -18,6 +18,7 @@ import { serveDocument } from '../documents/document-door.ts';
 import { type Door, documentHeaders } from '../documents/document-headers.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { sendNotice } from '../pages/notice.ts';
+import { MissingSoFar } from '../publication/missing-so-far.ts';
 
 export interface SiteRequest {
   readonly bound: BoundSite;
@@ -89,7 +90,15 @@ async function serveMissing(access: DeliveryAccess, wanted: SiteRequest): Promis
   const path = publication.settings.notFound;
   const entry = path === undefined ? undefined : await publication.document(path, wanted.now());
   if (path !== undefined && entry && entry.set === undefined) return serve(access, wanted, { path, entry }, 404);
-  throw new ReadingError('no-such-document', 'the publisher signed that there is no such document');
+  throw missing(wanted);
+}
+
+function missing({ bound: { publication: keeper }, freshness, now }: SiteRequest): ReadingError {
+  const { failure, isSlow, publication } = keeper;
+  if (failure === undefined && !isSlow)
+    return new ReadingError('no-such-document', 'the publisher signed that there is no such document');
+  const { version = freshness.version } = publication.state?.snapshot ?? {};
+  return new MissingSoFar({ version, confirmed: freshness.confirmed, now: now() }, failure);
 }
 
 function sendRedirect(

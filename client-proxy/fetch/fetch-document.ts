@@ -8,6 +8,7 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import type { BoundSite } from '../bound-sites.ts';
 import { ReaderError } from '../errors.ts';
 import { type OpenReader, openReader, type ProxyOptions } from '../open-reader.ts';
+import { missingSoFar } from '../publication/missing-so-far.ts';
 import { hasDatabase } from '../store/locations.ts';
 import { ask } from './ask.ts';
 import { cutRange, isForAnother, withoutField } from './cut-range.ts';
@@ -89,12 +90,11 @@ async function follow(
   throw new ReaderError('redirect-refused', `the publisher's redirects from ${address} do not end`);
 }
 
-/** That there is no such document is true of the publication at hand; where nobody could look for a newer one, it is no more than that. */
+/** Where nobody could look for a newer publication, that is what a program is told: tried again later, the document may be there. */
 function unlessNewer(error: unknown, { publication: { failure, publication } }: BoundSite): unknown {
   const isMissing = error instanceof DocumentRefused && error.code === 'no-such-document';
   if (!isMissing || !(failure instanceof CodedError)) return error;
-  const here = `publication ${publication.state?.snapshot.version}, the newest that is here, has no such document`;
-  return new DocumentRefused(error.address, failure, `${here}; could not look for a newer one: ${failure.message}`);
+  return new DocumentRefused(error.address, failure, missingSoFar(publication.state?.snapshot.version, failure));
 }
 
 /** Whoever typed the first address knows nothing of the next one, nor who sent them there. */

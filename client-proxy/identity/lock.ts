@@ -29,6 +29,11 @@ export class ReaderLock {
     return this.#store.isLocked;
   }
 
+  /** Why nothing but a new start brings the keys back: its database was erased or replaced. `undefined` where that is not so. */
+  get lost(): ReaderError | undefined {
+    return this.#store.lost;
+  }
+
   /** Whether there is nothing to lock: everything was forgotten while this Reader ran. */
   get isEmpty(): boolean {
     return this.#store.keyPlace === undefined;
@@ -57,7 +62,7 @@ export class ReaderLock {
    * However long it takes, or has to wait: where the Reader is locked meanwhile, it stays locked.
    *
    * @param passphrase - of the database; a new one, where {@link needsNewPassphrase}
-   * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `unlock-too-often`, `reader-locked`, and others of the store
+   * @throws ReaderError `passphrase-wrong`, `passphrase-needed`, `passphrase-too-short`, `unlock-too-often`, `reader-locked`, `store-unusable` where it is {@link lost}, and others of the store
    */
   unlock(passphrase?: string): Promise<void> {
     if (passphrase === undefined && this.needsNewPassphrase) return Promise.reject(newPassphraseNeeded());

@@ -105,18 +105,25 @@ export async function lockReaders(options: StorageOptions): Promise<LockReport> 
 }
 
 /**
- * Lets every Reader that runs on the database have its keys again.
+ * Lets every Reader that runs on the database have its keys again. One whose database was erased says that it gets none.
  *
  * @param passphrase - asked for where the database is protected by one
- * @throws ReaderError `passphrase-unexpected` where one was given and none protects it: it was checked by nobody
+ * @throws ReaderError `passphrase-unexpected` where one was given and none protects it: it was checked by nobody; `no-identity` where there is
+ * neither database nor Reader
  */
 export async function unlockReaders(options: StorageOptions, passphrase: () => Promise<string>): Promise<LockReport> {
   const { directory } = storeOptions(options);
-  requireDatabase(directory);
+  if (!hasDatabase(directory)) return unlockWithoutDatabase(directory);
   const place = keysIn(directory)?.kind;
   if (options.passphrase !== undefined && place !== undefined && place !== 'passphrase') throw unexpectedPassphrase();
   const request = { do: 'unlock', ...(place === 'passphrase' && { passphrase: await passphrase() }) } as const;
   return { keysIn: place, readers: await tellReaders(directory, request) };
+}
+
+async function unlockWithoutDatabase(directory: string): Promise<LockReport> {
+  const readers = await tellReaders(directory, { do: 'unlock' });
+  if (readers.length === 0) requireDatabase(directory);
+  return { keysIn: undefined, readers };
 }
 
 export interface Forgotten {

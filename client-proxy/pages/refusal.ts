@@ -1,12 +1,13 @@
 /** Turns whatever kept a request from being answered into a page: plain words, a short code, and a way on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
-import { CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
+import { ago, CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
+import { MissingSoFar } from '../publication/missing-so-far.ts';
 import { CONTROL_HEADERS, PAGE_HEADERS, type Page, renderPage } from './template.ts';
-import { FACT_TEXT, READING_SITE_TEXT, refusalText } from './texts.ts';
+import { FACT_TEXT, missingSoFarText, READING_SITE_TEXT, type RefusalText, refusalText } from './texts.ts';
 import { OWN_PAGE_TEXT } from './texts-control.ts';
 
 export interface RefusedRequest {
@@ -77,7 +78,7 @@ export function refusalPage(
   error: CodedError,
   { address, ownPage, readingUrl, publicLink, firstPage }: RefusedAddresses = {},
 ): { status: number; page: Page } {
-  const { status, title, lead, sameOnReadingSite = false, ...text } = refusalText(error.code);
+  const { status, title, lead, sameOnReadingSite = false, ...text } = textFor(error);
   const advice = [
     ...(ownPage !== undefined && text.adviceAt ? [text.adviceAt(ownPage)] : []),
     ...text.advice,
@@ -96,6 +97,12 @@ export function refusalPage(
     ],
   };
   return { status, page };
+}
+
+function textFor(error: CodedError): RefusalText {
+  if (!(error instanceof MissingSoFar)) return refusalText(error.code);
+  const { version, confirmed, now } = error.atHand;
+  return missingSoFarText(version, ago(confirmed, now), error.lookFailed);
 }
 
 /** The same document on the reading site; a path that no document has leads to its first page. The query goes along. */

@@ -326,7 +326,12 @@ const UNLOCK_PROBLEMS: Readonly<Record<string, ProblemText>> = {
 
 /** What to say of a failed attempt to unlock. */
 export function unlockProblemText(code: string): ProblemText {
-  return UNLOCK_PROBLEMS[code] ?? { text: 'The Reader is still locked: its keys could not be had.' };
+  return (
+    UNLOCK_PROBLEMS[code] ?? {
+      text: 'The Reader is still locked: its keys could not be had.',
+      hint: 'Stop the Reader, and start it again on the command line: it says how to go on.',
+    }
+  );
 }
 
 export const SETTINGS_TEXT = {

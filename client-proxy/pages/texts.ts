@@ -119,6 +119,15 @@ const KEY_SERVER_SILENT: RefusalText = {
   advice: ['Check your connection. Pages whose keys you have can still be read.', TRY_LATER],
 };
 
+const NO_SUCH_DOCUMENT: RefusalText = {
+  status: 404,
+  title: 'There is no such page',
+  lead: 'The publisher signed a list of all pages of this site, and none has this address.',
+  advice: ['Check the address: a letter may be missing, or one too many.'],
+  sameOnReadingSite: true,
+  firstPage: (address) => `Or start from the first page of the site: ${address}`,
+};
+
 const OWN_FAULT: RefusalText = {
   status: 500,
   title: 'The Reader has a problem of its own',
@@ -177,14 +186,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     lead: 'The address is written in a way that is never used, so that every page has one address only.',
     advice: ['Check the link for doubled slashes, dots or odd characters.'],
   },
-  'no-such-document': {
-    status: 404,
-    title: 'There is no such page',
-    lead: 'The publisher signed a list of all pages of this site, and none has this address.',
-    advice: ['Check the address: a letter may be missing, or one too many.'],
-    sameOnReadingSite: true,
-    firstPage: (address) => `Or start from the first page of the site: ${address}`,
-  },
+  'no-such-document': NO_SUCH_DOCUMENT,
   'metadata-too-large': LIST_CHANGED,
   'metadata-malformed': LIST_CHANGED,
   'metadata-signature': LIST_CHANGED,
@@ -296,7 +298,15 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ],
   },
   'store-damaged': OWN_FAULT,
-  'store-unusable': OWN_FAULT,
+  'store-unusable': {
+    status: 503,
+    title: 'The Reader cannot use its database',
+    lead: 'The file in which it keeps its keys and your sites was removed or replaced while the Reader ran, or cannot be read or written; “Detail” says which. Nothing of your sites can be opened, and unlocking does not help.',
+    advice: [
+      'If the file was erased by mistake, put it back from a backup first: else the Reader knows none of your sites any more.',
+      'Stop the Reader, and start it again. Where it runs as a service: systemctl --user restart wispr.service',
+    ],
+  },
   'disk-full': DISK_FULL,
   internal: OWN_FAULT,
   'bad-request': {
@@ -443,6 +453,27 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
 /** The text for a code. */
 export function refusalText(code: string): RefusalText {
   return (TEXTS as Record<string, RefusalText | undefined>)[code] ?? OWN_FAULT;
+}
+
+/**
+ * Where nobody knows whether there is a newer publication, which may have the page. The reading site may know.
+ *
+ * @param confirmed - how long ago the publication at hand was last confirmed
+ * @param failed - code of what the look for a newer one met; `undefined` while that look goes on
+ */
+export function missingSoFarText(version: number, confirmed: string, failed: string | undefined): RefusalText {
+  const { sameOnReadingSite: _, advice, ...text } = NO_SUCH_DOCUMENT;
+  const goesOn = failed === undefined;
+  const look = goesOn
+    ? 'A newer one is being looked for.'
+    : `The Reader could not look for a newer one: ${refusalText(failed).title}.`;
+  const reload = goesOn ? 'Reload this page in a moment' : 'Check your connection, and reload this page';
+  return {
+    ...text,
+    title: 'There is no such page so far',
+    lead: `Publication ${version} of this site, the newest that is here, has no page with this address. It was last confirmed ${confirmed}. ${look}`,
+    advice: [`${reload}: a newer publication may have it.`, ...advice],
+  };
 }
 
 /** The way on, to the same document on the signed reading site. */

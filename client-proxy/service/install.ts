@@ -52,10 +52,16 @@ export async function checkInstallable({
   return state;
 }
 
-/** @throws ReaderError `unit-foreign` */
-export function refuseForeign({ file }: Pick<ServiceState, 'file'>): void {
+/** The unit of that name that somebody else wrote, or that another takes the place of: neither is touched. */
+export function foreignUnit({ file }: Pick<ServiceState, 'file'>): string | undefined {
   const own = unitFile();
-  const foreign = readUnit(own)?.own === false ? own : file !== '' && file !== own ? file : undefined;
+  if (readUnit(own)?.own === false) return own;
+  return file !== '' && file !== own ? file : undefined;
+}
+
+/** @throws ReaderError `unit-foreign` */
+export function refuseForeign(state: Pick<ServiceState, 'file'>): void {
+  const foreign = foreignUnit(state);
   if (foreign === undefined) return;
   throw new ReaderError('unit-foreign', `${foreign} was not written by "wispr proxy install"`, {
     hint: 'nothing was changed; if it is not needed, move it away and try again',

@@ -30,6 +30,8 @@ export interface ReaderStatus {
   readonly cache: CacheStatus;
   /** Whether its keys are locked away; then it can tell of no site. Where everything was forgotten, there are none. */
   readonly locked: boolean;
+  /** Why no unlocking helps: its database was erased or replaced. */
+  readonly unusable?: { readonly code: string; readonly problem: string; readonly hint: string | undefined };
   /** Why something newer than what the database has could not be written; it is used from memory. */
   readonly unkept?: { readonly code: string; readonly problem: string };
 }
@@ -46,8 +48,13 @@ export function statusOf(
     sites: await siteStatuses(sites, port),
     cache: cache.status(),
     locked: lock.isLocked && !lock.isEmpty,
+    ...unusableIn(lock),
     ...unkeptIn(store),
   });
+}
+
+function unusableIn({ lost }: OpenReader['lock']): Pick<ReaderStatus, 'unusable'> {
+  return lost === undefined ? {} : { unusable: { code: lost.code, problem: lost.message, hint: lost.hint } };
 }
 
 function unkeptIn({ unkept }: OpenReader['store']): Pick<ReaderStatus, 'unkept'> {

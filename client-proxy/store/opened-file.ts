@@ -36,11 +36,15 @@ export class OpenedFile {
 
   /** To be called before something is promised to last. @throws ReaderError `store-unusable` where it {@link isGone} */
   require(): void {
-    if (!this.isGone()) return;
-    throw new ReaderError('store-unusable', 'the database that this program opened was removed or replaced', {
-      hint: 'stop it, and start it again',
-    });
+    if (this.isGone()) throw databaseGone();
   }
+}
+
+/** Nothing brings it back but a new start: what stands there now was not looked at by this program. */
+export function databaseGone(): ReaderError {
+  return new ReaderError('store-unusable', 'the database that this program opened was removed or replaced', {
+    hint: 'stop it, and start it again',
+  });
 }
 
 /** `undefined` where one is missing, or cannot be looked at. */

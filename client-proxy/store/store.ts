@@ -17,13 +17,13 @@ import {
 import { DataVersion } from './data-version.ts';
 import { type OpenDatabase, openDatabase, withoutWaiting } from './database.ts';
 import { IdentityStore } from './identity-store.ts';
-import type { OpenedFile } from './opened-file.ts';
+import { databaseGone, type OpenedFile } from './opened-file.ts';
 import { Preferences } from './preferences.ts';
 import { type KeyPlace, readProtection } from './protection.ts';
 import { PublicationStore } from './publication-store.ts';
 import { takeRoom } from './room.ts';
 import { SEED_PLACE, unseal } from './sealed-columns.ts';
-import { SealedDatabase } from './sealed-database.ts';
+import { readerLocked, SealedDatabase } from './sealed-database.ts';
 import { SetKeyStore } from './set-key-store.ts';
 import type { StorageKeyOptions } from './storage-key.ts';
 import { Unkept } from './unkept.ts';
@@ -118,6 +118,16 @@ export class ReaderStore {
 
   get isLocked(): boolean {
     return this.#sealed.opened === undefined;
+  }
+
+  /** Why the database cannot be used any more: it was erased or replaced, and no {@link unlock} helps. `undefined` where that is not so. */
+  get lost(): ReaderError | undefined {
+    return this.#file.isGone() ? databaseGone() : undefined;
+  }
+
+  /** What keeps the keys away while it {@link isLocked}: a lock, or what became of the database. Cheap: asked at every request. */
+  whyLocked(): ReaderError {
+    return this.#file.wasGone() ? databaseGone() : readerLocked();
   }
 
   /** @param tell - called at every locking, also where the keys went because the database was erased, forgotten or sealed with another */

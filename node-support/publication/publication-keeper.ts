@@ -54,6 +54,8 @@ export class PublicationKeeper {
   #checkedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #failure: unknown;
+  /** The look that a request last waited for in vain. */
+  #outwaited: Promise<void> | undefined;
   /** The descriptor of the publication that the rest of the reader goes by. */
   #followed: string | undefined;
 
@@ -95,6 +97,11 @@ export class PublicationKeeper {
   /** What the last look met, whether or not something that may be used is at hand; `undefined` where it found what is newest. */
   get failure(): unknown {
     return this.#failure;
+  }
+
+  /** Whether a look goes on that a request waited for as long as it may: nobody knows yet what is newest. */
+  get isSlow(): boolean {
+    return this.#checking !== undefined && this.#checking === this.#outwaited;
   }
 
   async status(): Promise<PublicationStatus> {
@@ -139,10 +146,11 @@ export class PublicationKeeper {
   }
 
   /** How the look ends is no concern here. */
-  #waitFor(look: Promise<void>): Promise<void> {
+  async #waitFor(look: Promise<void>): Promise<void> {
     const ended = look.catch(() => undefined);
     const { isOneShot = false, times } = this.#options;
-    return isOneShot ? ended : atMost(times.staleWait, ended);
+    if (isOneShot) return ended;
+    if (!(await hasEnded(ended, times.staleWait))) this.#outwaited = look;
   }
 
   /** What the last look met, where that says more than the age of what is at hand. */
@@ -229,12 +237,13 @@ export class PublicationKeeper {
   }
 }
 
-/** Waits for the work, but not for ever. */
-async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
+/** Waits for the work, but not for ever. @returns whether it came to its end */
+async function hasEnded(work: Promise<void>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
+  const patience = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
   });
-  await Promise.race([work, patience]);
+  const ended = await Promise.race([work.then(() => true), patience]);
   clearTimeout(timer);
+  return ended;
 }

@@ -182,6 +182,11 @@ describe('without a session', () => {
       expect(isInTheOneVoice(stderr)).toBe(true);
     }
     expect(readFileSync(unit, 'utf8')).toBe('[Service]\nExecStart=/bin/true\n');
+    const { stdout, stderr } = await proxy('status');
+    expect(stdout).toContain(`service: somebody else's, which "wispr proxy install" did not write: ${unit}\n`);
+    expect(stderr).toMatch(/^wispr: hint: "wispr proxy" starts the Reader; .* move it away\n$/);
+    const { service } = JSON.parse((await proxy('status', '--json')).stdout) as { service: unknown };
+    expect(service).toMatchObject({ unit, foreign: true });
   });
 
   it('nor beside Readers that were started by hand, all of which are named', async () => {

@@ -97,10 +97,10 @@ describe('a Reader', () => {
   it('whose database was erased has no keys any more, and gets none', async () => {
     expect((await read()).text).toBe('for subscribers');
     eraseDatabase();
-    await expect.poll(async () => refusalCode(await read())).toBe('reader-locked');
+    await expect.poll(async () => refusalCode(await read())).toBe('store-unusable');
     expect(rig.proxy.lock.isLocked).toBe(true);
     await expect(rig.proxy.lock.unlock()).rejects.toMatchObject({ code: 'store-unusable' });
-    expect(refusalCode(await read())).toBe('reader-locked');
+    expect(refusalCode(await read())).toBe('store-unusable');
   });
 
   it.each([

@@ -1,0 +1,31 @@
+import { CodedError, reasonOf } from '../../core/errors.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+
+/** What is known of the publication that has no such document. Times in seconds since 1970. */
+export interface PublicationAtHand {
+  readonly version: number;
+  /** When it was last confirmed. */
+  readonly confirmed: number;
+  readonly now: number;
+}
+
+/** That there is no such document is true of the publication at hand; where nobody could look for a newer one, it is no more than that. */
+export class MissingSoFar extends ReadingError {
+  readonly atHand: PublicationAtHand;
+  /** Code of what the look for a newer one met; `undefined` while that look goes on. */
+  readonly lookFailed: string | undefined;
+
+  /** @param failure - what the look for a newer one met; `undefined` while that look goes on */
+  constructor(atHand: PublicationAtHand, failure: unknown) {
+    super('no-such-document', missingSoFar(atHand.version, failure), { cause: failure });
+    this.atHand = atHand;
+    if (failure !== undefined) this.lookFailed = failure instanceof CodedError ? failure.code : 'internal';
+  }
+}
+
+/** The same as one sentence. */
+export function missingSoFar(version: number | undefined, failure: unknown): string {
+  const look =
+    failure === undefined ? 'still looking for a newer one' : `could not look for a newer one: ${reasonOf(failure)}`;
+  return `publication ${version}, the newest that is here, has no such document; ${look}`;
+}
