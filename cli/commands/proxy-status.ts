@@ -153,6 +153,7 @@ function tell(known: Known): void {
   for (const reader of readers) tellReader(reader);
   if (readers.length === 0) print('not running');
   if (readers.length === 0) for (const site of sites) tellSite(site);
+  if (readers.length === 0 && sites.length === 0 && problem === undefined) print('sites: none is connected');
   if (problem !== undefined) print(`sites: ${printable(inOneLine(problem))}`);
   print(`service: ${serviceInWords(known.service)}`);
   print(`cache: ${cacheInWords(known)}`);
