@@ -41,32 +41,28 @@ describe('a host that says that it keeps connections for ten minutes', () => {
     ['what passes through, by way of a parent proxy', true, passes],
     ['content', false, content],
     ['content, by way of a parent proxy', true, content],
-  ])(
-    'keeps none longer than others, for %s',
-    async (_, byParent, ask) => {
-      const closed = Promise.withResolvers<void>();
-      answer = (_head, socket) => {
-        socket.on('close', () => closed.resolve());
-        socket.write(OK.replace('\r\n\r\n', '\r\nKeep-Alive: timeout=600\r\n\r\n'));
-      };
-      const place = `127.0.0.1:${host.port}`;
-      const upstream = new Upstream(
-        byParent ? { parentProxy: `http://${place}` } : { connectTo: [parseConnectTo(`:80:${place}`)] },
-      );
-      const answered = Promise.withResolvers<void>();
-      ask(upstream, {
-        onRequestStart: () => undefined,
-        onResponseStart: () => undefined,
-        onResponseData: () => undefined,
-        onResponseEnd: () => answered.resolve(),
-        onResponseError: (_controller, error) => answered.reject(error),
-      });
-      await answered.promise;
-      await closed.promise;
-      await upstream.close();
-    },
-    20_000,
-  );
+  ])('keeps none longer than others, for %s', async (_, byParent, ask) => {
+    const closed = Promise.withResolvers<void>();
+    answer = (_head, socket) => {
+      socket.on('close', () => closed.resolve());
+      socket.write(OK.replace('\r\n\r\n', '\r\nKeep-Alive: timeout=600\r\n\r\n'));
+    };
+    const place = `127.0.0.1:${host.port}`;
+    const upstream = new Upstream(
+      byParent ? { parentProxy: `http://${place}` } : { connectTo: [parseConnectTo(`:80:${place}`)] },
+    );
+    const answered = Promise.withResolvers<void>();
+    ask(upstream, {
+      onRequestStart: () => undefined,
+      onResponseStart: () => undefined,
+      onResponseData: () => undefined,
+      onResponseEnd: () => answered.resolve(),
+      onResponseError: (_controller, error) => answered.reject(error),
+    });
+    await answered.promise;
+    await closed.promise;
+    await upstream.close();
+  });
 });
 
 describe('a GET', () => {
