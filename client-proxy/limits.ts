@@ -58,7 +58,7 @@ export const LIMITS = {
   passingSilence: 300_000,
   /** To one content host, key server or parent proxy at once; further requests for content wait. Browsers have six. */
   contentConnections: 64,
-  /** Connections to hosts kept for the next request that passes through: for how long, and how many for one host besides those of plain GETs. */
+  /** Connections to hosts kept for the next request: for how long, whatever a host says; and how many for one host, of requests that pass through and are no plain GETs. */
   keptPerHost: 64,
   keptIdle: 4_000,
   /** Until the head of an answer is there. */

@@ -6,8 +6,10 @@ import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
 
 const [CR, LF] = [13, 10];
+/** Ends the fields of an answer. */
+const EMPTY_LINE = Buffer.from('\r\n\r\n');
 
-/** The first line of an answer, or of the first interim answer before it. */
+/** The first line of an answer, interim or final. */
 export interface StatusLine {
   /** Of HTTP, such as `1.1`. */
   readonly version: string;
@@ -18,48 +20,87 @@ export interface StatusLine {
 
 /** A connection whose answers are asked for one after another. */
 export class WatchedConnection {
-  #line: StatusLine | undefined;
-  /** What has come of the first line; `undefined` behind it. */
-  #begun: string | undefined = '';
+  /** Read, and not asked for yet: of one read at most, since undici gives away the heads of all answers in it at once. */
+  #lines: StatusLine[] = [];
+  /** What comes next: a first line, the fields of an interim answer, or what follows the first line of one that counts. */
+  #next: 'line' | 'fields' | 'rest' = 'line';
+  /** What has come of the first line. */
+  #begun = '';
+  /** How many bytes of an empty line have come behind the fields of an interim answer, the end of the line before it included. */
+  #ofEmptyLine = 0;
+  #isKept = false;
   /** Whether the other side broke it off. */
   wasReset = false;
 
-  /** Of the answer that is under way; `undefined` where it did not begin with one. */
-  get statusLine(): StatusLine | undefined {
-    return this.#line;
+  /** Whether it has given an answer, and nothing came since: its other side may have been closing it just when it was used again. */
+  get isKept(): boolean {
+    return this.#isKept;
+  }
+
+  /** The first line that {@link takeLine} gives next. */
+  get line(): StatusLine | undefined {
+    return this.#lines[0];
+  }
+
+  /** Of the answer whose head undici gives away; `undefined` where it did not begin with such a line. */
+  takeLine(): StatusLine | undefined {
+    return this.#lines.shift();
   }
 
   /** An answer is all there: what comes next is the first line of another. */
   answered(): void {
+    this.#lines = [];
+    this.#next = 'line';
     this.#begun = '';
-    this.#line = undefined;
+    this.#isKept = true;
   }
 
   read(bytes: Buffer): void {
-    if (this.#begun === undefined) return;
-    let start = 0;
+    let at = 0;
+    while (at < bytes.length && this.#next !== 'rest')
+      at = this.#next === 'line' ? this.#readLine(bytes, at) : this.#skipFields(bytes, at);
+  }
+
+  /** @returns where it ends */
+  #readLine(bytes: Buffer, from: number): number {
+    let start = from;
     // The parser passes over empty lines before an answer.
     if (this.#begun === '') while (bytes[start] === CR || bytes[start] === LF) start++;
     const end = bytes.indexOf(LF, start);
     this.#begun += bytes.toString('latin1', start, end < 0 ? bytes.length : end);
-    if (end < 0 && this.#begun.length < LIMITS.headerFields) return;
-    this.#line = this.#begun.length < LIMITS.headerFields ? parseStatusLine(this.#begun) : undefined;
-    this.#begun = undefined;
+    if (this.#begun !== '') this.#isKept = false;
+    if (end < 0 && this.#begun.length < LIMITS.headerFields) return bytes.length;
+    const line = this.#begun.length < LIMITS.headerFields ? parseStatusLine(this.#begun) : undefined;
+    if (line) this.#lines.push(line);
+    this.#begun = '';
+    this.#next = line && line.status >= 100 && line.status < 200 ? 'fields' : 'rest';
+    this.#ofEmptyLine = 2; // the end of this line
+    return end + 1;
+  }
+
+  /** Passes over the fields of an interim answer, which has no body whatever it says (RFC 9110 section 15.2). @returns where they end */
+  #skipFields(bytes: Buffer, from: number): number {
+    let at = from;
+    while (at < bytes.length && this.#ofEmptyLine < EMPTY_LINE.length) {
+      const byte = bytes[at++];
+      if (byte === EMPTY_LINE[this.#ofEmptyLine]) this.#ofEmptyLine++;
+      else this.#ofEmptyLine = byte === CR ? 1 : 0;
+    }
+    if (this.#ofEmptyLine === EMPTY_LINE.length) this.#next = 'line';
+    return at;
   }
 }
 
 /** The connections of one undici client. */
 export class AnswerWatch {
-  #reading: WatchedConnection | undefined;
+  #current: WatchedConnection | undefined;
 
   /**
-   * The connection whose bytes undici is looking into: right in `onResponseStart`, which is called in the same turn as the reading. Not later.
-   *
-   * @throws TypeError if nothing was read
+   * The connection that undici is dealing with: right in `onResponseStart`, which is called in the same turn as the reading, and in
+   * `onResponseError` where what ended the request was the end of its connection. Not later.
    */
-  get reading(): WatchedConnection {
-    if (this.#reading === undefined) throw new TypeError('nothing was read');
-    return this.#reading;
+  get current(): WatchedConnection | undefined {
+    return this.#current;
   }
 
   /** Watches a connection, which nobody reads yet. undici takes bytes out of it by `read()` only. */
@@ -67,14 +108,18 @@ export class AnswerWatch {
     const connection = new WatchedConnection();
     const read = socket.read.bind(socket);
     socket.read = (size) => {
-      this.#reading = connection;
+      this.#current = connection;
       const bytes: Buffer | null = read(size);
       if (bytes !== null) connection.read(bytes);
       return bytes;
     };
-    // Before undici hears of it, which ends the answer then.
+    // Before undici hears of it, which ends the answer then, or the request.
     socket.on('error', () => {
+      this.#current = connection;
       connection.wasReset = true;
+    });
+    socket.on('close', () => {
+      this.#current = connection;
     });
     return socket;
   }

@@ -135,8 +135,12 @@ export class Upstream {
   }
 }
 
+/** However long a host says that it keeps a connection: undici would believe it up to ten minutes. */
+const kept = () => ({ keepAliveTimeout: LIMITS.keptIdle, keepAliveMaxTimeout: LIMITS.keptIdle });
+
 function settings(connector: Connector): Agent.Options {
   return {
+    ...kept(),
     connect: forUndici(connector),
     allowH2: false,
     pipelining: 1,
@@ -150,12 +154,12 @@ function settings(connector: Connector): Agent.Options {
 /** As many connections as there are requests, since some are answered only when something happens. */
 function passingSettings(connector: Connector, answers: AnswerWatch): Agent.Options {
   return {
+    ...kept(),
     connect: forUndici(async (wanted) => answers.watch(await connector(wanted))),
     allowH2: false,
     pipelining: 1,
     headersTimeout: LIMITS.passingSilence,
     bodyTimeout: LIMITS.passingSilence,
-    keepAliveTimeout: LIMITS.keptIdle,
     maxHeaderSize: LIMITS.headerFields,
   };
 }

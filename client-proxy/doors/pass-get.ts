@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Dispatcher } from 'undici';
 import { STATUS_CODES } from '../../node-support/http.ts';
 import { innermost, systemCode } from '../../node-support/system-error.ts';
-import type { AnswerWatch, WatchedConnection } from '../content/answer-watch.ts';
+import type { AnswerWatch, StatusLine, WatchedConnection } from '../content/answer-watch.ts';
+import { isBrokenAnswer, isBrokenOff } from '../content/broken-answer.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { CLIENT_LEFT } from './client-left.ts';
 import { checkAnswer } from './message-checks.ts';
@@ -73,9 +74,9 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
   }
 
   /** What it throws ends the request. */
-  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders, reason = ''): void {
-    const connection = this.#watch.reading;
-    const answer = headOf(connection, { status, reason, headers, rawHeaders: latin1(controller.rawHeaders) });
+  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
+    const connection = this.#watch.current;
+    const answer = headOf(connection?.takeLine(), status, headers, fieldsOf(controller.rawHeaders));
     if (status > 101 && status < 200) {
       this.#interimAnswers.pass(answer);
       return;
@@ -101,7 +102,7 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
     else {
       this.#connection?.answered();
       response.off('close', this.#left);
-      endAnswer(latin1(controller.rawTrailers), response);
+      endAnswer(fieldsOf(controller.rawTrailers), response);
       resolve(true);
     }
   }
@@ -114,7 +115,7 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
     const { response, resolve, reject } = this.#passing;
     response.off('close', this.#left);
     if (this.#answer) breakOff(this.#answer, response);
-    if (!this.#answer && !response.destroyed && isForAnotherClient(error)) resolve(false);
+    if (!this.#answer && !response.destroyed && isForAnotherClient(error, this.#watch.current)) resolve(false);
     else reject(error);
   }
 
@@ -123,40 +124,45 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
 }
 
 /**
- * Whether Node.js's client may do better: a kept connection closed just when it was used again; what came was an interim answer that undici did not
- * ask for, or another protocol; or undici does not send such a request.
+ * Whether Node.js's client may do better: a kept connection was broken off just when it was used again; what came was a 100, which undici takes only
+ * where it has asked for it; or undici does not send such a request. Otherwise the host has had its say: nothing is sent twice.
  */
-function isForAnotherClient(error: Error): boolean {
+function isForAnotherClient(error: Error, connection: WatchedConnection | undefined): boolean {
   const met = innermost(error); // beneath the name of whose it is
-  const code = systemCode(met);
-  if (code === 'UND_ERR_SOCKET') return ((met as { socket?: { bytesRead?: number } }).socket?.bytesRead ?? 0) > 0;
-  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_INVALID_ARG';
+  if (systemCode(met) === 'UND_ERR_INVALID_ARG') return true;
+  if (isBrokenOff(met)) return connection?.isKept === true;
+  return isBrokenAnswer(met) && connection?.line?.status === 100;
 }
 
-/**
- * As Node.js's client has it. The status text of an answer behind an interim one is known as UTF-8 only: where it is more than ASCII, the usual one
- * takes its place.
- */
+/** The parser takes `chunked` with a tab behind it for another coding, and chunks for what they carry: then it stays, and is refused. */
+const BLANKS: Readonly<Record<string, string>> = { 'transfer-encoding': ' ' };
+
+/** As Node.js's client has it. A first line that is not that of this answer says nothing of it: then it has no version, and is refused. */
 function headOf(
-  { statusLine }: WatchedConnection,
-  {
-    status,
-    reason,
-    headers,
-    rawHeaders,
-  }: { status: number; reason: string; headers: IncomingHttpHeaders; rawHeaders: string[] },
+  line: StatusLine | undefined,
+  status: number,
+  headers: IncomingHttpHeaders,
+  rawHeaders: string[],
 ): AnswerHead {
-  const inAscii = /[^\0-\x7f]/.test(reason) ? (STATUS_CODES[status] ?? '') : reason;
-  const statusMessage = statusLine?.status === status ? statusLine.reason : inAscii;
+  const own = line?.status === status ? line : { reason: STATUS_CODES[status] ?? '', version: '' };
   const joined: IncomingHttpHeaders = {};
   for (const name of ['content-type', 'content-length', 'transfer-encoding', 'upgrade'] as const) {
     const value: string | string[] | undefined = headers[name];
-    if (value !== undefined) joined[name] = Array.isArray(value) ? value.join(', ') : value;
+    if (value !== undefined) joined[name] = trimmed(Array.isArray(value) ? value.join(', ') : value, BLANKS[name]);
   }
-  return { statusCode: status, statusMessage, httpVersion: statusLine?.version ?? '', headers: joined, rawHeaders };
+  return { statusCode: status, statusMessage: own.reason, httpVersion: own.version, headers: joined, rawHeaders };
 }
 
-/** undici gives header fields in bytes. */
-function latin1(fields: Controller['rawHeaders']): string[] {
-  return Array.isArray(fields) ? fields.map((part) => (typeof part === 'string' ? part : part.toString('latin1'))) : [];
+/** undici gives header fields in bytes, names and values alternating. */
+function fieldsOf(fields: Controller['rawHeaders']): string[] {
+  if (!Array.isArray(fields)) return [];
+  return fields.map((part) => trimmed(typeof part === 'string' ? part : part.toString('latin1')));
+}
+
+/** Without the white space around a value, which is no part of it (RFC 9110 section 5.5); undici leaves what is behind. Not by `trim`, for which much more of Unicode is white space. */
+function trimmed(value: string, blanks = ' \t'): string {
+  let [start, end] = [0, value.length];
+  while (start < end && blanks.includes(value.charAt(start))) start++;
+  while (end > start && blanks.includes(value.charAt(end - 1))) end--;
+  return value.slice(start, end);
 }

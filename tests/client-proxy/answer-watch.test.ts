@@ -4,17 +4,23 @@ import { createServer, type IncomingMessage, request, type Server } from 'node:h
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Agent } from 'undici';
 import { expect, it } from 'vitest';
-import { AnswerWatch, WatchedConnection } from '../../client-proxy/content/answer-watch.ts';
+import { AnswerWatch, type StatusLine, WatchedConnection } from '../../client-proxy/content/answer-watch.ts';
 import type { Upstream } from '../../client-proxy/content/upstream.ts';
 import { passGet } from '../../client-proxy/doors/pass-get.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
-function lineOf(...pieces: string[]): WatchedConnection['statusLine'] {
+function lineOf(...pieces: string[]): StatusLine | undefined {
+  return linesOf(...pieces)[0];
+}
+
+function linesOf(...pieces: string[]): StatusLine[] {
   const connection = new WatchedConnection();
   for (const piece of pieces) connection.read(Buffer.from(piece, 'latin1'));
-  return connection.statusLine;
+  const lines: StatusLine[] = [];
+  for (let line = connection.takeLine(); line; line = connection.takeLine()) lines.push(line);
+  return lines;
 }
 
 it.each([
@@ -33,6 +39,45 @@ it.each([
   ['one behind what was too long', ['x'.repeat(LIMITS.headerFields), '\nHTTP/1.1 200 OK\r\n']],
 ])('%s is none', (_, pieces) => {
   expect(lineOf(...pieces)).toBeUndefined();
+});
+
+const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nX: \r\r\nY:\r\n\r\n';
+const BEHIND = `${HINTS}HTTP/1.1 102 \r\n\r\n\r\nHTTP/1.0 200 OK\r\nX: HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n`;
+
+const CUTS: [string, string[]][] = [...HINTS].map((_, at) => [`cut at ${at}`, [BEHIND.slice(0, at), BEHIND.slice(at)]]);
+
+it.each([['at once', [BEHIND]], ['byte by byte', [...BEHIND]], ...CUTS])(
+  'the first lines of interim answers and of the one behind them are found %s, each in its turn',
+  (_, pieces) => {
+    expect(linesOf(...pieces)).toEqual([
+      { version: '1.1', status: 103, reason: 'Early Hints' },
+      { version: '1.1', status: 102, reason: '' },
+      { version: '1.0', status: 200, reason: 'OK' },
+    ]);
+  },
+);
+
+it('the first line of the next answer is found when the one before is all there', () => {
+  const connection = new WatchedConnection();
+  const found: (string | undefined)[] = [];
+  for (const reason of ['one', 'two']) {
+    connection.read(Buffer.from(`${HINTS}HTTP/1.1 200 ${reason}\r\n\r\n`));
+    found.push(connection.takeLine()?.reason, connection.takeLine()?.reason);
+    connection.answered();
+  }
+  expect(found).toEqual(['Early Hints', 'one', 'Early Hints', 'two']);
+});
+
+it('a connection is kept from the end of an answer to the first byte of another, not before it has given one', () => {
+  const connection = new WatchedConnection();
+  const wasKept = [connection.isKept];
+  connection.answered();
+  for (const bytes of ['', '\r\n', 'H', `${HINTS.slice(1)}`]) {
+    connection.read(Buffer.from(bytes));
+    while (connection.takeLine());
+    wasKept.push(connection.isKept);
+  }
+  expect(wasKept).toEqual([false, true, true, false, false]);
 });
 
 it('nothing is asked for a client that left before there was a connection', async () => {

@@ -264,6 +264,9 @@ describe('attack 55: the address and Host', () => {
   });
 });
 
+const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
+const CHUNKS = 'Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n';
+
 describe('attack 56: answers that could be read in two ways', () => {
   it.each([
     ['a coding before chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
@@ -276,6 +279,11 @@ describe('attack 56: answers that could be read in two ways', () => {
     ['a length with a sign', 'HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nno'],
     ['lengths in a list', 'HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nno'],
     ['a line end in the reason', 'HTTP/1.1 200 O\rSet-Cookie: a\r\nContent-Length: 2\r\n\r\nno'],
+    ['a tab behind chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked \t\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
+    ['chunks in HTTP/1.0 behind an interim answer', `${HINTS}HTTP/1.0 200 OK\r\n${CHUNKS}`],
+    ['HTTP/2.0 behind an interim answer', `${HINTS}HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nno`],
+    ['HTTP/0.9 behind an interim answer', `${HINTS}${HINTS}HTTP/0.9 200 OK\r\nContent-Length: 2\r\n\r\nno`],
+    ['chunks behind a first line beyond all measure', `HTTP/1.0 200 ${'x'.repeat(40_000)}\r\n${CHUNKS}`],
     ['a status below 100', 'HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nno'],
   ])('%s: a clean 502', async (_, bytes) => {
     answer = (_head, socket) => socket.end(bytes, 'latin1');

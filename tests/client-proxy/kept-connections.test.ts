@@ -1,0 +1,131 @@
+/** Connections to hosts that are kept for the next request: for how long, and what becomes of a request under which one closes. */
+import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Upstream } from '../../client-proxy/content/upstream.ts';
+import { parseConnectTo } from '../../client-proxy/index.ts';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { refusalCode, send } from '../support/http-client.ts';
+import { startRawHost } from '../support/raw-host.ts';
+import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+let host: Awaited<ReturnType<typeof startRawHost>>;
+let answer: (head: string, socket: Socket) => void;
+let asked = 0;
+beforeAll(async () => {
+  host = await startRawHost((head, socket) => {
+    asked++;
+    answer(head, socket);
+  });
+});
+afterAll(() => host.close());
+beforeEach(() => {
+  asked = 0;
+});
+
+describe('a host that says that it keeps connections for ten minutes', () => {
+  const { keptIdle } = LIMITS;
+  beforeEach(() => void Object.assign(LIMITS, { keptIdle: 100 }));
+  afterEach(() => void Object.assign(LIMITS, { keptIdle }));
+
+  type Ask = (upstream: Upstream, handler: Dispatcher.DispatchHandler) => void;
+  const passes: Ask = (upstream, handler) =>
+    upstream.passGet({ host: 'a.example', port: 80, authority: 'a.example', path: '/', headers: [] }, handler);
+  const content: Ask = (upstream, handler) =>
+    upstream.dispatch('http://a.example', 'a.example', { method: 'GET', path: '/', headers: [] }, handler);
+
+  it.each([
+    ['what passes through', false, passes],
+    ['what passes through, by way of a parent proxy', true, passes],
+    ['content', false, content],
+    ['content, by way of a parent proxy', true, content],
+  ])('keeps none longer than others, for %s', async (_, byParent, ask) => {
+    const closed = Promise.withResolvers<void>();
+    answer = (_head, socket) => {
+      socket.on('close', () => closed.resolve());
+      socket.write(OK.replace('\r\n\r\n', '\r\nKeep-Alive: timeout=600\r\n\r\n'));
+    };
+    const place = `127.0.0.1:${host.port}`;
+    const upstream = new Upstream(
+      byParent ? { parentProxy: `http://${place}` } : { connectTo: [parseConnectTo(`:80:${place}`)] },
+    );
+    const answered = Promise.withResolvers<void>();
+    ask(upstream, {
+      onRequestStart: () => undefined,
+      onResponseStart: () => undefined,
+      onResponseData: () => undefined,
+      onResponseEnd: () => answered.resolve(),
+      onResponseError: (_controller, error) => answered.reject(error),
+    });
+    await answered.promise;
+    await closed.promise;
+    await upstream.close();
+  });
+});
+
+describe('a GET', () => {
+  let rig: ReaderRig;
+  beforeAll(async () => {
+    rig = await startReaderRig();
+    await rig.restart({ connectTo: [parseConnectTo(`:80:127.0.0.1:${host.port}`)] });
+  });
+  afterAll(() => rig.close());
+
+  type End = (socket: Socket) => void;
+  const written = (bytes: string, end: End) => (socket: Socket) => void socket.write(bytes, () => end(socket));
+  const finish: End = (socket) => void socket.end();
+  const reset: End = (socket) => void socket.resetAndDestroy();
+  const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
+  /** What a host may do that has begun to say something. */
+  const BEGUN: [string, End][] = [
+    ['half a first line, and is closed', written('HTTP/1.1 20', finish)],
+    ['half a head, and is closed', written('HTTP/1.1 200 OK\r\nX-', finish)],
+    [
+      'half a head, and is reset',
+      (socket) => written('HTTP/1.1 200 OK\r\nX-', () => setImmediate(reset, socket))(socket),
+    ],
+    ['103, and is closed', written(HINTS, finish)],
+    ['103, and is reset', (socket) => written(HINTS, () => setImmediate(reset, socket))(socket)],
+    ['another protocol', written('SSH-2.0-x\r\n', finish)],
+    ['101 unasked', written('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n', finish)],
+  ];
+  let places = 0;
+  /** Each host has connections of its own. */
+  const somewhere = () => `http://host${places++}.example/`;
+
+  it.each([['nothing, and is closed', finish] as const, ['nothing, and is reset', reset] as const, ...BEGUN])(
+    'is sent once where a new connection gives %s',
+    async (_, end) => {
+      answer = (_head, socket) => end(socket);
+      const got = await send(rig.proxy.port, somewhere());
+      expect([got.status, asked]).toEqual([502, 1]);
+      expect(['host-answer', 'host-unreachable']).toContain(refusalCode(got));
+    },
+  );
+
+  it.each(BEGUN)('is sent once where a kept connection gives %s', async (_, end) => {
+    const url = somewhere();
+    answer = (_head, socket) => void socket.write(OK);
+    expect((await send(rig.proxy.port, url)).text).toBe('ok');
+    answer = (_head, socket) => end(socket);
+    expect([(await send(rig.proxy.port, url)).status, asked]).toEqual([502, 2]);
+  });
+
+  it.each([
+    ['nothing, and is closed', finish],
+    ['nothing, and is reset', reset],
+    ['empty lines, and is closed', written('\r\n\r\n', finish)],
+  ])('is sent again, and not more often, where a kept connection gives %s', async (_, end) => {
+    const url = somewhere();
+    const sockets = new Set<Socket>();
+    answer = (_head, socket) => {
+      if (sockets.has(socket)) end(socket);
+      else socket.write(OK);
+      sockets.add(socket);
+    };
+    for (const expected of [1, 3]) expect([(await send(rig.proxy.port, url)).text, asked]).toEqual(['ok', expected]);
+    expect(sockets.size).toBe(2);
+  });
+});
