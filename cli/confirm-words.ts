@@ -21,11 +21,8 @@ export async function unfinishedFirst(error: unknown, { workspace }: Publication
   });
 }
 
-export function notPublished(version: number, { target, publishAgain }: PublicationPlaces): PublishError {
-  return new PublishError('version-unknown', `publication ${version} is not at ${target?.name} yet: nobody has it`, {
-    typed: true,
-    hint: `put right what is wrong, and run "${publishAgain}"`,
-  });
+export function maybeOut(version: number | undefined, { target }: PublicationPlaces): string {
+  return `publication ${version} may be out, for all that ${target?.name} shows; it is withdrawn as if it were`;
 }
 
 /** It was there: what a host has lost, only another publication puts right. */

@@ -5,7 +5,7 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { readLastPublished, rememberFinished, rememberPublished } from '../last-published.ts';
+import { type PublishedSnapshot, readLastPublished, rememberFinished, rememberPublished } from '../last-published.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openOutput } from '../publication/own.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
@@ -111,16 +111,20 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
 
 async function remember(
   { workspace, target }: PublishOptions,
-  { state }: OpenedPublication,
+  publication: OpenedPublication,
   { timestamp, isShown }: Brought,
 ): Promise<void> {
-  const { version, sha256 = '' } = state.timestamp.snapshot;
   if (isShown) await rememberFinished(workspace, timestamp.withdrawn);
   await rememberPublished(workspace, {
     target: target?.name ?? null,
-    elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(state.timestamp, timestamp) }],
-    publication: { version, sha256, root: state.root.version, timestamp: timestamp.version },
+    elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(publication.state.timestamp, timestamp) }],
+    publication: { ...snapshotOf(publication), timestamp: timestamp.version },
   });
+}
+
+function snapshotOf({ state: { root, timestamp } }: OpenedPublication): PublishedSnapshot {
+  const { version, sha256 = '' } = timestamp.snapshot;
+  return { version, sha256, root: root.version, timestamp: timestamp.version };
 }
 
 function describe({ state }: OpenedPublication, { plan, timestamp }: Brought) {
@@ -175,7 +179,10 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     });
   try {
     const plan = await bringAll();
-    const put = () => putTimestamp(timestampOptions);
+    const put = async () => {
+      await rememberPublished(options.workspace, { begun: snapshotOf(publication) }); // from now on readers may have it
+      return putTimestamp(timestampOptions);
+    };
     return { ...(await untilStopped(target, signal, put, stoppedAtTimestamp)), plan };
   } catch (error) {
     throw await root.explain(error);
