@@ -31,6 +31,8 @@ export interface PublishOptions {
   readonly target?: Target;
   /** Left out where the key server is told by hand. */
   readonly keyServer?: KeyServerAccess;
+  /** A key server confirms the publication, whether it is told from here or not. */
+  readonly isConfirmedByKeyServer?: boolean;
   /** Somebody says that the key server has the keys: then it need not answer. */
   readonly keysAreThere?: boolean;
   /** Goes on where a timestamp key that is none any more, because it was stolen, says that there is something newer. */
@@ -94,6 +96,7 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
     await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
     const told = await tell(options, publication, brought, expires);
+    if (isWithAll(options, brought, told)) await rememberFinished(options.workspace, brought.timestamp.withdrawn);
     const { target } = options;
     const pruned = target
       ? await tidy({ target, now, ...(signal && { signal }) }, publication, brought)
@@ -112,14 +115,22 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
 async function remember(
   { workspace, target }: PublishOptions,
   publication: OpenedPublication,
-  { timestamp, isShown }: Brought,
+  { timestamp }: Brought,
 ): Promise<void> {
-  if (isShown) await rememberFinished(workspace, timestamp.withdrawn);
   await rememberPublished(workspace, {
     target: target?.name ?? null,
     elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(publication.state.timestamp, timestamp) }],
     publication: { ...snapshotOf(publication), timestamp: timestamp.version },
   });
+}
+
+/** Whether what is withdrawn is where readers look: those who ask the key server first hear of nothing that it was not told. */
+function isWithAll(
+  { keyServer, isConfirmedByKeyServer = false }: PublishOptions,
+  { isShown }: Brought,
+  { keyServerTold }: Pick<PublishSummary, 'keyServerTold'>,
+): boolean {
+  return isShown && (keyServerTold || (keyServer === undefined && !isConfirmedByKeyServer));
 }
 
 function snapshotOf({ state: { root, timestamp } }: OpenedPublication): PublishedSnapshot {
