@@ -188,7 +188,7 @@ class Confirming {
     const isToBeBrought = to.target !== undefined || to.keyServer !== undefined;
     const run = { ...this.#run, own: to.live, isToBeBrought, from: { configurationFile } };
     const signed = await runTimestamp(run).catch((error: unknown) => explain(error, to));
-    this.#steps.signed();
+    this.#steps.signed(to.live === undefined);
     return signed;
   }
 

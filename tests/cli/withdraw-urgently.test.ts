@@ -223,6 +223,21 @@ it('publishing again finishes it as well', async () => {
   expect([await shown(), await unfinished()]).toEqual([[1], []]);
 });
 
+it('what is signed for a publication that the output has gone on from is said to be in no place where it is not', async () => {
+  await protectNext();
+  const before = await readFile(join(made.out, TIMESTAMP));
+  front.stalls = isPutOfTimestamp;
+  const stalled = front.nextStalled();
+  const run = expect(confirm(1)).rejects.toMatchObject(
+    ended(/^stopped; publication 1 is withdrawn, and that is signed; the key/, /again: it signs that once more, and b/),
+  );
+  await stalled;
+  await isTold();
+  controller.abort();
+  await run;
+  expect(await readFile(join(made.out, TIMESTAMP))).toEqual(before);
+});
+
 it.each([1, 2])('a bucket that falls silent keeps from nothing what may be out, gone on to %s', async (further) => {
   await protectNext();
   [front.stalls, front.passesOn] = [isPutOfTimestamp, true];
