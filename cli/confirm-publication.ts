@@ -24,7 +24,15 @@ import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
 import { readKeyStore, withLock } from '../publisher/workspace.ts';
 import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
-import { hiddenOrLost, maybeOut, signedButNotTold, unfinishedFirst, unseen, withWhatRemains } from './confirm-words.ts';
+import {
+  hiddenOrLost,
+  maybeOut,
+  signedButNotTold,
+  unfinishedFirst,
+  unseen,
+  urgentlyBusy,
+  withWhatRemains,
+} from './confirm-words.ts';
 import { clocksOf, locatePlaces, type PublicationPlaces } from './publication-places.ts';
 
 /** Where the timestamp is now, besides the output. */
@@ -67,7 +75,7 @@ export async function confirmFromWorkspace(
       publishAgain: places.publishAgain,
     };
   } catch (error) {
-    throw isOfEnding(error) && steps.signal?.aborted ? steps.stopped(run.withdraw) : error;
+    throw isOfEnding(error) && steps.signal?.aborted ? steps.stopped(run.withdraw) : urgentlyBusy(error, run.withdraw);
   } finally {
     steps.signal?.removeEventListener('abort', giveUp);
     places.target?.close();

@@ -10,6 +10,13 @@ export function unseen({ message }: StorageError): string {
   return `${message}; it is signed without what others may have published or withdrawn there`;
 }
 
+/** Nobody who may hang is to be waited for. @param withdraw - what was to be withdrawn */
+export function urgentlyBusy(error: unknown, withdraw: number | undefined): unknown {
+  if (withdraw === undefined || !(error instanceof PublishError && error.code === 'workspace-busy')) return error;
+  const hint = `end the other, if it does not come to its end at once: the same command goes on there later; then run "wispr withdraw ${withdraw}" again`;
+  return new PublishError(error.code, error.message, { cause: error, hint });
+}
+
 /** What only is withdrawn here, readers go on with. */
 export async function unfinishedFirst(error: unknown, { workspace }: PublicationPlaces): Promise<never> {
   const version = (await readLastPublished(workspace)).unfinished.at(-1);

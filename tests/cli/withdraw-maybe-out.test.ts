@@ -7,7 +7,7 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { readLastPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
+import { withLock, workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
@@ -121,6 +121,16 @@ it('after a first upload whose last answer was lost, and a host that hides it, i
   await rm(atPlace('1.snapshot.json'));
   await expect(confirm(1)).rejects.toMatchObject({ message: expect.stringMatching(/^it is signed, but/) });
   expect(await last()).toMatchObject({ withdrawn: [1] });
+});
+
+it('who is at work in the workspace is to be ended, not waited for', async () => {
+  await publish();
+  await withLock(workspaceOf(made.configurationFile), () =>
+    expect(confirm(1)).rejects.toMatchObject({
+      code: 'workspace-busy',
+      hint: expect.stringMatching(/^end the other, .* then run "wispr withdraw 1" again$/),
+    }),
+  );
 });
 
 it('where the host shows what was before, it is said not to be there, and no more than that', async () => {
