@@ -19,16 +19,18 @@ import { checkClock, clockDoubt } from '../publisher/publish/clock-check.ts';
 import type { KeyServerAccess } from '../publisher/publish/key-server.ts';
 import { LivePublication } from '../publisher/publish/live-publication.ts';
 import { answeringUntil } from '../publisher/publish/looking.ts';
+import { chooseToWithdraw, type ToWithdraw } from '../publisher/publish/to-withdraw.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
 import { readKeyStore, withLock } from '../publisher/workspace.ts';
 import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
 import {
   hiddenOrLost,
-  notPublished,
+  maybeOut,
   signedButNotTold,
   unfinishedFirst,
   unseen,
+  urgentlyBusy,
   withWhatRemains,
 } from './confirm-words.ts';
 import { clocksOf, locatePlaces, type PublicationPlaces } from './publication-places.ts';
@@ -73,7 +75,7 @@ export async function confirmFromWorkspace(
       publishAgain: places.publishAgain,
     };
   } catch (error) {
-    throw isOfEnding(error) && steps.signal?.aborted ? steps.stopped(run.withdraw) : error;
+    throw isOfEnding(error) && steps.signal?.aborted ? steps.stopped(run.withdraw) : urgentlyBusy(error, run.withdraw);
   } finally {
     steps.signal?.removeEventListener('abort', giveUp);
     places.target?.close();
@@ -101,9 +103,9 @@ class Confirming {
     // Not of the target: a host shall keep nobody from confirming.
     const clocks = { ...clocksOf(this.#places), target: undefined, signal };
     await during('asking', () => checkClock(nowInSeconds(), clocks));
-    const live = await during('looking', () => this.#live(this.#places.target));
+    const { live } = await during('looking', () => this.#chosen(this.#places.target));
     return this.#repeated(async () => {
-      const to = this.#to(live);
+      const to = this.#to({ live, mayBeOut: false });
       const silent = await adopt(to);
       const signed = await this.#sign(to).catch((error: unknown) => unfinishedFirst(error, this.#places));
       const bring = () => bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
@@ -116,9 +118,10 @@ class Confirming {
   /** Nobody is waited for who need not be. */
   async withdraw(): Promise<SignedTimestamp> {
     return this.#repeated(async () => {
-      const { live, found, ...first } = await this.#signInTime();
+      const { chosen, found, ...first } = await this.#signInTime();
       let { signed } = first;
-      const to = this.#to(live);
+      const { live } = chosen;
+      const to = this.#to(chosen);
       const renew = async () => {
         this.#steps.checkNotStopped();
         await adopt({ ...to, target: undefined });
@@ -151,36 +154,40 @@ class Confirming {
     const { target } = this.#places;
     const { during, signal } = this.#steps;
     const looking = target && end ? answeringUntil(target, end) : target;
-    const live = await during('looking', () => this.#live(looking));
+    const chosen = await during('looking', () => this.#chosen(looking));
     const keyServer = this.#keyServer && { ...this.#keyServer, signal: anyOf(signal, end) };
-    const to = { ...this.#to(live), target: looking, keyServer };
+    const to = { ...this.#to(chosen), target: looking, keyServer };
     const found = looking || keyServer ? await lookAround(to) : NOBODY_ELSE;
+    const isPublished = found.isPublished || chosen.isBegun; // all but its timestamp is there: who hears of it first loses nothing
     await beforeSigning();
     if (end?.aborted && found.failure instanceof StorageError) this.#steps.doubt(unseen(found.failure));
-    return { live, found, signed: await this.#sign(to) };
+    if (chosen.mayBeOut && !chosen.isSeen) this.#steps.doubt(maybeOut(this.#run.withdraw, this.#places));
+    return { chosen, found: { ...found, isPublished }, signed: await this.#sign(to) };
   }
 
   /** Where the output has gone on, and is not published yet, what is confirmed or withdrawn is what readers have. */
-  async #live(target: Target | undefined): Promise<LivePublication | undefined> {
-    const { out, workspace } = this.#places;
+  async #chosen(target: Target | undefined): Promise<ToWithdraw> {
+    const { out, workspace, publishAgain } = this.#places;
     const { passphrase, withdraw } = this.#run;
-    const { publication: last } = await readLastPublished(workspace);
-    if (target === undefined || last === undefined) return undefined;
+    const remembered = await readLastPublished(workspace);
+    const { publication: last } = remembered;
+    if (target === undefined) return AS_IT_LIES;
     const store = async () => openKeyStore(await readKeyStore(workspace), passphrase);
     const signer = async () => (await store()).signers.timestamp;
-    const urgent = withdraw !== undefined;
-    const live = await LivePublication.of({ out, target, last, signer, urgent, now: nowInSeconds() }).catch(
-      (error: unknown) => explainUnknownSigner(error, out, store),
-    );
-    if (live && urgent && withdraw > live.version) throw notPublished(withdraw, this.#places);
-    return live;
+    const places = { out, target, signer, urgent: withdraw !== undefined, now: nowInSeconds(), publishAgain };
+    const choose = async () => {
+      if (withdraw !== undefined) return chooseToWithdraw(withdraw, remembered, places);
+      return { ...AS_IT_LIES, live: last && (await LivePublication.of({ ...places, last })) };
+    };
+    return choose().catch((error: unknown) => explainUnknownSigner(error, out, store));
   }
 
-  #to(live: LivePublication | undefined): AdoptPlaces {
+  #to({ live, mayBeOut }: Pick<ToWithdraw, 'live' | 'mayBeOut'>): AdoptPlaces {
     const { workspace, out, target } = this.#places;
     const urgent = this.#run.withdraw !== undefined;
     const { during } = this.#steps;
-    return { workspace, out, live, target, keyServer: this.#keyServer, now: nowInSeconds(), urgent, during };
+    const keyServer = this.#keyServer;
+    return { workspace, out, live, mayBeOut, target, keyServer, now: nowInSeconds(), urgent, during };
   }
 
   async #sign(to: AdoptPlaces): Promise<SignedTimestamp> {
@@ -189,7 +196,7 @@ class Confirming {
     const isToBeBrought = to.target !== undefined || to.keyServer !== undefined;
     const run = { ...this.#run, own: to.live, isToBeBrought, from: { configurationFile } };
     const signed = await runTimestamp(run).catch((error: unknown) => explain(error, to));
-    this.#steps.signed();
+    this.#steps.signed(to.live === undefined);
     return signed;
   }
 
@@ -216,17 +223,20 @@ class Confirming {
 }
 
 interface Signed {
-  readonly live: LivePublication | undefined;
+  readonly chosen: ToWithdraw;
   readonly found: Found;
   readonly signed: SignedTimestamp;
 }
+
+const AS_IT_LIES: ToWithdraw = { live: undefined, mayBeOut: false, isBegun: false, isSeen: true };
 
 /** Where nobody else is to have it. */
 const NOBODY_ELSE: Found = { silent: undefined, failure: undefined, isPublished: true };
 
 /** What a signal ends by giving up whatever is waited for. */
 function isOfEnding(error: unknown): boolean {
-  return isBringFailure(error) || isRefusal(error) || (error instanceof PublishError && error.code === 'stopped');
+  if (isBringFailure(error) || isRefusal(error)) return true;
+  return error instanceof PublishError && ['stopped', 'version-unknown'].includes(error.code);
 }
 
 /** Where what is here is not enough to sign, or to say that a number is none. */
@@ -240,11 +250,12 @@ function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
 }
 
 /** From now on it is known to be wherever it is to be. */
-async function finish({ workspace }: PublicationPlaces, { withdrawn }: SignedTimestamp): Promise<void> {
-  const { unfinished } = await readLastPublished(workspace);
-  if (!unfinished.some((version) => withdrawn.includes(version))) return;
+async function finish({ workspace }: PublicationPlaces, { withdrawn, publication }: SignedTimestamp): Promise<void> {
+  const { unfinished, begun } = await readLastPublished(workspace);
+  const isOut = begun?.version === publication;
+  if (!isOut && !unfinished.some((version) => withdrawn.includes(version))) return;
   try {
-    await withLock(workspace, () => rememberFinished(workspace, withdrawn));
+    await withLock(workspace, () => rememberFinished(workspace, withdrawn, isOut ? begun : undefined));
   } catch (error) {
     if (!(error instanceof PublishError && error.code === 'workspace-busy')) throw error; // it is named once more then
   }

@@ -34,6 +34,7 @@ export class ConfirmSteps {
   readonly #done = new Set<Step>();
   readonly #said = new Set<string>();
   #isSigned = false;
+  #isInOutput = false;
 
   constructor(places: PublicationPlaces, onlooker: Onlooker) {
     this.signal = onlooker.signal;
@@ -46,9 +47,10 @@ export class ConfirmSteps {
     this.#onlooker.onDoubt?.(what);
   }
 
-  /** It is signed, and nowhere else yet. */
-  signed(): void {
+  /** It is signed, and nowhere else yet. @param isInOutput - `false` where that has gone on: then only this run has it */
+  signed(isInOutput: boolean): void {
     this.#isSigned = true;
+    this.#isInOutput = isInOutput;
   }
 
   /** Does a step, and says what it is where it takes longer than a moment. */
@@ -79,9 +81,10 @@ export class ConfirmSteps {
   stopped(withdraw: number | undefined): PublishError {
     if (!this.#isSigned) return nothingSigned();
     const { out } = this.#places;
-    const where = [`signed, in ${out}`, ...this.#whereabouts()].join('; ');
+    const where = [this.#isInOutput ? `signed, in ${out}` : 'signed', ...this.#whereabouts()].join('; ');
     const what = withdraw === undefined ? 'the publication is confirmed' : `publication ${withdraw} is withdrawn`;
-    const again = `run "wispr ${withdraw === undefined ? 'timestamp' : `withdraw ${withdraw}`}" again: it finishes this`;
+    const finishes = this.#isInOutput ? 'it finishes this' : 'it signs that once more, and brings it';
+    const again = `run "wispr ${withdraw === undefined ? 'timestamp' : `withdraw ${withdraw}`}" again: ${finishes}`;
     const hint = withdraw === undefined ? again : `${again}; until then readers who do not hear of it go on as before`;
     return new PublishError('stopped', `stopped; ${what}, and that is ${where}`, { hint });
   }

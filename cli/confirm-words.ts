@@ -10,6 +10,13 @@ export function unseen({ message }: StorageError): string {
   return `${message}; it is signed without what others may have published or withdrawn there`;
 }
 
+/** Nobody who may hang is to be waited for. @param withdraw - what was to be withdrawn */
+export function urgentlyBusy(error: unknown, withdraw: number | undefined): unknown {
+  if (withdraw === undefined || !(error instanceof PublishError && error.code === 'workspace-busy')) return error;
+  const hint = `end the other, if it does not come to its end at once: the same command goes on there later; then run "wispr withdraw ${withdraw}" again`;
+  return new PublishError(error.code, error.message, { cause: error, hint });
+}
+
 /** What only is withdrawn here, readers go on with. */
 export async function unfinishedFirst(error: unknown, { workspace }: PublicationPlaces): Promise<never> {
   const version = (await readLastPublished(workspace)).unfinished.at(-1);
@@ -21,11 +28,8 @@ export async function unfinishedFirst(error: unknown, { workspace }: Publication
   });
 }
 
-export function notPublished(version: number, { target, publishAgain }: PublicationPlaces): PublishError {
-  return new PublishError('version-unknown', `publication ${version} is not at ${target?.name} yet: nobody has it`, {
-    typed: true,
-    hint: `put right what is wrong, and run "${publishAgain}"`,
-  });
+export function maybeOut(version: number | undefined, { target }: PublicationPlaces): string {
+  return `publication ${version} may be out, for all that ${target?.name} shows; it is withdrawn as if it were`;
 }
 
 /** It was there: what a host has lost, only another publication puts right. */

@@ -27,17 +27,20 @@ export function describePublishing(summary: PublishSummary): string {
 export function warningsAfterPublishing(summary: PublishSummary, now = Date.now() / 1000): string[] {
   const { withdrawn, publication, expires, keyServerFailure } = summary;
   return [
-    ...(keyServerFailure === undefined ? [] : warnAboutKeyServer(keyServerFailure)),
+    ...(keyServerFailure === undefined ? [] : warnAboutKeyServer(summary, keyServerFailure)),
     ...(withdrawn ? warnAboutWithdrawal(publication, 'publish') : []),
     ...warnAboutSignatures(expires, 'wispr publish', now),
   ];
 }
 
-/** Nothing was new to it, so the site could be published; it confirms this publication when it knows of it. */
-function warnAboutKeyServer(failure: string): string[] {
+/** Its keys are with it, so the site could be published; what it confirms meanwhile may be this very publication. */
+function warnAboutKeyServer({ withdrawn, publication }: PublishSummary, failure: string): string[] {
+  const goesOn = withdrawn
+    ? `and may confirm publication ${publication}, though it is withdrawn`
+    : 'and knows nothing newer';
   return [
     `published, but ${failure}`,
-    'hint: run "wispr publish" again when it answers: until then it does not confirm this publication',
+    `hint: run "wispr publish" again when it answers: until then it goes on with what it was told last, ${goesOn}`,
   ];
 }
 

@@ -38,11 +38,16 @@ export interface LastPublished {
   readonly elsewhere: readonly Withdrawal[];
   /** What was brought to the target. */
   readonly publication: PublishedSnapshot | undefined;
+  /** A later one, whose timestamp was about to be put there: whoever ended that run, readers may have it. */
+  readonly begun?: PublishedSnapshot | undefined;
   /** Of {@link withdrawn}, those of which it is not known that all who are to have them do: a run may have been interrupted. */
   readonly unfinished: readonly number[];
 }
 
-const NOTHING: LastPublished = { target: null, withdrawn: [], elsewhere: [], publication: undefined, unfinished: [] };
+const NOTHING: LastPublished = {
+  ...{ target: null, withdrawn: [], elsewhere: [], unfinished: [] },
+  ...{ publication: undefined, begun: undefined },
+};
 
 /** @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget */
 export async function readLastPublished({ lastPublished: file }: Workspace): Promise<LastPublished> {
@@ -72,6 +77,7 @@ export async function rememberPublished(workspace: Workspace, news: Partial<Last
     withdrawn: highestVersions([...before.withdrawn, ...(news.withdrawn ?? [])], PUBLICATION_LIMITS.withdrawnKept),
     elsewhere: joinWithdrawals([...before.elsewhere, ...(news.elsewhere ?? [])]),
     publication: news.publication ?? before.publication,
+    begun: laterThan(news.publication ?? before.publication, news.begun ?? before.begun),
     unfinished: highestVersions(news.unfinished ?? before.unfinished, PUBLICATION_LIMITS.withdrawnKept),
   };
   const text = encode(after);
@@ -81,31 +87,44 @@ export async function rememberPublished(workspace: Workspace, news: Partial<Last
 /**
  * Remembers that these withdrawals are where readers hear of them. Nobody else may be at work in the workspace.
  *
+ * @param publication - what is out by that, where it was not known to be
  * @throws PublishError `key-store-damaged`, `output-failed`
  */
-export async function rememberFinished(workspace: Workspace, versions: readonly number[]): Promise<void> {
+export async function rememberFinished(
+  workspace: Workspace,
+  versions: readonly number[],
+  publication?: PublishedSnapshot,
+): Promise<void> {
   const { unfinished } = await readLastPublished(workspace);
-  await rememberPublished(workspace, { unfinished: unfinished.filter((version) => !versions.includes(version)) });
+  await rememberPublished(workspace, {
+    unfinished: unfinished.filter((version) => !versions.includes(version)),
+    ...(publication && { publication }),
+  });
 }
 
-function encode({ target, withdrawn, elsewhere, publication, unfinished }: LastPublished): string {
+function laterThan(publication: PublishedSnapshot | undefined, begun: PublishedSnapshot | undefined) {
+  return begun && begun.version > (publication?.version ?? 0) ? begun : undefined;
+}
+
+function encode({ target, withdrawn, elsewhere, publication, begun, unfinished }: LastPublished): string {
   const groups = elsewhere.map(({ keys, versions }) => ({ keys, versions }));
   const more = unfinished.length > 0 ? { unfinished } : {};
-  return `${JSON.stringify({ target, withdrawn, elsewhere: groups, publication, ...more })}\n`;
+  return `${JSON.stringify({ target, withdrawn, elsewhere: groups, publication, begun, ...more })}\n`;
 }
 
-/** Earlier versions of wispr wrote neither `elsewhere` nor `publication`, nor `unfinished`, which is left out where it is empty. */
+/** Earlier versions of wispr wrote neither `elsewhere` nor `publication`, nor `begun` and `unfinished`, which are left out where they are empty. */
 function parse(bytes: Uint8Array): LastPublished | undefined {
   try {
     const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
     if (!isJsonObject(value)) return undefined;
-    const { target, withdrawn, elsewhere = [], publication, unfinished = [] } = value;
+    const { target, withdrawn, elsewhere = [], publication, begun, unfinished = [] } = value;
     const isGood =
       (target === null || typeof target === 'string') &&
       [withdrawn, unfinished].every(areVersions) &&
       areWithdrawals(elsewhere) &&
-      (publication === undefined || isPublished(publication));
-    return isGood ? ({ target, withdrawn, elsewhere, publication, unfinished } as unknown as LastPublished) : undefined;
+      [publication, begun].every((each) => each === undefined || isPublished(each));
+    const last = { target, withdrawn, elsewhere, publication, begun, unfinished };
+    return isGood ? (last as unknown as LastPublished) : undefined;
   } catch {
     return undefined;
   }

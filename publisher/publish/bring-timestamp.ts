@@ -67,6 +67,8 @@ export interface AdoptPlaces extends TimestampPlaces {
   readonly workspace: Workspace;
   /** Something is to be withdrawn. */
   readonly urgent?: boolean;
+  /** It may be out, whatever the target shows. */
+  readonly mayBeOut?: boolean;
 }
 
 /**
@@ -99,7 +101,7 @@ export async function lookAround(places: AdoptPlaces): Promise<Found> {
     ),
   ]);
   const isConfirmed = names(asked.value, publication);
-  if (isBehind(looked.failure) && !isConfirmed) throw looked.failure;
+  if (isBehind(looked.failure) && !isConfirmed && !places.mayBeOut) throw looked.failure;
   for (const bytes of [looked.value, asked.value]) {
     const found = bytes && checkedTimestamp(bytes, publication);
     if (found && saysMore(found, publication)) await withLock(places.workspace, () => takeOver(found.bytes, places));

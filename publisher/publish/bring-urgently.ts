@@ -3,7 +3,7 @@
  * other, whatever it does or leaves.
  */
 import type { StorageError } from '../../node-support/storage/errors.ts';
-import type { PublishError } from '../errors.ts';
+import { PublishError } from '../errors.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { alsoAt, attempt, isBringFailure, isRefusal, isTargetFailure, saidBesides } from './bring-failures.ts';
 import { atOnce, atTarget, confirms, openOwn, show, type TimestampPlaces, tell } from './bring-timestamp.ts';
@@ -34,7 +34,7 @@ export async function bringUrgently(places: UrgentPlaces): Promise<void> {
   const publication = await openOwn(places);
   const there = isThere(places, publication);
   const shown = there.then((failure) => failure ?? showIt(places, publication));
-  const [failure, told] = await Promise.all([shown, tellIfPublished(places, publication, there)]);
+  const [failure, told] = await bothEnded(shown, tellIfPublished(places, publication, there));
   if (failure && !told.mayBe) throw places.silent ? saidBesides(failure, places.silent) : failure;
   const late = told.isRenewed && !failure ? await showIt(places, publication) : failure;
   if (late && places.keyServer) throw alsoAt(late, told.refusal);
@@ -84,8 +84,26 @@ async function tellNewest(places: UrgentPlaces, publication: OpenedPublication, 
     const { failure: refusal } = await attempt(() => during('telling', () => tell(keyServer, news)), isRefusal);
     const isOutrun = refusal !== undefined && /metadata-rollback/.test(refusal.message);
     if (!isOutrun || attempts === ATTEMPTS) return { mayBe: true, isRenewed: attempts > 1, refusal };
-    await places.renew();
+    const { failure: hindrance } = await attempt(places.renew, isHindrance);
+    if (hindrance) return { mayBe: true, isRenewed: attempts > 1, refusal: saidToo(refusal, hindrance) };
   }
+}
+
+/** What may come between, while it is signed already: that stays said. A signal ends it in its own words. */
+function isHindrance(error: unknown): error is PublishError {
+  return error instanceof PublishError && error.code !== 'stopped';
+}
+
+/** The key server's refusal stays what it is about. */
+function saidToo(refusal: PublishError, { message, hint = refusal.hint }: PublishError): PublishError {
+  const words = `${refusal.message}; and it could not be signed once more: ${message}`;
+  return new PublishError(refusal.code, words, { cause: refusal, ...(hint !== undefined && { hint }) });
+}
+
+/** Whatever ends one of them leaves the other to come to its end. */
+async function bothEnded<One, Other>(one: Promise<One>, other: Promise<Other>): Promise<[One, Other]> {
+  await Promise.allSettled([one, other]);
+  return Promise.all([one, other]);
 }
 
 /** As soon as one is so. */

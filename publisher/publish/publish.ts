@@ -5,7 +5,7 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { readLastPublished, rememberFinished, rememberPublished } from '../last-published.ts';
+import { type PublishedSnapshot, readLastPublished, rememberFinished, rememberPublished } from '../last-published.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openOutput } from '../publication/own.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
@@ -31,6 +31,8 @@ export interface PublishOptions {
   readonly target?: Target;
   /** Left out where the key server is told by hand. */
   readonly keyServer?: KeyServerAccess;
+  /** A key server confirms the publication, whether it is told from here or not. */
+  readonly isConfirmedByKeyServer?: boolean;
   /** Somebody says that the key server has the keys: then it need not answer. */
   readonly keysAreThere?: boolean;
   /** Goes on where a timestamp key that is none any more, because it was stolen, says that there is something newer. */
@@ -94,6 +96,7 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
     await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
     const told = await tell(options, publication, brought, expires);
+    if (isWithAll(options, brought, told)) await rememberFinished(options.workspace, brought.timestamp.withdrawn);
     const { target } = options;
     const pruned = target
       ? await tidy({ target, now, ...(signal && { signal }) }, publication, brought)
@@ -111,16 +114,28 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
 
 async function remember(
   { workspace, target }: PublishOptions,
-  { state }: OpenedPublication,
-  { timestamp, isShown }: Brought,
+  publication: OpenedPublication,
+  { timestamp }: Brought,
 ): Promise<void> {
-  const { version, sha256 = '' } = state.timestamp.snapshot;
-  if (isShown) await rememberFinished(workspace, timestamp.withdrawn);
   await rememberPublished(workspace, {
     target: target?.name ?? null,
-    elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(state.timestamp, timestamp) }],
-    publication: { version, sha256, root: state.root.version, timestamp: timestamp.version },
+    elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(publication.state.timestamp, timestamp) }],
+    publication: { ...snapshotOf(publication), timestamp: timestamp.version },
   });
+}
+
+/** Whether what is withdrawn is where readers look: those who ask the key server first hear of nothing that it was not told. */
+function isWithAll(
+  { keyServer, isConfirmedByKeyServer = false }: PublishOptions,
+  { isShown }: Brought,
+  { keyServerTold }: Pick<PublishSummary, 'keyServerTold'>,
+): boolean {
+  return isShown && (keyServerTold || (keyServer === undefined && !isConfirmedByKeyServer));
+}
+
+function snapshotOf({ state: { root, timestamp } }: OpenedPublication): PublishedSnapshot {
+  const { version, sha256 = '' } = timestamp.snapshot;
+  return { version, sha256, root: root.version, timestamp: timestamp.version };
 }
 
 function describe({ state }: OpenedPublication, { plan, timestamp }: Brought) {
@@ -175,7 +190,10 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     });
   try {
     const plan = await bringAll();
-    const put = () => putTimestamp(timestampOptions);
+    const put = async () => {
+      await rememberPublished(options.workspace, { begun: snapshotOf(publication) }); // from now on readers may have it
+      return putTimestamp(timestampOptions);
+    };
     return { ...(await untilStopped(target, signal, put, stoppedAtTimestamp)), plan };
   } catch (error) {
     throw await root.explain(error);

@@ -61,21 +61,22 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
       explainUnknownSigner(error, resolve(workspace.directory, out), async () => store),
     );
     const withdrawn = run.withdraw === undefined ? [] : [run.withdraw];
-    const publication = confirmedBy(signed, remembered);
+    const news = confirmedBy(signed, remembered);
     const unfinished = [...remembered.unfinished, ...(run.isToBeBrought ? withdrawn : [])];
     await rememberPublished(workspace, {
       withdrawn,
       elsewhere: [signed.before],
       unfinished,
-      ...(publication && { publication }),
+      ...news,
     });
     return signed;
   });
 }
 
-/** What was published last, and is confirmed by this: remembered before anybody is shown it. */
-function confirmedBy({ publication, version }: SignedTimestamp, { publication: last }: LastPublished) {
-  return last?.version === publication ? { ...last, timestamp: version } : undefined;
+/** What was published last, or may have been, and is confirmed by this: remembered before anybody is shown it. */
+function confirmedBy({ publication, version }: SignedTimestamp, { publication: last, begun }: LastPublished) {
+  if (last?.version === publication) return { publication: { ...last, timestamp: version } };
+  return begun?.version === publication ? { begun: { ...begun, timestamp: version } } : {};
 }
 
 async function runWithKeyFile(

@@ -85,10 +85,7 @@ export async function withdrawVersion(version: number, options: TimestampOptions
   checkMayContinue(published, options);
   const current = published.snapshot.version;
   if (!Number.isSafeInteger(version) || version < 1 || version > current) {
-    throw new PublishError('version-unknown', `there is no publication ${version} here; the last one is ${current}`, {
-      typed: true,
-      hint: '"wispr keys list" shows the last one; what was made on another machine is withdrawn there, or here with its "out" and publisher.keys',
-    });
+    throw notMadeHere(version, current);
   }
   const withdrawn = withdrawnIn(published, options, [version]);
   if (withdrawn.includes(version)) return sign(published, withdrawn, options);
@@ -170,6 +167,13 @@ function checkMayContinue(published: Published, { signer, own, last, now }: Time
     );
   }
   checkSignedInPast(timestamp, now, own.name);
+}
+
+export function notMadeHere(version: number, current: number): PublishError {
+  return new PublishError('version-unknown', `there is no publication ${version} here; the last one is ${current}`, {
+    typed: true,
+    hint: '"wispr keys list" shows the last one; what was made on another machine is withdrawn there, or here with its "out" and publisher.keys',
+  });
 }
 
 /** @param directory - where the publication is that it was to sign for */

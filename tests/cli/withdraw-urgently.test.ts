@@ -84,7 +84,7 @@ afterEach(() => made.remove());
 const publish = async () => {
   const target = await openTarget(place);
   const workspace = workspaceOf(made.configurationFile);
-  await publishSite({ workspace, out: made.out, target, keysAreThere: true });
+  await publishSite({ workspace, out: made.out, target, keysAreThere: true, signal: controller.signal });
   known = await readFile(join(made.out, TIMESTAMP));
   target.close();
 };
@@ -218,8 +218,56 @@ it('publishing again finishes it as well', async () => {
   controller.abort();
   await run;
   front.stalls = () => false;
+  controller = new AbortController();
   await publish();
   expect([await shown(), await unfinished()]).toEqual([[1], []]);
+});
+
+it('what is signed for a publication that the output has gone on from is said to be in no place where it is not', async () => {
+  await protectNext();
+  const before = await readFile(join(made.out, TIMESTAMP));
+  front.stalls = isPutOfTimestamp;
+  const stalled = front.nextStalled();
+  const run = expect(confirm(1)).rejects.toMatchObject(
+    ended(/^stopped; publication 1 is withdrawn, and that is signed; the key/, /again: it signs that once more, and b/),
+  );
+  await stalled;
+  await isTold();
+  controller.abort();
+  await run;
+  expect(await readFile(join(made.out, TIMESTAMP))).toEqual(before);
+});
+
+it.each([1, 2])('a bucket that falls silent keeps from nothing what may be out, gone on to %s', async (further) => {
+  await protectNext();
+  [front.stalls, front.passesOn] = [isPutOfTimestamp, true];
+  const stalled = front.nextStalled();
+  const stopped = expect(publish()).rejects.toMatchObject({ code: 'stopped' });
+  await stalled;
+  controller.abort();
+  await stopped;
+  front.stalls = () => true;
+  controller = new AbortController();
+  if (further === 2) await protectNext();
+  const run = expect(confirm(2)).rejects.toMatchObject(ended(/^stopped; publication 2 is withdrawn, .*has it; /));
+  await isTold();
+  controller.abort();
+  await run;
+  expect([told, await unfinished()]).toEqual([[[2]], [2]]);
+  expect(doubts).toContain(`publication 2 may be out, for all that ${place} shows; it is withdrawn as if it were`);
+  front.stalls = () => false;
+  controller = new AbortController();
+  await confirm(2);
+  expect([await shown(), await unfinished()]).toEqual([[2], []]);
+});
+
+it('what was never made is asked the bucket for, and that is ended like all else', async () => {
+  await protectNext();
+  front.stalls = () => true;
+  const run = expect(confirm(7)).rejects.toMatchObject(ended(/^stopped; nothing was signed$/));
+  await vi.waitFor(() => expect(said).toContain(`looking at what ${place} has`));
+  controller.abort();
+  await run;
 });
 
 it('a confirmation that is ended says what is signed, and where', async () => {
