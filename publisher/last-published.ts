@@ -45,8 +45,12 @@ export interface LastPublished {
 }
 
 const NOTHING: LastPublished = {
-  ...{ target: null, withdrawn: [], elsewhere: [], unfinished: [] },
-  ...{ publication: undefined, begun: undefined },
+  target: null,
+  withdrawn: [],
+  elsewhere: [],
+  publication: undefined,
+  begun: undefined,
+  unfinished: [],
 };
 
 /** @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget */

@@ -45,8 +45,8 @@ export class PublicationStore implements MetadataStore {
   readonly #upsert: StatementSync;
   readonly #dataVersion: DataVersion;
   readonly #changing: StatementSync;
-  /** All that keeps things from going back: of a state that another process is writing, any part. */
-  readonly #lasting: StatementSync;
+  /** And every part of the state in use, which another process may be in the middle of writing. */
+  readonly #inUse: StatementSync;
   readonly #unkept: Unkept;
   readonly #waiting: UnkeptPublication;
   #version: { readonly data: number; readonly hash: string } | undefined;
@@ -66,7 +66,9 @@ export class PublicationStore implements MetadataStore {
     this.#changing = database.prepare(
       `SELECT name, bytes FROM publications WHERE site = ? AND (${CHANGES}) ORDER BY name`,
     );
-    this.#lasting = database.prepare('SELECT name, bytes FROM publications WHERE site = ? AND stays = 1 ORDER BY name');
+    this.#inUse = database.prepare(
+      `SELECT name, bytes FROM publications WHERE site = ? AND (${CHANGES} OR name LIKE '%wispr:%') ORDER BY name`,
+    );
     this.#select = database.prepare('SELECT bytes FROM publications WHERE site = ? AND name = ?');
     this.#touch = database.prepare(`UPDATE publications SET used = ${next} WHERE site = ?1 AND name = ?2`);
     this.#upsert = database.prepare(
@@ -155,7 +157,7 @@ export class PublicationStore implements MetadataStore {
   #beginWaiting(): void {
     const { files } = this.#waiting;
     for (const [name, bytes] of this.#storedBeside(files)) if (!files.has(name)) files.set(name, bytes);
-    this.#waiting.base = { hash: this.#hashOf(this.#lasting), connection: this.#stored(CONNECTION) ?? NOTHING };
+    this.#waiting.base = { hash: this.#hashOf(this.#inUse), connection: this.#stored(CONNECTION) ?? NOTHING };
   }
 
   /** All that lasts of the publishers that have some of these files. */
@@ -197,7 +199,7 @@ export class PublicationStore implements MetadataStore {
   /** Another process may have written since: it found room, and may have verified something newer. */
   #settle(): void {
     const { files, base } = this.#waiting;
-    if (base === undefined || base.hash === this.#hashOf(this.#lasting)) return;
+    if (base === undefined || base.hash === this.#hashOf(this.#inUse)) return;
     for (const [name, bytes] of settleUnkept(files, this.#storedBeside(files))) files.set(name, bytes);
   }
 

@@ -9,7 +9,7 @@ import { UnkeptKeys } from './unkept-keys.ts';
 
 /** What stood in the database when the first file could not be written. */
 export interface KeptThen {
-  /** Of all that stays. */
+  /** Of what changes with every publication, and of the state in use. */
   readonly hash: string;
   /** What tells this connection of the site from another; empty where an earlier version made it. */
   readonly connection: Uint8Array;
