@@ -69,8 +69,10 @@ async function protectOnce(
   const summary = await protectSite({ ...what, ...progress.shown }).finally(progress.end);
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describeProtection(summary));
-  const hints = [...hintsAfterProtection(summary), ...(await hintOfEarlier(what.configurationFile, summary))];
-  if (!quiet) for (const line of [...describeRekey(summary), ...hints]) say(line);
+  if (!quiet) {
+    const earlier = await hintOfEarlier(what.configurationFile, summary);
+    for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary), ...earlier]) say(line);
+  }
   for (const line of warningsAfterProtection(summary)) say(line);
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
-import { giveBackWithHead } from '../../core/encoding/give-back.ts';
+import { giveBackIfAlone, giveBackWithHead } from '../../core/encoding/give-back.ts';
 import { LIMITS } from '../limits.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -27,10 +27,8 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
   #discarding = false;
   #error: Error | undefined;
   #waiting: Reader | undefined;
-  /** The memory of the chunk that came last. */
-  #newest: ArrayBufferLike | undefined;
-  /** Memory that several chunks lie in, as where a host sends its answer in chunks of its own. */
-  readonly #shared = new WeakSet<ArrayBufferLike>();
+  /** The first chunk, before which nothing but the head of the answer lies in its memory. */
+  #first: Uint8Array | undefined;
 
   constructor(controller: Controller) {
     this.#controller = controller;
@@ -73,12 +71,12 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
 
   /** Nobody looks into a chunk any more. */
   spend(chunk: Uint8Array): void {
-    if (!this.#shared.has(chunk.buffer)) giveBackWithHead(chunk);
+    if (chunk === this.#first) giveBackWithHead(chunk);
+    else giveBackIfAlone(chunk);
   }
 
   push(chunk: Uint8Array): void {
-    if (chunk.buffer === this.#newest) this.#shared.add(chunk.buffer);
-    this.#newest = chunk.buffer;
+    this.#first ??= chunk;
     this.#queued += chunk.length;
     if (this.#discarding) {
       if (this.#queued > LIMITS.drained) this.#controller.abort(new Error('not wanted'));
@@ -93,7 +91,6 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
 
   end(): void {
     this.#ended = true;
-    this.#newest = undefined;
     this.#settle(({ resolve }) => resolve(DONE));
   }
 

@@ -38,6 +38,7 @@ import {
   verifySnapshot,
   verifyTimestamp,
 } from './verify-roles.ts';
+import { withdrawsItself } from './withdrawals.ts';
 
 export type { MetadataSource, MetadataStore } from './sources.ts';
 export type { TrustedState } from './trusted-state.ts';
@@ -224,7 +225,11 @@ export class PublicationClient {
   async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<SignedTimestamp>> {
     let failure: unknown;
     let found = false;
-    const isEnough = () => found && this.#timestamp !== undefined && showsSomething(this.#timestamp.role, now);
+    const isEnough = () => {
+      const timestamp = this.#timestamp?.role;
+      // Where it withdraws its own publication, another place may have what ends that.
+      return found && timestamp !== undefined && now < timestamp.expires && !withdrawsItself(timestamp);
+    };
     for await (const answer of this.#options.source.timestamps(PUBLICATION_LIMITS.timestampLength, isEnough)) {
       try {
         if ('error' in answer) throw answer.error;
@@ -299,11 +304,6 @@ interface MaybeNew<Role> {
 function unchanged<Role extends RoleMetadata>(name: string, role: Role, now: number): MaybeNew<Role> {
   checkExpiry(name, role, now);
   return { role, bytes: undefined };
-}
-
-/** Whether a timestamp is fresh, and its publication not withdrawn by itself: then another place may have what ends that. */
-function showsSomething({ expires, withdrawn, snapshot }: SignedTimestamp, now: number): boolean {
-  return now < expires && !withdrawn.includes(snapshot.version);
 }
 
 function isNoOlder(role: RoleMetadata, before: RoleMetadata | undefined): boolean {

@@ -3,7 +3,7 @@
 import { fromUtf8, utf8 } from '../encoding/bytes.ts';
 import { isHexDigest } from '../encoding/digest.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { RootMetadata, SignedTimestamp, SnapshotMetadata } from './metadata.ts';
+import type { RootMetadata, SignedTimestamp, SnapshotMetadata, TimestampMetadata } from './metadata.ts';
 
 /** Versions that keys of `timestamp` have withdrawn, each of these keys all of them. What is remembered has one for each key. */
 export interface Withdrawal {
@@ -24,6 +24,11 @@ interface Verified {
 /** The version of the highest of these snapshots. */
 export function highestOf(...snapshots: readonly (SnapshotMetadata | undefined)[]): number {
   return Math.max(0, ...snapshots.map((snapshot) => snapshot?.version ?? 0));
+}
+
+/** Whether a timestamp withdraws the publication that it names. */
+export function withdrawsItself({ withdrawn, snapshot }: TimestampMetadata): boolean {
+  return withdrawn.includes(snapshot.version);
 }
 
 export function isWithdrawn(known: readonly Withdrawal[], version: number): boolean {

@@ -1,5 +1,6 @@
 /** `wispr publish`: brings a protected site to where it is served, in the one safe order: docs/spec/publication.md, section 8. */
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
+import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
@@ -140,9 +141,14 @@ function snapshotOf({ state: { root, timestamp } }: OpenedPublication): Publishe
 
 function describe({ state }: OpenedPublication, { plan, timestamp }: Brought) {
   const { files, bytes, unchanged } = plan ?? NOTHING_SENT;
-  const { version } = state.snapshot;
-  const withdrawn = timestamp.withdrawn.includes(version);
-  return { publication: version, withdrawn, freshUntil: timestamp.expires, sent: { files, bytes }, unchanged };
+  const withdrawn = withdrawsItself(timestamp);
+  return {
+    publication: state.snapshot.version,
+    withdrawn,
+    freshUntil: timestamp.expires,
+    sent: { files, bytes },
+    unchanged,
+  };
 }
 
 /** Our own publication has to be good in every way. */

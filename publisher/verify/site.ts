@@ -13,6 +13,7 @@ import {
 } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
 import { isoTime } from '../../core/publication/verify-roles.ts';
+import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { sha256Of } from './object.ts';
@@ -118,7 +119,7 @@ async function checkFreshness(publication: OpenedPublication, now: number, repor
     const rest = still ? `; readers still show it, and say so, until ${isoTime(shownUntil)}` : '';
     report.find(code === 'metadata-expired' ? METADATA_PATH : TIMESTAMP_PATH, code, message + rest);
   }
-  if (timestamp.withdrawn.includes(version))
+  if (withdrawsItself(timestamp))
     report.find(TIMESTAMP_PATH, 'publication-withdrawn', `the publisher has withdrawn publication ${version}`);
 }
 

@@ -88,18 +88,23 @@ describe('a chunk that nobody looks into any more', () => {
   it('is left alone where more may follow it in its memory', () => {
     const { queue } = sender();
     const read = new Uint8Array(65_536);
-    queue.spend(read.subarray(300, 65_000));
+    const chunk = read.subarray(300, 65_000);
+    queue.push(chunk);
+    queue.spend(chunk);
     expect(read.buffer.detached).toBe(false);
   });
 
   it('is left alone at the end of memory that Node.js shares out', () => {
-    const { queue } = sender();
     const pooled: Buffer[] = [];
     // Every piece of a pool, to its very end.
     const longest = (Buffer.poolSize >>> 1) - 8;
     for (let left = 3 * Buffer.poolSize; left > 0; left -= longest) pooled.push(Buffer.allocUnsafe(longest).fill(1));
-    for (const piece of pooled) queue.spend(piece);
-    for (const { buffer, byteLength } of pooled) queue.spend(new Uint8Array(buffer, buffer.byteLength - byteLength));
+    const ends = pooled.map(({ buffer, byteLength }) => new Uint8Array(buffer, buffer.byteLength - byteLength));
+    for (const piece of [...pooled, ...ends]) {
+      const { queue } = sender();
+      queue.push(piece); // the first, behind a head
+      queue.spend(piece);
+    }
     expect(pooled.map(({ length }) => length)).toEqual(pooled.map(() => longest));
   });
 

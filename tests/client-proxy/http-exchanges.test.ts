@@ -1,0 +1,382 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../client-proxy/limits.ts';
+import { refusalCode, send, sendRaw } from '../support/http-client.ts';
+import { ELSEWHERE, lines, PassingRig, toRaw } from '../support/passing-rig.ts';
+
+let passing: PassingRig;
+beforeAll(async () => {
+  passing = await PassingRig.start();
+});
+afterEach(() => passing.reset());
+afterAll(() => passing.close());
+
+describe('methods', () => {
+  it.each([
+    'GET',
+    'HEAD',
+    'POST',
+    'PUT',
+    'PATCH',
+    'DELETE',
+    'OPTIONS',
+    'TRACE',
+    'PROPFIND',
+    'QUERY',
+    'PURGE',
+    'M-SEARCH',
+  ])('%s passes', async (method) => {
+    passing.on('/method', (request, response) =>
+      response.writeHead(200, { 'x-method': request.method, 'content-length': 3 }).end('yes'),
+    );
+    const got = await send(passing.rig.proxy.port, `${ELSEWHERE}/method`, { method });
+    expect([got.headers['x-method'], got.text]).toEqual([method, method === 'HEAD' ? '' : 'yes']);
+  });
+
+  it('without a body say so only where one would be usual', async () => {
+    passing.answer = (_, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const one = await passing.client();
+      one.send(toRaw(method));
+      await one.until('Keep-Alive');
+    }
+    expect(passing.heads.map((head) => /^content-length: \d+|^transfer-encoding: .*/im.exec(head)?.[0])).toEqual([
+      undefined,
+      'Content-Length: 0',
+      undefined,
+    ]);
+  });
+
+  it('GET and DELETE may have a body, too', async () => {
+    passing.on('/body', async (request, response) => response.end(`${request.method} ${await buffer(request)}`));
+    for (const method of ['GET', 'DELETE']) {
+      expect(
+        (
+          await send(passing.rig.proxy.port, `${ELSEWHERE}/body`, {
+            method,
+            body: 'b',
+            headers: { 'content-length': '1' },
+          })
+        ).text,
+      ).toBe(`${method} b`);
+      expect(
+        (
+          await send(passing.rig.proxy.port, `${ELSEWHERE}/body`, {
+            method,
+            body: 'b',
+            headers: { 'transfer-encoding': 'chunked' },
+          })
+        ).text,
+      ).toBe(`${method} b`);
+    }
+  });
+
+  it('OPTIONS * is for this program; without a path, for the host', async () => {
+    const own = await sendRaw(
+      passing.rig.proxy.port,
+      'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    );
+    expect(own).toMatch(/^HTTP\/1.1 200 OK\r\nallow: GET, /);
+    passing.answer = (_, socket) => socket.end('HTTP/1.1 200 OK\r\nAllow: GET\r\nContent-Length: 0\r\n\r\n');
+    await sendRaw(
+      passing.rig.proxy.port,
+      'OPTIONS http://raw.example HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    );
+    await sendRaw(
+      passing.rig.proxy.port,
+      'OPTIONS http://raw.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    );
+    expect(passing.heads.map((head) => head.split('\r\n')[0])).toEqual(['OPTIONS * HTTP/1.1', 'OPTIONS / HTTP/1.1']);
+  });
+
+  it('Max-Forwards counts down for TRACE and OPTIONS, and ends them here at 0', async () => {
+    passing.answer = (_, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    for (const method of ['TRACE', 'OPTIONS', 'GET']) {
+      const one = await passing.client();
+      one.send(toRaw(method, 'Max-Forwards: 3'));
+      await one.until('HTTP/1.1 200');
+    }
+    expect(passing.heads.map((head) => /^max-forwards: (\d+)/im.exec(head)?.[1])).toEqual(['2', '2', '3']);
+    passing.heads.length = 0;
+    const trace = await passing.client();
+    trace.send(toRaw('TRACE', 'Max-Forwards: 0', 'Cookie: secret', 'Authorization: secret', 'X-Kept: 1'));
+    const got = await trace.until(/X-Kept: 1\r\n\r\n$/);
+    expect(got).toMatch(/content-type: message\/http\r\n/);
+    expect(got).toContain('TRACE http://raw.example/ HTTP/1.1\r\n');
+    expect(got).not.toContain('secret');
+    const options = await passing.client();
+    options.send(toRaw('OPTIONS', 'Max-Forwards: 0'));
+    expect(await options.until('Keep-Alive')).toMatch(/^HTTP\/1.1 200 OK\r\nallow:/);
+    expect(passing.heads).toEqual([]);
+    const filled = await sendRaw(passing.rig.proxy.port, `${toRaw('TRACE', 'Content-Length: 1')}x`);
+    expect(filled).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  it('that went round in a circle end', async () => {
+    const via = Array.from({ length: LIMITS.passages }, () => '1.1 wispr').join(', ');
+    expect(refusalCode(await send(passing.rig.proxy.port, `${ELSEWHERE}/`, { headers: { via } }))).toBe('loop');
+  });
+});
+
+describe('answers', () => {
+  it.each([
+    [
+      '204 with a length',
+      'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n',
+      /^HTTP\/1.1 204 No Content\r\n(?!.*content-length)/i,
+    ],
+    [
+      '304 with a length',
+      'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nETag: "x"\r\n\r\n',
+      /^HTTP\/1.1 304[\s\S]*Content-Length: 5/,
+    ],
+    ['no reason', 'HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 200 \r\n/],
+    ['a status of its own', 'HTTP/1.1 799 Mine\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 799 Mine\r\n/],
+    [
+      'a type said twice',
+      'HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Type: c/d\r\nContent-Length: 0\r\n\r\n',
+      /^Content-Type: a\/b\r\nContent-Type: c\/d\r$/m,
+    ],
+    [
+      '426',
+      'HTTP/1.1 426 Upgrade Required\r\nUpgrade: x/2\r\nConnection: Upgrade\r\nContent-Length: 0\r\n\r\n',
+      /^Upgrade: x\/2\r\nConnection: Upgrade/m,
+    ],
+  ])('%s', async (_, bytes, expected) => {
+    passing.answer = (_head, socket) => socket.write(bytes, 'latin1');
+    const one = await passing.client();
+    one.send(toRaw('GET'));
+    expect(await one.until(/\r\n\r\n/)).toMatch(expected);
+    one.send(toRaw('GET')); // what follows is the next answer
+    await one.until(/\r\n\r\n[\s\S]*\r\n\r\n/);
+  });
+
+  it('to HEAD have the fields and no body, with a length or in chunks', async () => {
+    for (const field of ['Content-Length: 5', 'Transfer-Encoding: chunked']) {
+      passing.answer = (_head, socket) => socket.write(`HTTP/1.1 200 OK\r\n${field}\r\nETag: "x"\r\n\r\n`);
+      const one = await passing.client();
+      one.send(toRaw('HEAD'));
+      const got = await one.until(/\r\n\r\n$/);
+      expect(got).toMatch(/ETag: "x"/);
+      if (field.startsWith('C')) expect(got).toMatch(/Content-Length: 5/);
+    }
+  });
+
+  it('in any content coding pass byte for byte', async () => {
+    const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256));
+    passing.on('/coded', (_, response) =>
+      response.writeHead(200, { 'content-encoding': 'x-odd, gzip', 'content-length': bytes.length }).end(bytes),
+    );
+    const got = await send(passing.rig.proxy.port, `${ELSEWHERE}/coded`);
+    expect([got.headers['content-encoding'], got.body.equals(bytes)]).toEqual(['x-odd, gzip', true]);
+  });
+
+  it('that come before the request is all there reach the client, and nothing more of it goes to the host', async () => {
+    let taken = 0;
+    passing.on('/early', (request, response) => {
+      request.once('data', (part: Buffer) => {
+        taken += part.length;
+        response.writeHead(413, { 'content-length': 3 }).end('no!');
+      });
+    });
+    const one = await passing.client();
+    one.send(`${lines(`POST ${ELSEWHERE}/early HTTP/1.1`, 'Host: x', 'Content-Length: 200000')}${'x'.repeat(1000)}`);
+    await one.until('no!');
+    one.send('x'.repeat(199_000));
+    one.send(lines(`GET ${ELSEWHERE}/none HTTP/1.1`, 'Host: x')); // the rest was dropped, and the connection serves on
+    await one.until(/no![\s\S]*HTTP\/1.1 404/);
+    expect(taken).toBeLessThan(200_000);
+  });
+
+  it('end the connection of a client that goes on sending all the same', async () => {
+    passing.answer = (_, socket) => socket.end('HTTP/1.1 413 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    const one = await passing.client();
+    one.send(toRaw('POST', `Content-Length: ${10 * LIMITS.droppedOfRequest}`));
+    await one.until('413 No');
+    const piece = Buffer.alloc(65_536);
+    const more = () => {
+      while (!one.socket.destroyed && one.socket.write(piece));
+    };
+    one.socket.on('drain', more);
+    more();
+    await one.ended();
+  });
+});
+
+describe('back-pressure', () => {
+  it('an upload goes no faster than the host takes it, and arrives whole', async () => {
+    let host: IncomingMessage | undefined;
+    const begun = Promise.withResolvers<void>();
+    passing.on('/slow', async (request, response) => {
+      host = request.pause();
+      begun.resolve();
+      response.on('close', () => undefined);
+    });
+    const length = 64 * 1024 * 1024;
+    const piece = Buffer.alloc(65_536, 'u');
+    let written = 0;
+    const outgoing = httpRequest({
+      host: '127.0.0.1',
+      port: passing.rig.proxy.port,
+      path: `${ELSEWHERE}/slow`,
+      method: 'PUT',
+      headers: { host: 'elsewhere.example', 'content-length': length },
+    });
+    const more = () => {
+      while (written < length) {
+        written += piece.length;
+        if (!outgoing.write(piece)) return;
+      }
+      outgoing.end();
+    };
+    outgoing.on('drain', more);
+    more();
+    await begun.promise;
+    let before = -1;
+    await expect
+      .poll(
+        () => {
+          const same = written === before;
+          before = written;
+          return same;
+        },
+        { interval: 300, timeout: 30_000 },
+      )
+      .toBe(true);
+    expect(written).toBeLessThan(length / 2);
+    let arrived = 0;
+    const all = Promise.withResolvers<void>();
+    host?.on('data', (part: Buffer) => {
+      arrived += part.length;
+    });
+    host?.on('end', () => all.resolve());
+    host?.resume();
+    await all.promise;
+    expect(arrived).toBe(length);
+    outgoing.on('error', () => undefined).destroy();
+  });
+});
+
+describe('connections', () => {
+  it('are kept on both sides, and each request finds its answer', async () => {
+    let sockets = 0;
+    const host = createTcpServer((socket) => {
+      sockets++;
+      socket.on('error', () => undefined);
+      socket.on('data', (part) => {
+        for (const [, path] of part.toString().matchAll(/^GET (\S+)/gm))
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${path?.length}\r\n\r\n${path}`);
+      });
+    });
+    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+    const { port } = host.address() as { port: number };
+    const one = await passing.client();
+    for (const path of ['/1', '/2', '/3']) {
+      one.send(lines(`GET http://127.0.0.1:${port}${path} HTTP/1.1`, 'Host: x'));
+      await one.until(new RegExp(`\r\n\r\n${path}$`));
+    }
+    expect(sockets).toBe(1);
+    host.close();
+  });
+
+  it('carry requests that came at once one after another, in order; too many end them', async () => {
+    const order: string[] = [];
+    let release: () => void = () => undefined;
+    passing.on('/first', (_, response) => {
+      order.push('first');
+      release = () => response.end('one');
+    });
+    passing.on('/second', (_, response) => {
+      order.push('second');
+      response.end('two');
+    });
+    const one = await passing.client();
+    one.send(
+      ['/first', '/second', '/second'].map((path) => lines(`GET ${ELSEWHERE}${path} HTTP/1.1`, 'Host: x')).join(''),
+    );
+    await expect.poll(() => order).toEqual(['first']);
+    release();
+    await one.until(/one[\s\S]*two[\s\S]*two/);
+    expect(order).toEqual(['first', 'second', 'second']);
+    const greedy = await passing.client();
+    greedy.send(lines(`GET ${ELSEWHERE}/first HTTP/1.1`, 'Host: x').repeat(LIMITS.pipelined + 2));
+    expect(await greedy.ended()).toBe('');
+    expect(order.filter((name) => name === 'first').length).toBeLessThanOrEqual(2);
+  });
+
+  it.each([
+    ['closed', (socket: Socket) => socket.destroy()],
+    ['reset', (socket: Socket) => socket.resetAndDestroy()],
+  ])('that the host has %s while they were kept are no loss', async (_, end) => {
+    let count = 0;
+    passing.answer = (_, socket) => {
+      // The second request on a connection is not answered: it was closing just then.
+      const served = (socket as Socket & { served?: number }).served ?? 0;
+      (socket as Socket & { served?: number }).served = served + 1;
+      count++;
+      if (served > 0) end(socket);
+      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    };
+    const one = await passing.client();
+    for (const round of [1, 2]) {
+      one.send(toRaw('GET'));
+      await one.until(new RegExp(`^(?:HTTP[\\s\\S]*?\r\n\r\nok){${round}}$`));
+    }
+    expect(count).toBe(3);
+    one.send(`${toRaw('POST', 'Content-Length: 1')}x`); // not to be sent twice
+    await one.until('HTTP/1.1 502');
+    expect(count).toBe(4);
+  });
+
+  it('that the host closes instead of an answer are not tried again where they were new', async () => {
+    passing.answer = (_, socket) => socket.end();
+    expect(refusalCode(await send(passing.rig.proxy.port, 'http://raw.example/'))).toBe('host-unreachable');
+    expect(passing.heads).toHaveLength(1);
+  });
+
+  it('end at the host when the client leaves in the midst of an answer, and of one that has not begun', async () => {
+    for (const begun of ['HTTP/1.1 200 OK\r\n\r\npart', '']) {
+      const host = Promise.withResolvers<Socket>();
+      passing.answer = (_, socket) => {
+        socket.write(begun);
+        host.resolve(socket);
+      };
+      const one = await passing.client();
+      one.send(toRaw('GET'));
+      const socket = await host.promise;
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      if (begun) await one.until('part');
+      one.close();
+      await closed;
+    }
+  });
+
+  it('end at the host when the client leaves in the midst of an upload', async () => {
+    const aborted = Promise.withResolvers<boolean>();
+    passing.on('/left', (request) => {
+      request.on('error', () => undefined).on('close', () => aborted.resolve(!request.complete));
+      request.resume();
+    });
+    const one = await passing.client();
+    one.send(`${lines(`POST ${ELSEWHERE}/left HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked')}3\r\nabc\r\n`);
+    await expect.poll(() => passing.rig.host.requests.some(({ url }) => url === '/left')).toBe(true);
+    one.close();
+    expect(await aborted.promise).toBe(true);
+  });
+
+  it('of a client that ends its direction are over, as for Squid and nginx', async () => {
+    let open = 0;
+    passing.answer = (_, socket) => {
+      open++;
+      socket.on('close', () => open--);
+    };
+    const one = await passing.client();
+    one.send(toRaw('GET'));
+    await expect.poll(() => open).toBe(1);
+    one.socket.end();
+    expect(await one.ended()).toBe('');
+    await expect.poll(() => open).toBe(0);
+  });
+});
