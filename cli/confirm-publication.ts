@@ -3,9 +3,6 @@ import { nowInSeconds } from '../node-support/clock.ts';
 import { StorageError } from '../node-support/storage/errors.ts';
 import type { Target } from '../node-support/storage/target.ts';
 import { PublishError } from '../publisher/errors.ts';
-import { openKeyStore } from '../publisher/keys/key-store.ts';
-import { readLastPublished, rememberFinished } from '../publisher/last-published.ts';
-import { explainUnknownSigner } from '../publisher/protect/older-keys.ts';
 import { isBringFailure, isRefusal } from '../publisher/publish/bring-failures.ts';
 import {
   type AdoptPlaces,
@@ -15,17 +12,19 @@ import {
   lookAround,
 } from '../publisher/publish/bring-timestamp.ts';
 import { bringUrgently } from '../publisher/publish/bring-urgently.ts';
+import type { ToWithdraw } from '../publisher/publish/choose-publication.ts';
 import { checkClock, clockDoubt } from '../publisher/publish/clock-check.ts';
 import type { KeyServerAccess } from '../publisher/publish/key-server.ts';
-import { LivePublication } from '../publisher/publish/live-publication.ts';
+import type { LivePublication } from '../publisher/publish/live-publication.ts';
 import { answeringUntil } from '../publisher/publish/looking.ts';
-import { chooseToWithdraw, type ToWithdraw } from '../publisher/publish/to-withdraw.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
-import { readKeyStore, withLock } from '../publisher/workspace.ts';
+import { type Choice, whatToConfirm, whatToWithdraw } from './confirm-choice.ts';
+import { rememberBrought } from './confirm-memory.ts';
 import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
 import {
   hiddenOrLost,
+  maybeInstead,
   maybeOut,
   signedButNotTold,
   unfinishedFirst,
@@ -41,6 +40,8 @@ export interface Confirmed {
   /** How messages name the target; `undefined` where there is none. */
   readonly target: string | undefined;
   readonly keyServerTold: boolean;
+  /** Whether a key server confirms the site, where its configuration says that. */
+  readonly isConfirmedByKeyServer?: boolean;
   /** The target that `wispr.json` names, where the site was published to another one last. */
   readonly configured?: string | undefined;
   /** What publishes to where it is, as it is to be typed. */
@@ -60,17 +61,18 @@ export async function confirmFromWorkspace(
   flags: { readonly config?: string; readonly tokenFile?: string },
   onlooker: Onlooker = {},
 ): Promise<Confirmed> {
-  const places = await locatePlaces(undefined, flags, { ofLast: true });
+  const places = await locatePlaces(undefined, flags, { withdraw: run.withdraw });
   const steps = new ConfirmSteps(places, onlooker);
   const giveUp = () => places.target?.close();
   steps.signal?.addEventListener('abort', giveUp, { once: true });
   try {
     const confirming = new Confirming(run, places, steps);
-    const signed = await (run.withdraw === undefined ? confirming.confirm() : confirming.withdraw());
+    const signed = await (run.withdraw === undefined ? confirming.confirm() : confirming.withdraw(run.withdraw));
     return {
       signed,
       target: places.target?.name,
       keyServerTold: places.token !== undefined,
+      isConfirmedByKeyServer: places.configuration.timestampBy === 'keyserver',
       configured: places.configured,
       publishAgain: places.publishAgain,
     };
@@ -103,11 +105,13 @@ class Confirming {
     // Not of the target: a host shall keep nobody from confirming.
     const clocks = { ...clocksOf(this.#places), target: undefined, signal };
     await during('asking', () => checkClock(nowInSeconds(), clocks));
-    const { live } = await during('looking', () => this.#chosen(this.#places.target));
+    const { live, last } = await during('looking', () =>
+      whatToConfirm(this.#choice(this.#places.target, this.#keyServer)),
+    );
     return this.#repeated(async () => {
       const to = this.#to({ live, mayBeOut: false });
       const silent = await adopt(to);
-      const signed = await this.#sign(to).catch((error: unknown) => unfinishedFirst(error, this.#places));
+      const signed = await this.#sign(to).catch((error: unknown) => unfinishedFirst(error, this.#places, last));
       const bring = () => bringTimestamp(silent ? { ...to, keyServer: undefined } : to);
       await this.#bringing(live, silent, bring);
       if (silent) throw signedButNotTold(silent, this.#places);
@@ -116,9 +120,9 @@ class Confirming {
   }
 
   /** Nobody is waited for who need not be. */
-  async withdraw(): Promise<SignedTimestamp> {
+  async withdraw(version: number): Promise<SignedTimestamp> {
     return this.#repeated(async () => {
-      const { chosen, found, ...first } = await this.#signInTime();
+      const { chosen, found, ...first } = await this.#signInTime(version);
       let { signed } = first;
       const { live } = chosen;
       const to = this.#to(chosen);
@@ -133,7 +137,7 @@ class Confirming {
   }
 
   /** What the target and the key server have is looked at for a short time; only what cannot be signed without it waits for it. */
-  async #signInTime(): Promise<Signed> {
+  async #signInTime(version: number): Promise<Signed> {
     const { limits, signal } = this.#steps;
     const end = AbortSignal.timeout(limits.looking);
     const doubt = clockDoubt(nowInSeconds(), { ...clocksOf(this.#places), signal: anyOf(signal, end) });
@@ -142,44 +146,36 @@ class Confirming {
       if (said !== undefined) this.#steps.doubt(said);
     };
     try {
-      return await this.#lookAndSign(end, say);
+      return await this.#lookAndSign(version, end, say);
     } catch (error) {
       if (!end.aborted || signal?.aborted || !needsAnother(error)) throw error;
-      return this.#lookAndSign(undefined, say);
+      return this.#lookAndSign(version, undefined, say);
     }
   }
 
   /** @param end - of looking. @param beforeSigning - what has to be said by then */
-  async #lookAndSign(end: AbortSignal | undefined, beforeSigning: () => Promise<void>): Promise<Signed> {
+  async #lookAndSign(
+    version: number,
+    end: AbortSignal | undefined,
+    beforeSigning: () => Promise<void>,
+  ): Promise<Signed> {
     const { target } = this.#places;
     const { during, signal } = this.#steps;
     const looking = target && end ? answeringUntil(target, end) : target;
-    const chosen = await during('looking', () => this.#chosen(looking));
     const keyServer = this.#keyServer && { ...this.#keyServer, signal: anyOf(signal, end) };
+    const chosen = await during('looking', () => whatToWithdraw(version, this.#choice(looking, keyServer)));
     const to = { ...this.#to(chosen), target: looking, keyServer };
     const found = looking || keyServer ? await lookAround(to) : NOBODY_ELSE;
     const isPublished = found.isPublished || chosen.isBegun; // all but its timestamp is there: who hears of it first loses nothing
     await beforeSigning();
     if (end?.aborted && found.failure instanceof StorageError) this.#steps.doubt(unseen(found.failure));
-    if (chosen.mayBeOut && !chosen.isSeen) this.#steps.doubt(maybeOut(this.#run.withdraw, this.#places));
+    if (chosen.mayBeOut && !chosen.isSeen) this.#steps.doubt(maybeOut(version, this.#places));
+    if (chosen.maybeLater !== undefined) this.#steps.doubt(maybeInstead(chosen.maybeLater, this.#places));
     return { chosen, found: { ...found, isPublished }, signed: await this.#sign(to) };
   }
 
-  /** Where the output has gone on, and is not published yet, what is confirmed or withdrawn is what readers have. */
-  async #chosen(target: Target | undefined): Promise<ToWithdraw> {
-    const { out, workspace, publishAgain } = this.#places;
-    const { passphrase, withdraw } = this.#run;
-    const remembered = await readLastPublished(workspace);
-    const { publication: last } = remembered;
-    if (target === undefined) return AS_IT_LIES;
-    const store = async () => openKeyStore(await readKeyStore(workspace), passphrase);
-    const signer = async () => (await store()).signers.timestamp;
-    const places = { out, target, signer, urgent: withdraw !== undefined, now: nowInSeconds(), publishAgain };
-    const choose = async () => {
-      if (withdraw !== undefined) return chooseToWithdraw(withdraw, remembered, places);
-      return { ...AS_IT_LIES, live: last && (await LivePublication.of({ ...places, last })) };
-    };
-    return choose().catch((error: unknown) => explainUnknownSigner(error, out, store));
+  #choice(target: Target | undefined, keyServer: KeyServerAccess | undefined): Choice {
+    return { places: this.#places, passphrase: this.#run.passphrase, target, keyServer, steps: this.#steps };
   }
 
   #to({ live, mayBeOut }: Pick<ToWithdraw, 'live' | 'mayBeOut'>): AdoptPlaces {
@@ -213,7 +209,7 @@ class Confirming {
     for (let attempt = 1; ; attempt++) {
       try {
         const signed = await once();
-        await finish(this.#places, signed);
+        await rememberBrought(this.#places, signed, this.#run);
         return signed;
       } catch (error) {
         if (!isOutrun(error, this.#run) || attempt === ATTEMPTS) throw error;
@@ -227,8 +223,6 @@ interface Signed {
   readonly found: Found;
   readonly signed: SignedTimestamp;
 }
-
-const AS_IT_LIES: ToWithdraw = { live: undefined, mayBeOut: false, isBegun: false, isSeen: true };
 
 /** Where nobody else is to have it. */
 const NOBODY_ELSE: Found = { silent: undefined, failure: undefined, isPublished: true };
@@ -247,18 +241,6 @@ function needsAnother(error: unknown): boolean {
 
 function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   return AbortSignal.any(signals.filter((signal) => signal !== undefined));
-}
-
-/** From now on it is known to be wherever it is to be. */
-async function finish({ workspace }: PublicationPlaces, { withdrawn, publication }: SignedTimestamp): Promise<void> {
-  const { unfinished, begun } = await readLastPublished(workspace);
-  const isOut = begun?.version === publication;
-  if (!isOut && !unfinished.some((version) => withdrawn.includes(version))) return;
-  try {
-    await withLock(workspace, () => rememberFinished(workspace, withdrawn, isOut ? begun : undefined));
-  } catch (error) {
-    if (!(error instanceof PublishError && error.code === 'workspace-busy')) throw error; // it is named once more then
-  }
 }
 
 /** @returns what the key server could not be asked for */

@@ -2,7 +2,7 @@
 import { PublicationError } from '../core/publication/errors.ts';
 import type { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
-import { readLastPublished } from '../publisher/last-published.ts';
+import { type LastPublished, type PublishedSnapshot, readLastPublished } from '../publisher/last-published.ts';
 import { isBringFailure, isRefusal, reworded, saidBesides } from '../publisher/publish/bring-failures.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 
@@ -17,19 +17,41 @@ export function urgentlyBusy(error: unknown, withdraw: number | undefined): unkn
   return new PublishError(error.code, error.message, { cause: error, hint });
 }
 
-/** What only is withdrawn here, readers go on with. */
-export async function unfinishedFirst(error: unknown, { workspace }: PublicationPlaces): Promise<never> {
-  const version = (await readLastPublished(workspace)).unfinished.at(-1);
-  if (version === undefined || !(error instanceof PublicationError && error.code === 'publication-withdrawn'))
-    throw error;
-  throw new PublicationError(error.code, `${error.message}; but that was not brought to everybody who is to have it`, {
-    cause: error,
-    hint: `run "wispr withdraw ${version}" again: it finishes that; then ${error.hint}`,
-  });
+/**
+ * What is later than what is to be confirmed, and withdrawn, comes first: who was told of it takes nothing earlier.
+ *
+ * @throws PublicationError `publication-withdrawn`
+ */
+export function checkFinished({ unfinished }: LastPublished, last: PublishedSnapshot | undefined): void {
+  const later = unfinished.findLast((version) => last !== undefined && version > last.version);
+  if (later !== undefined) throw notWithAll(`publication ${later} is withdrawn`, later);
+}
+
+/** What only is withdrawn here, readers go on with. @param last - what was to be confirmed */
+export async function unfinishedFirst(
+  error: unknown,
+  { workspace }: PublicationPlaces,
+  last: PublishedSnapshot | undefined,
+): Promise<never> {
+  if (!(error instanceof PublicationError && error.code === 'publication-withdrawn')) throw error;
+  const { unfinished, begun } = await readLastPublished(workspace);
+  const version = unfinished.at(-1) ?? begun.find((one) => one.version === last?.version)?.version;
+  throw version === undefined ? error : notWithAll(error.message, version, error);
+}
+
+function notWithAll(what: string, version: number, cause?: PublicationError): PublicationError {
+  const then = cause?.hint === undefined ? '' : `; then ${cause.hint}`;
+  const message = `${what}; but that was not brought to everybody who is to have it`;
+  const hint = `run "wispr withdraw ${version}" again: it finishes that${then}`;
+  return new PublicationError('publication-withdrawn', message, { cause, hint });
 }
 
 export function maybeOut(version: number | undefined, { target }: PublicationPlaces): string {
   return `publication ${version} may be out, for all that ${target?.name} shows; it is withdrawn as if it were`;
+}
+
+export function maybeInstead(later: number, { target, publishAgain }: PublicationPlaces): string {
+  return `readers may have publication ${later} already, for all that ${target?.name} shows; who has it is shown nothing until you publish again: "${publishAgain}"`;
 }
 
 /** It was there: what a host has lost, only another publication puts right. */

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Target } from '../node-support/storage/target.ts';
 import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { Configuration } from '../publisher/configuration/schema.ts';
-import { readLastPublished } from '../publisher/last-published.ts';
+import { placeOf, readLastPublished } from '../publisher/last-published.ts';
 import type { Clocks } from '../publisher/publish/clock-check.ts';
 import { readToken } from '../publisher/publish/key-server.ts';
 import { publishCommand } from '../publisher/publish/publish-command.ts';
@@ -29,13 +29,13 @@ export interface PublicationPlaces {
  * Finds them by the configuration, the command line first.
  *
  * @param named - the target
- * @param ofLast - it is the one that was published to last, whatever `wispr.json` says by now: there, readers have it
+ * @param of - where that is which is to be confirmed, or of which a version is to be withdrawn, whatever `wispr.json` says by now
  * @throws UsageError, PublishError, StorageError
  */
 export async function locatePlaces(
   named: string | undefined,
   { config, tokenFile }: { readonly config?: string | undefined; readonly tokenFile?: string | undefined },
-  { ofLast = false }: { readonly ofLast?: boolean } = {},
+  of?: { readonly withdraw: number | undefined },
 ): Promise<PublicationPlaces> {
   const configurationFile = locateConfiguration(undefined, config);
   const configuration = await readConfiguration(configurationFile);
@@ -47,9 +47,8 @@ export async function locatePlaces(
   const at = (text: string | null, base: string) =>
     text === null ? undefined : resolveTarget(text, { workspace, source, out, base });
   const here = dirname(workspace.configuration);
-  const last = ofLast ? await readLastPublished(workspace) : undefined;
-  const published = last && (last.target !== null || last.publication) ? last : undefined;
-  const chosen = named ?? (published ? published.target : (configuration.publish ?? null));
+  const last = of && placeOf(await readLastPublished(workspace), of.withdraw);
+  const chosen = named ?? (last === undefined ? (configuration.publish ?? null) : last);
   const target = await at(chosen, named === undefined ? here : '.');
   const configured = configuration.publish && (await nameOf(() => at(configuration.publish ?? null, here), out));
   const isOther = configured !== undefined && configured !== (target?.name ?? out);

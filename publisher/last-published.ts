@@ -29,8 +29,14 @@ export interface PublishedSnapshot {
   readonly timestamp?: number;
 }
 
+/** A publication whose timestamp was about to be put somewhere: whoever ended that run, readers may have it. */
+export interface BegunPublication extends PublishedSnapshot {
+  /** The target's name. */
+  readonly target: string;
+}
+
 export interface LastPublished {
-  /** The target's name; `null` where the output itself is served, or where nothing was published yet. */
+  /** The name of the target that has {@link publication}; `null` where the output itself is served, or where nothing was published yet. */
   readonly target: string | null;
   /** The versions that were withdrawn here: the highest. */
   readonly withdrawn: readonly number[];
@@ -38,8 +44,8 @@ export interface LastPublished {
   readonly elsewhere: readonly Withdrawal[];
   /** What was brought to the target. */
   readonly publication: PublishedSnapshot | undefined;
-  /** A later one, whose timestamp was about to be put there: whoever ended that run, readers may have it. */
-  readonly begun?: PublishedSnapshot | undefined;
+  /** Later ones that may be out, the lowest first: there, or at another target. */
+  readonly begun: readonly BegunPublication[];
   /** Of {@link withdrawn}, those of which it is not known that all who are to have them do: a run may have been interrupted. */
   readonly unfinished: readonly number[];
 }
@@ -49,9 +55,12 @@ const NOTHING: LastPublished = {
   withdrawn: [],
   elsewhere: [],
   publication: undefined,
-  begun: undefined,
+  begun: [],
   unfinished: [],
 };
+
+/** Of {@link LastPublished.begun}, the highest. */
+const BEGUN_KEPT = 16;
 
 /** @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget */
 export async function readLastPublished({ lastPublished: file }: Workspace): Promise<LastPublished> {
@@ -81,7 +90,7 @@ export async function rememberPublished(workspace: Workspace, news: Partial<Last
     withdrawn: highestVersions([...before.withdrawn, ...(news.withdrawn ?? [])], PUBLICATION_LIMITS.withdrawnKept),
     elsewhere: joinWithdrawals([...before.elsewhere, ...(news.elsewhere ?? [])]),
     publication: news.publication ?? before.publication,
-    begun: laterThan(news.publication ?? before.publication, news.begun ?? before.begun),
+    begun: laterThan(news.publication ?? before.publication, [...before.begun, ...(news.begun ?? [])]),
     unfinished: highestVersions(news.unfinished ?? before.unfinished, PUBLICATION_LIMITS.withdrawnKept),
   };
   const text = encode(after);
@@ -91,29 +100,60 @@ export async function rememberPublished(workspace: Workspace, news: Partial<Last
 /**
  * Remembers that these withdrawals are where readers hear of them. Nobody else may be at work in the workspace.
  *
- * @param publication - what is out by that, where it was not known to be
  * @throws PublishError `key-store-damaged`, `output-failed`
  */
-export async function rememberFinished(
-  workspace: Workspace,
-  versions: readonly number[],
-  publication?: PublishedSnapshot,
-): Promise<void> {
+export async function rememberFinished(workspace: Workspace, versions: readonly number[]): Promise<void> {
   const { unfinished } = await readLastPublished(workspace);
-  await rememberPublished(workspace, {
-    unfinished: unfinished.filter((version) => !versions.includes(version)),
-    ...(publication && { publication }),
-  });
+  await rememberPublished(workspace, { unfinished: unfinished.filter((version) => !versions.includes(version)) });
 }
 
-function laterThan(publication: PublishedSnapshot | undefined, begun: PublishedSnapshot | undefined) {
-  return begun && begun.version > (publication?.version ?? 0) ? begun : undefined;
+/**
+ * Remembers that a publication is out that may only have been, if it is one. Nobody else may be at work in the workspace.
+ *
+ * @throws PublishError `key-store-damaged`, `output-failed`
+ */
+export async function rememberOut(workspace: Workspace, version: number, target: string): Promise<void> {
+  const { begun } = await readLastPublished(workspace);
+  const found = begun.find((one) => one.version === version && one.target === target);
+  if (found === undefined) return;
+  const { target: _, ...publication } = found;
+  await rememberPublished(workspace, { target, publication });
+}
+
+/**
+ * Where the publication is, or may be, that is to be confirmed, or of which a version is to be withdrawn.
+ *
+ * @returns a target's name; `null`: the output itself; `undefined` where nothing was published yet
+ */
+export function placeOf({ target, publication, begun }: LastPublished, withdraw = 0): string | null | undefined {
+  const isLater = publication === undefined || withdraw > publication.version;
+  const maybe = isLater ? begun.find(({ version }) => version >= withdraw) : undefined;
+  if (maybe) return maybe.target;
+  return target !== null || publication ? target : undefined;
+}
+
+/** What was published last, where a target shows this snapshot: what may have been out is, if it is that. */
+export function lastBy(
+  { publication, begun }: LastPublished,
+  shown: { readonly sha256?: string | undefined } | undefined,
+): PublishedSnapshot | undefined {
+  return begun.find(({ sha256 }) => sha256 === shown?.sha256) ?? publication;
+}
+
+/** The highest of those that are later, each as it was said last. */
+function laterThan(
+  publication: PublishedSnapshot | undefined,
+  begun: readonly BegunPublication[],
+): readonly BegunPublication[] {
+  const each = new Map(begun.map((one) => [`${one.version} ${one.target}`, one]));
+  const later = [...each.values()].filter(({ version }) => version > (publication?.version ?? 0));
+  return later.sort((one, other) => one.version - other.version).slice(-BEGUN_KEPT);
 }
 
 function encode({ target, withdrawn, elsewhere, publication, begun, unfinished }: LastPublished): string {
   const groups = elsewhere.map(({ keys, versions }) => ({ keys, versions }));
-  const more = unfinished.length > 0 ? { unfinished } : {};
-  return `${JSON.stringify({ target, withdrawn, elsewhere: groups, publication, begun, ...more })}\n`;
+  const more = { ...(begun.length > 0 && { begun }), ...(unfinished.length > 0 && { unfinished }) };
+  return `${JSON.stringify({ target, withdrawn, elsewhere: groups, publication, ...more })}\n`;
 }
 
 /** Earlier versions of wispr wrote neither `elsewhere` nor `publication`, nor `begun` and `unfinished`, which are left out where they are empty. */
@@ -121,12 +161,14 @@ function parse(bytes: Uint8Array): LastPublished | undefined {
   try {
     const value = JSON.parse(fromUtf8(bytes) ?? '') as Json;
     if (!isJsonObject(value)) return undefined;
-    const { target, withdrawn, elsewhere = [], publication, begun, unfinished = [] } = value;
+    const { target, withdrawn, elsewhere = [], publication, begun = [], unfinished = [] } = value;
     const isGood =
       (target === null || typeof target === 'string') &&
       [withdrawn, unfinished].every(areVersions) &&
       areWithdrawals(elsewhere) &&
-      [publication, begun].every((each) => each === undefined || isPublished(each));
+      (publication === undefined || isPublished(publication)) &&
+      Array.isArray(begun) &&
+      begun.every((each) => isPublished(each) && typeof each.target === 'string');
     const last = { target, withdrawn, elsewhere, publication, begun, unfinished };
     return isGood ? (last as unknown as LastPublished) : undefined;
   } catch {

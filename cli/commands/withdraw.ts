@@ -64,7 +64,7 @@ async function timestampFile({ metadata, config }: Flags): Promise<string> {
 }
 
 function tell(version: number, confirmed: Confirmed, file: string): void {
-  const { signed, target, keyServerTold, publishAgain = publishCommand() } = confirmed;
+  const { signed, target, keyServerTold, isConfirmedByKeyServer = true, publishAgain = publishCommand() } = confirmed;
   const { publication } = signed;
   print(`Publication ${version} is withdrawn.`);
   if (version < publication) {
@@ -86,7 +86,7 @@ function tell(version: number, confirmed: Confirmed, file: string): void {
     say(
       `hint: take ${file} to your web host, unless it is served from where it is; "publish" in wispr.json has it done`,
     );
-  if (!keyServerTold)
+  if (!keyServerTold && isConfirmedByKeyServer)
     say(
       'hint: if your key server confirms this site, it goes on until it is told: run the same command again with its token, by "keyServerTokenFile" in wispr.json or --token-file',
     );

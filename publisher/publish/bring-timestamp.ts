@@ -223,10 +223,18 @@ async function bringRoots({ target, publication: { state, place }, rootThere }: 
   }
 }
 
-/** Whether the key server has this very publication: then it was at the target once. */
+/** Whether the key server has this very publication, as far as it answers: then it was at the target once. */
 export async function confirms(keyServer: KeyServerAccess, publication: OpenedPublication): Promise<boolean> {
-  const { value } = await attempt(() => fetchTimestamp(keyServer), isUnreachable);
-  return names(value, publication);
+  return (await isConfirmedBy(keyServer, publication)) ?? false;
+}
+
+/** @returns `undefined` where it does not answer */
+export async function isConfirmedBy(
+  keyServer: KeyServerAccess,
+  publication: OpenedPublication,
+): Promise<boolean | undefined> {
+  const { value, failure } = await attempt(() => fetchTimestamp(keyServer), isUnreachable);
+  return failure === undefined ? names(value, publication) : undefined;
 }
 
 /** All roots but the first. */

@@ -118,6 +118,7 @@ export async function tellOfPublication(access: KeyServerAccess, news: HandOver)
  */
 export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Array | undefined> {
   const { status, bytes } = await exchange(access, METADATA_PATH + TIMESTAMP_FILE);
+  if (isAbsent(status, codeIn(bytes.toString('utf8')))) throw noAnswer(access.origin, `${status}`);
   return status === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength ? bytes : undefined;
 }
 
@@ -137,12 +138,16 @@ async function put(access: KeyServerAccess, what: string, path: string, body: Ui
   const { status, bytes } = await exchange(access, path, body);
   if (status >= 200 && status < 300) return;
   const code = codeIn(bytes.toString('utf8'));
-  if (ABSENT.includes(status) && code !== NO_KEYS) throw noAnswer(origin, `${status}`);
+  if (isAbsent(status, code)) throw noAnswer(origin, `${status}`);
   const said = code === undefined ? String(status) : `${status}, ${code}`;
   const hint = hintFor(code ?? '') ?? hintFor(String(status));
   throw new PublishError('key-server-refused', `the key server ${origin} refuses ${what}: ${said}`, {
     ...(hint !== undefined && { hint }),
   });
+}
+
+function isAbsent(status: number, code: string | undefined): boolean {
+  return ABSENT.includes(status) && code !== NO_KEYS;
 }
 
 /** What it says chooses among our words, and nothing else. */

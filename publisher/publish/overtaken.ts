@@ -98,15 +98,15 @@ export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication)
 }
 
 /**
- * The version of the publication that the target shows, by a timestamp that our own keys have signed, now or once.
+ * The snapshot of the publication that the target shows, by a timestamp that our own keys have signed, now or once.
  *
  * @throws StorageError
  */
-export async function versionShown(target: Target, publication: OpenedPublication): Promise<number | undefined> {
+export async function snapshotShown(target: Target, publication: OpenedPublication): Promise<MetaFile | undefined> {
   const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
   if (bytes === undefined) return undefined;
   const verify = (root: RootMetadata) => verifyTimestamp(bytes, root, undefined, READER_OPTIONS);
-  return (await underAny(await rootsOf(publication), verify))?.snapshot.version;
+  return (await underAny(await rootsOf(publication), verify))?.snapshot;
 }
 
 /** From the newest down: where one is the same, those below are what it came from, and where there is none, it has still to be sent. */

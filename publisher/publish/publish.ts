@@ -12,6 +12,7 @@ import { openOutput } from '../publication/own.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
+import { checkNotWithdrawn } from './check-not-withdrawn.ts';
 import { checkSignedByNow, doubtOf } from './clock-check.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
@@ -21,7 +22,7 @@ import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { stopped, stoppedAtTimestamp, stoppedBeforeTelling, untilStopped } from './stopping.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
-import { RootOnTheWay } from './unfinished.ts';
+import { OnTheWay } from './unfinished.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
 
 export interface PublishOptions {
@@ -179,17 +180,18 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     await checkNumberIsFree(timestampOptions);
     return there;
   };
-  const root = new RootOnTheWay(publication);
+  const onTheWay = new OnTheWay(publication);
   const bringAll = () =>
     untilStopped(target, signal, async () => {
       const isClockRight = await checkSignedByNow(publication, options);
       const there = await checkNotOvertaken();
+      await checkNotWithdrawn(options.workspace, publication, there?.timestamp);
       const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
       if (doubt) options.onDoubt?.(doubt);
       const inventory = await Inventory.of(target, { checkNotStopped });
       const context: UploadOptions = {
         ...{ out, target, publication, inventory, checkNotStopped, checkNotOvertaken },
-        onRoot: (path) => root.add(path),
+        onRoot: (path) => onTheWay.rootIs(path),
         ...(onProgress && { onProgress }),
       };
       return send(options, context);
@@ -197,12 +199,13 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
   try {
     const plan = await bringAll();
     const put = async () => {
-      await rememberPublished(options.workspace, { begun: snapshotOf(publication) }); // from now on readers may have it
+      onTheWay.timestampIs();
+      await rememberPublished(options.workspace, { begun: [{ ...snapshotOf(publication), target: target.name }] });
       return putTimestamp(timestampOptions);
     };
     return { ...(await untilStopped(target, signal, put, stoppedAtTimestamp)), plan };
   } catch (error) {
-    throw await root.explain(error);
+    throw await onTheWay.explain(error);
   }
 }
 

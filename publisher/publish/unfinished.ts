@@ -11,10 +11,11 @@ const AGAIN = 'run "wispr publish" again, and it goes on from here';
 const NOTHING =
   'readers may have no publication until this is finished: the one before was signed for other keys than those of the new root';
 
-/** Knows whether a root has been sent that ends the trust in the publication before. */
-export class RootOnTheWay {
+/** Knows whether a root has been sent that ends the trust in the publication before, and whether readers may have this one. */
+export class OnTheWay {
   readonly #publication: OpenedPublication;
   #first: string | undefined;
+  #found = 'the publication before';
 
   /** @param publication - that is being published */
   constructor(publication: OpenedPublication) {
@@ -22,8 +23,13 @@ export class RootOnTheWay {
   }
 
   /** @param path - of a root that is about to be sent: the lowest comes first */
-  add(path: string): void {
+  rootIs(path: string): void {
     this.#first ??= path;
+  }
+
+  /** What answers no more may have taken it. */
+  timestampIs(): void {
+    this.#found = 'this publication, or the one before';
   }
 
   /** The failure that ended the run, with what it means for readers, and what to do. */
@@ -31,9 +37,7 @@ export class RootOnTheWay {
     if (!(error instanceof StorageError || (error instanceof PublishError && error.code === 'stopped'))) return error;
     if (await this.#hasOtherKeys())
       return reworded(error, `${error.message.replace(/; readers find.*/, '')}; ${NOTHING}`, thenAgain(error.hint));
-    return error.hint === undefined
-      ? reworded(error, error.message, `readers find the publication before; ${AGAIN}`)
-      : error;
+    return error.hint === undefined ? reworded(error, error.message, `readers find ${this.#found}; ${AGAIN}`) : error;
   }
 
   async #hasOtherKeys(): Promise<boolean> {

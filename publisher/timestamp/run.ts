@@ -23,7 +23,7 @@ export interface TimestampRun {
   readonly withdraw?: number | undefined;
   /** What it is for in place of the files of the workspace. */
   readonly own?: OwnMetadata | undefined;
-  /** It is to be brought to others afterwards; until then, what it withdraws is remembered as unfinished. */
+  /** It is to be brought to others afterwards; until all have it, what it withdraws is remembered as unfinished. */
   readonly isToBeBrought?: boolean;
   readonly now?: number;
 }
@@ -31,7 +31,7 @@ export interface TimestampRun {
 /**
  * Signs a timestamp, or withdraws a version.
  *
- * @throws PublishError, PublicationError; nothing was changed then
+ * @throws PublishError, PublicationError; nothing was changed then, but that it may be remembered what was to be withdrawn
  */
 export function runTimestamp(run: TimestampRun): Promise<SignedTimestamp> {
   return 'keyFile' in run.from ? runWithKeyFile(run, run.from) : runInWorkspace(run, run.from.configurationFile);
@@ -56,27 +56,31 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
     const { signers, rootId } = store;
     const freshFor = freshness.hours * 3600;
     const remembered = await readLastPublished(workspace);
-    const options = { own, signer: signers.timestamp, rootId, freshFor, remembered };
-    const signed = await perform(run, { ...options, now: run.now ?? nowInSeconds() }).catch((error: unknown) =>
+    const beforeUse = (signed: SignedTimestamp) => remember(workspace, remembered, signed, run);
+    const options = { own, signer: signers.timestamp, rootId, freshFor, remembered, beforeUse };
+    return perform(run, { ...options, now: run.now ?? nowInSeconds() }).catch((error: unknown) =>
       explainUnknownSigner(error, resolve(workspace.directory, out), async () => store),
     );
-    const withdrawn = run.withdraw === undefined ? [] : [run.withdraw];
-    const news = confirmedBy(signed, remembered);
-    const unfinished = [...remembered.unfinished, ...(run.isToBeBrought ? withdrawn : [])];
-    await rememberPublished(workspace, {
-      withdrawn,
-      elsewhere: [signed.before],
-      unfinished,
-      ...news,
-    });
-    return signed;
   });
 }
 
-/** What was published last, or may have been, and is confirmed by this: remembered before anybody is shown it. */
+/** First: whatever ends the run then, what was withdrawn is not shown again, and somebody is told that not all have heard of it. */
+async function remember(
+  workspace: Workspace,
+  remembered: LastPublished,
+  signed: SignedTimestamp,
+  { withdraw, isToBeBrought = false }: TimestampRun,
+): Promise<void> {
+  const withdrawn = withdraw === undefined ? [] : [withdraw];
+  const unfinished = [...remembered.unfinished, ...(isToBeBrought ? withdrawn : [])];
+  const news = { withdrawn, elsewhere: [signed.before], unfinished, ...confirmedBy(signed, remembered) };
+  await rememberPublished(workspace, news);
+}
+
+/** What was published last, or may have been, and is confirmed by this. */
 function confirmedBy({ publication, version }: SignedTimestamp, { publication: last, begun }: LastPublished) {
   if (last?.version === publication) return { publication: { ...last, timestamp: version } };
-  return begun?.version === publication ? { begun: { ...begun, timestamp: version } } : {};
+  return { begun: begun.filter((one) => one.version === publication).map((one) => ({ ...one, timestamp: version })) };
 }
 
 async function runWithKeyFile(

@@ -30,6 +30,8 @@ export interface TimestampOptions {
   readonly last?: LastSeen | undefined;
   /** What a workspace remembers. */
   readonly remembered?: LastPublished | undefined;
+  /** Called when it is signed, and before anybody can see it. */
+  readonly beforeUse?: ((signed: SignedTimestamp) => Promise<void>) | undefined;
   /** Seconds for which the timestamp is good; as long as the last one, if left out. */
   readonly freshFor?: number | undefined;
   /** Seconds since 1970. */
@@ -116,18 +118,20 @@ export async function signNewerThan(
 async function sign(
   published: Published,
   withdrawn: readonly number[],
-  { own, signer, now, freshFor = freshnessOf(published) }: TimestampOptions,
+  { own, signer, now, beforeUse, freshFor = freshnessOf(published) }: TimestampOptions,
   atLeastAfter = 0,
 ): Promise<SignedTimestamp> {
   const version = timestampVersion(now, Math.max(published.timestamp.version, atLeastAfter));
   const expires = now + freshFor;
   const { snapshot } = published.timestamp;
   const bytes = signMetadata(timestampMetadata({ version, expires }, snapshot as FileFacts, withdrawn), [signer]);
-  await own.replaceTimestamp(bytes);
   const expiring = lasting(published).filter((role) => role.expires < now + EXPIRY_WARNING);
   const before = { keys: published.timestamp.signers, versions: published.timestamp.withdrawn };
   const dropped = before.versions.filter((each) => !withdrawn.includes(each));
-  return { bytes, version, expires, publication: snapshot.version, withdrawn, dropped, before, expiring };
+  const signed = { bytes, version, expires, publication: snapshot.version, withdrawn, dropped, before, expiring };
+  await beforeUse?.(signed);
+  await own.replaceTimestamp(bytes);
+  return signed;
 }
 
 /** For how long the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */

@@ -36,6 +36,7 @@ describe('publishing to another place than the last time', () => {
     withdrawn: [],
     elsewhere: [],
     publication: undefined,
+    begun: [],
     unfinished: [],
   };
   const place = (target?: string, publish?: string) =>

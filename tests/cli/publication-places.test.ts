@@ -22,7 +22,8 @@ const publishTo = async (name: string | undefined) => {
   const target = name === undefined ? {} : { target: await openTarget(at(name)) };
   return publishSite({ workspace, out: made.out, keysAreThere: true, ...target });
 };
-const locate = (named?: string, ofLast = false) => locatePlaces(named, { config: made.configurationFile }, { ofLast });
+const locate = (named?: string, ofLast = false) =>
+  locatePlaces(named, { config: made.configurationFile }, ofLast ? { withdraw: undefined } : undefined);
 
 const shown = async (run: Promise<Awaited<ReturnType<typeof locatePlaces>>>) => {
   const { target, configured, publishAgain } = await run;

@@ -120,19 +120,22 @@ it('before it has begun: nothing is sent', async () => {
 });
 
 describe('a failure at the timestamp', () => {
-  const full = (isWithHint = false) =>
+  const full = (isWithHint = false, isFull = (path: string) => path === TIMESTAMP) =>
     alteredTarget(target, {
       put: async (path, ...rest) => {
-        if (path !== TIMESTAMP) return target.put(path, ...rest);
+        if (!isFull(path)) return target.put(path, ...rest);
         throw new StorageError('target-failed', 'it is full', isWithHint ? { hint: 'make room' } : {});
       },
     });
 
-  it('says that readers find the publication before, and what to do', async () => {
+  it('says that readers find this publication, or the one before, and what to do; one that comes earlier, which', async () => {
     await publish(target);
     await made.write('a.html', '<p>2');
     await made.protect();
-    const hint = expect.stringMatching(/^readers find the publication before; run "wispr publish" again/);
+    const finding = (which: string) => expect.stringMatching(`^readers find ${which}; run "wispr publish" again`);
+    const earlier = publish(full(false, () => true));
+    await expect(earlier).rejects.toMatchObject({ message: 'it is full', hint: finding('the publication before') });
+    const hint = finding('this publication, or the one before');
     await expect(publish(full())).rejects.toMatchObject({ code: 'target-failed', message: 'it is full', hint });
     await expect(publish(full(true))).rejects.toMatchObject({ message: 'it is full', hint: 'make room' });
   });
