@@ -12,10 +12,11 @@ const AGAIN = 'check the connection, and run "wispr sync" again; what is here al
 
 /**
  * A set that the reader has no right to is no failure; one that is not theirs any more is, and so is one whose key could not be asked for, and
- * a publication that may not be the newest.
+ * a publication or descriptor that may not be the newest.
  */
-export function hasFailed({ failed, failedLook, refused, withoutKey }: SyncSummary): boolean {
-  return failedLook !== undefined || failed.length > 0 || withoutKey.length > 0 || refused.some(isTrouble);
+export function hasFailed({ failed, failedLook, failedDescriptor, refused, withoutKey }: SyncSummary): boolean {
+  const isNewest = failedLook === undefined && failedDescriptor === undefined;
+  return !isNewest || failed.length > 0 || withoutKey.length > 0 || refused.some(isTrouble);
 }
 
 /** Whether nothing there is what was asked for. */
@@ -42,24 +43,26 @@ export function describeWhatIsOthers({ refused }: SyncSummary): string[] {
 }
 
 /** What is wrong, and to be said also where nothing else is; each piece of advice once. */
-export function describeTrouble({ failed, failedLook, refused, withoutKey }: SyncSummary): string[] {
+export function describeTrouble(summary: SyncSummary): string[] {
+  const { failed, failedLook, failedDescriptor, refused, withoutKey } = summary;
   const documents = failed
     .slice(0, NAMED)
     .map(({ path, code, message }) => `not fetched: ${printable(path)}: ${printable(message)} [${code}]`);
   const more = failed.length - documents.length;
   const keys = groupedByCode([...refused.filter(isTrouble), ...withoutKey]);
-  const looks = failedLook ? [failedLook] : [];
+  const looks = [failedLook, failedDescriptor].filter((one) => one !== undefined);
   return [
-    ...looks.map(describeLook),
+    ...(failedLook ? [describeFailure('look for a newer publication', failedLook)] : []),
+    ...(failedDescriptor ? [describeFailure('fetch the newest descriptor of the publisher', failedDescriptor)] : []),
     ...documents,
     ...(more > 0 ? [`not fetched: ${more} more; --json names them`] : []),
     ...keys.map(describeKeys),
-    ...advice([...looks, ...failed, ...keys.map(([one]) => one)], failedLook && AGAIN),
+    ...advice([...looks, ...failed, ...keys.map(([one]) => one)], looks.length > 0 ? AGAIN : undefined),
   ];
 }
 
-function describeLook({ code, message }: FailedLook): string {
-  return `could not look for a newer publication: ${printable(message)} [${code}]`;
+function describeFailure(what: string, { code, message }: FailedLook): string {
+  return `could not ${what}: ${printable(message)} [${code}]`;
 }
 
 function isTrouble({ code }: RefusedSet): boolean {

@@ -7,6 +7,8 @@ export type ReaderErrorCode =
   | 'store-newer'
   | 'store-exposed'
   | 'store-unusable'
+  | 'store-unwritable'
+  | 'store-busy'
   | 'disk-full'
   | 'storage-key-missing'
   | 'storage-key-exposed'

@@ -132,6 +132,8 @@ export const LIMITS = {
   keyringTimeout: 60_000,
   /** The same where there is another way, for a database that is just being made. */
   keyringProbeTimeout: 10_000,
+  /** How long a change of the database waits for another program that writes to it; in milliseconds. */
+  databaseWait: 5_000,
   /** Until requests look again whether the file of the database is still there. */
   databaseCheck: 100,
   /** The same while there are no requests. */

@@ -3,6 +3,8 @@ import type { DatabaseSync } from 'node:sqlite';
 
 /** Result codes, https://sqlite.org/rescode.html: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGED = [11, 26];
+/** SQLITE_BUSY */
+const BUSY = 5;
 /** SQLITE_READONLY */
 const READ_ONLY = 8;
 /** SQLITE_CONSTRAINT */
@@ -30,6 +32,11 @@ export function isSqliteError(error: unknown): error is Error & { errcode: numbe
 /** Whether SQLite says that a file, or the directory that it lies in, cannot be written. */
 export function saysReadOnly(error: unknown): boolean {
   return isSqliteError(error) && (Number(error.errcode) & 0xff) === READ_ONLY;
+}
+
+/** Whether SQLite says that another program has a database to itself, and went on for longer than was waited. */
+export function saysBusy(error: unknown): boolean {
+  return isSqliteError(error) && (Number(error.errcode) & 0xff) === BUSY;
 }
 
 /** Whether SQLite says that a row contradicts another, or what its table allows. */

@@ -88,8 +88,11 @@ function npmPackagesAreThere() {
   const note = 'node_modules/.package-lock.json';
   if (!existsSync(join(ROOT, note)) || !existsSync(join(ROOT, 'node_modules/.bin/node'))) return false;
   const installed = packagesIn(note);
+  // What comes from elsewhere than a registry has no integrity: it has to be there all the same.
+  const isThere = (path, { version, integrity }) =>
+    path in installed && installed[path].version === version && installed[path].integrity === integrity;
   return Object.entries(packagesIn('package-lock.json')).every(
-    ([path, { optional, integrity }]) => path === '' || optional || installed[path]?.integrity === integrity,
+    ([path, wanted]) => path === '' || wanted.optional || isThere(path, wanted),
   );
 }
 

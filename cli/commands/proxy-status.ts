@@ -171,7 +171,7 @@ function tellReader({ url, started, process: id, startedBy, locked, sites, unusa
   print(`running on ${url} since ${utcMinute(started)}, process ${id}, started by ${who}`);
   if (unusable !== undefined)
     print(
-      `unusable: ${printable(unusable.problem)} [${unusable.code}]; its sites are not shown until it is started again`,
+      `unusable: ${printable(unusable.problem)} [${unusable.code}]; its sites are not shown until that is back and unlocked, or it is started again`,
     );
   else if (locked) print('locked: its sites are not shown until it has its keys');
   if (unkept !== undefined) print(`not kept: ${printable(unkept.problem)} [${unkept.code}]; ${UNKEPT_MEANS}`);
@@ -202,8 +202,12 @@ function hintFor({ readers, sites, problem, service }: Known): string | undefine
   const unusable = readers.find((reader) => reader.unusable)?.unusable;
   if (unusable !== undefined) return unusable.hint;
   if (readers.some(({ locked }) => locked)) return 'unlock it on your page, or with "wispr identity unlock"';
-  if (readers.some(({ unkept }) => unkept?.code === 'disk-full'))
-    return 'make room on the disk, and do not stop the Reader before';
+  const unkept = readers.find((reader) => reader.unkept)?.unkept;
+  if (unkept !== undefined) {
+    const mend =
+      unkept.code === 'disk-full' ? 'make room on the disk' : 'see what keeps the database from being written';
+    return `${mend}, and do not stop the Reader before`;
+  }
   return sites.length === 0 ? 'no site is connected yet: wispr bind "URL#CODE" connects one' : undefined;
 }
 

@@ -40,9 +40,9 @@ export async function showHome(context: ControlContext, asked: Asked): Promise<C
 
 function warningOf({ store: { unkept } }: ControlContext): HomePage['warning'] {
   if (unkept === undefined) return undefined;
-  const { title, means, room } = HOME_TEXT.unkept;
+  const { title, means, room, other } = HOME_TEXT.unkept;
   const isFull = unkept.code === 'disk-full';
-  return { title: isFull ? title.full : title.other, lines: isFull ? [means, room] : [means], detail: unkept.message };
+  return { title: isFull ? title.full : title.other, lines: [means, isFull ? room : other], detail: unkept.message };
 }
 
 function seenSites({ seen, sites }: ControlContext): HomePage['seen'] {

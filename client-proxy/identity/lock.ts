@@ -29,7 +29,7 @@ export class ReaderLock {
     return this.#store.isLocked;
   }
 
-  /** Why nothing but a new start brings the keys back: its database was erased or replaced. `undefined` where that is not so. */
+  /** Why no unlocking brings the keys back: its database was erased or replaced, and is not back. `undefined` where that is not so. */
   get lost(): ReaderError | undefined {
     return this.#store.lost;
   }

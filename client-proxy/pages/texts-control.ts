@@ -55,6 +55,8 @@ export const HOME_TEXT = {
     means:
       'What the Reader has learned of your sites since then, it goes by and holds in memory: newer publications, withdrawals, keys. When it stops, that is lost, and it has to learn it again.',
     room: 'Make room on the disk. There is no need to restart the Reader: it writes everything down by itself as soon as it can.',
+    other:
+      'See what keeps its database from being written. There is no need to restart the Reader: it writes everything down by itself as soon as it can.',
   },
   open: (site: string) => `Open ${site}`,
   unread: 'Not opened yet.',
@@ -197,6 +199,28 @@ const DAMAGED: ProblemText = {
   hint: 'Try another network. If it stays like this, tell the publisher, with the code below.',
 };
 
+/** What a database that takes no change is called, and what helps, by code. */
+const UNWRITTEN: Readonly<Record<'disk-full' | 'store-unwritable' | 'store-busy', Required<ProblemText>>> = {
+  'disk-full': {
+    text: 'The disk of this computer is full',
+    hint: 'Make room on the disk, and try again. The Reader need not be restarted for it.',
+  },
+  'store-unwritable': {
+    text: 'The Reader cannot write to its database',
+    hint: 'See whether its disk can be written, and who may write to its folder, and try again. Do not stop the Reader before.',
+  },
+  'store-busy': {
+    text: 'Another program is writing to the database of the Reader',
+    hint: 'Try again in a moment. If it stays so, end that program. The Reader need not be restarted for it.',
+  },
+};
+
+/** @param so - what follows from it */
+function unwritten(so: string): Readonly<Record<string, ProblemText>> {
+  const told = Object.entries(UNWRITTEN).map(([code, { text, hint }]) => [code, { text: `${text}, so ${so}.`, hint }]);
+  return Object.fromEntries(told);
+}
+
 /** Why a connection did not come about, by code. */
 const PROBLEMS: Readonly<Record<string, ProblemText>> = {
   'link-malformed': {
@@ -228,10 +252,7 @@ const PROBLEMS: Readonly<Record<string, ProblemText>> = {
     hint: 'Try again later. If it stays like this, tell the publisher.',
   },
   'descriptor-expired': { ...KEY_SERVER_WRONG, text: 'What the publisher has signed about itself has expired.' },
-  'disk-full': {
-    text: 'The disk of this computer is full, so the connection could not be kept.',
-    hint: 'Make room on the disk, and try again. The Reader need not be restarted for it.',
-  },
+  ...unwritten('the connection could not be kept'),
   'site-taken': {
     text: 'One of these sites is connected already, with another publisher or key server.',
     hint: 'Two publishers never share a site. If the site has changed hands, disconnect the old publisher first.',
@@ -298,6 +319,7 @@ export const ANEW_TEXT = {
 
 /** Why a Reader stays locked, by code. */
 const UNLOCK_PROBLEMS: Readonly<Record<string, ProblemText>> = {
+  ...unwritten('the Reader is still locked'),
   'passphrase-wrong': {
     text: 'This is not the passphrase. The Reader is still locked.',
     hint: 'Try again; look at Caps Lock and at the keyboard’s language.',

@@ -301,11 +301,27 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
   'store-unusable': {
     status: 503,
     title: 'The Reader cannot use its database',
-    lead: 'The file in which it keeps its keys and your sites was removed or replaced while the Reader ran, or cannot be read or written; “Detail” says which. Nothing of your sites can be opened, and unlocking does not help.',
+    lead: 'The file in which it keeps its keys and your sites was removed or replaced while the Reader ran, or one of the two that belong to it. Nothing of your sites can be opened, and unlocking does not help until these files are back.',
     advice: [
+      'If they were only moved, move them back, and unlock the Reader: nothing else is needed then.',
       'If the file was erased by mistake, put it back from a backup first: else the Reader knows none of your sites any more.',
       'Stop the Reader, and start it again. Where it runs as a service: systemctl --user restart wispr.service',
     ],
+  },
+  'store-unwritable': {
+    status: 503,
+    title: 'The Reader cannot write to its database',
+    lead: 'The file in which it keeps its keys and your sites takes no change; “Detail” says why. What you asked for was not done, and nothing was changed.',
+    advice: [
+      'See whether its disk can be written, and who may write to its folder, and try again.',
+      'Do not stop the Reader before: some of what it knows may not be written down.',
+    ],
+  },
+  'store-busy': {
+    status: 503,
+    title: 'The database of the Reader is busy',
+    lead: 'Another program is writing to the file in which the Reader keeps its keys and your sites, and takes longer than the Reader waits. What you asked for was not done, and nothing was changed.',
+    advice: ['Try again in a moment. If it stays so, end that program. The Reader need not be restarted for it.'],
   },
   'disk-full': DISK_FULL,
   internal: OWN_FAULT,

@@ -2,17 +2,25 @@
 import { closeSync, existsSync, lstatSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { isSqliteError } from '../../node-support/sqlite.ts';
+import { reasonOf } from '../../core/errors.ts';
+import { isDiskFull } from '../../node-support/disk-full.ts';
+import { saysBusy } from '../../node-support/sqlite.ts';
+import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { unwritable } from '../store/database.ts';
+import { diskFull } from '../store/database.ts';
 
 /** Others can look at the file, and have no such lock. Nothing is written: the file stays as it is, and SQLite makes none of its own. */
 const LOCK = 'PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE';
-/** Result code, https://sqlite.org/rescode.html: SQLITE_BUSY. */
-const BUSY = 5;
 
-/** What such a file is, in words. */
-export const MARK = 'the file that says that a Reader runs';
+/** For such a file, or what stands beside it. @param path - of the file */
+export function unmarked(error: unknown, path: string): ReaderError {
+  const what = 'the file that says that a Reader runs cannot be written';
+  if (isDiskFull(error, path)) return diskFull(what, error, path);
+  return new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, {
+    cause: error,
+    hint: 'check the space on the disk and the permissions of the folder',
+  });
+}
 
 export class FileLock {
   readonly #database: DatabaseSync;
@@ -34,7 +42,7 @@ export class FileLock {
       return database && new FileLock(database);
     } catch (error) {
       rmSync(path, { force: true });
-      throw unwritable(error, path, MARK);
+      throw unmarked(error, path);
     }
   }
 
@@ -55,7 +63,7 @@ export function lockState(path: string, onEnded: () => void): LockState {
     return 'ended';
   } catch (error) {
     if (isMissing(path)) return 'ended';
-    return isSqliteError(error) && (error.errcode & 0xff) === BUSY ? 'running' : 'unknown';
+    return saysBusy(error) ? 'running' : 'unknown';
   } finally {
     database?.close();
   }

@@ -3,8 +3,7 @@ import { lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { isJsonObject } from '../../core/encoding/canonical-json.ts';
 import { processSpace } from '../../node-support/boot.ts';
 import { LIMITS } from '../limits.ts';
-import { unwritable } from '../store/database.ts';
-import { MARK } from './file-lock.ts';
+import { unmarked } from './file-lock.ts';
 
 export interface Whereabouts {
   /** Its number, where it is a number of this machine and this name space: elsewhere it is another process's, or nobody's. */
@@ -24,7 +23,7 @@ export function writeWhereabouts(locked: string, socket: string): void {
   try {
     writeFileSync(whereaboutsFile(locked), text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    throw unwritable(error, locked, MARK);
+    throw unmarked(error, locked);
   }
 }
 

@@ -63,7 +63,7 @@ async function replace(database: DatabaseSync, before: Sealing, known: Protectio
 }
 
 function changedMeanwhile(): ReaderError {
-  return new ReaderError('store-unusable', "another program changed the protection of the reader's database just now", {
+  return new ReaderError('store-busy', "another program changed the protection of the reader's database just now", {
     hint: 'try again; this one changed nothing',
   });
 }

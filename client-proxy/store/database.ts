@@ -5,15 +5,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../core/errors.ts';
 import { isDiskFull } from '../../node-support/disk-full.ts';
 import { makeDirectoryNow } from '../../node-support/make-directory.ts';
-import { headerNumber, inTransaction, saysDamaged } from '../../node-support/sqlite.ts';
+import { headerNumber, inTransaction, saysBusy, saysDamaged } from '../../node-support/sqlite.ts';
 import { ReaderError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
 import { DATABASE_FILES } from './locations.ts';
 import { OpenedFile } from './opened-file.ts';
 
 const SCHEMA_VERSION = 4;
 /** "wspr": tells a reader's database from those of other programs, a key server's among them. */
 const APPLICATION_ID = 0x77737072;
-const BUSY_TIMEOUT = 5000;
 
 /**
  * `storage`: how the secrets are encrypted, and what shows that the right key is at hand (protection.ts). `secrets`, `bindings.device_key`,
@@ -105,7 +105,7 @@ export interface OpenDatabase {
 /**
  * Opens the database in `directory`, and makes both where they are missing (0700 and 0600).
  *
- * @throws ReaderError `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`, `disk-full`
+ * @throws ReaderError `store-damaged`, `store-newer`, `store-exposed`, `store-unusable`, `store-busy`, `disk-full`
  */
 export function openDatabase(directory: string): OpenDatabase {
   const files = DATABASE_FILES.map((name) => join(directory, name));
@@ -114,7 +114,7 @@ export function openDatabase(directory: string): OpenDatabase {
   try {
     makeFile(directory, file);
     const notices = closeToOthers(directory, files);
-    database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
+    database = new DatabaseSync(file, { timeout: LIMITS.databaseWait });
     checkSound(database, file);
     prepare(database, file);
     return { database, file: new OpenedFile(file, beside), notices };
@@ -143,7 +143,7 @@ export function withoutWaiting(database: DatabaseSync, work: () => void): void {
   try {
     work();
   } finally {
-    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
+    database.exec(`PRAGMA busy_timeout = ${LIMITS.databaseWait}`);
   }
 }
 
@@ -220,12 +220,23 @@ export function damaged(what: string, why: string, cause?: unknown): ReaderError
   });
 }
 
-/** Nothing was changed. @param file - the database, or what belongs to it @param what - that is, in words */
-export function unwritable(error: unknown, file?: string | null, what = "the reader's database"): ReaderError {
-  if (isDiskFull(error, file)) return diskFull(`${what} cannot be written`, error, file);
-  return new ReaderError('store-unusable', `${what} cannot be written: ${reasonOf(error)}`, {
+/** For a database that is open, and takes no change. Nothing was changed. @param file - of the database */
+export function unwritable(error: unknown, file?: string | null): ReaderError {
+  const what = "the reader's database cannot be written";
+  if (isDiskFull(error, file)) return diskFull(what, error, file);
+  if (saysDamaged(error)) return damaged(file ?? 'reader.db', reasonOf(error), error);
+  if (saysBusy(error)) return busy(what, error);
+  return new ReaderError('store-unwritable', `${what}: ${reasonOf(error)}`, {
     cause: error,
-    hint: 'check the space on the disk and the permissions of the folder',
+    hint: 'check the disk and the permissions of the folder, and try again; a Reader that runs need not be stopped',
+  });
+}
+
+/** @param what - cannot be done. Nothing was changed */
+function busy(what: string, cause: unknown): ReaderError {
+  return new ReaderError('store-busy', `${what}: another program is writing to it`, {
+    cause,
+    hint: 'try again; if it stays so, end that program',
   });
 }
 
@@ -238,8 +249,10 @@ export function diskFull(what: string, cause: unknown, file?: string | null): Re
 function describe(error: unknown, file: string): Error {
   if (error instanceof ReaderError) return error;
   if (saysDamaged(error)) return damaged(file, reasonOf(error), error);
-  if (isDiskFull(error, file)) return diskFull(`the reader's database cannot be opened: ${file}`, error, file);
-  return new ReaderError('store-unusable', `the reader's database cannot be opened: ${file}: ${reasonOf(error)}`, {
+  const what = `the reader's database cannot be opened: ${file}`;
+  if (isDiskFull(error, file)) return diskFull(what, error, file);
+  if (saysBusy(error)) return busy(what, error);
+  return new ReaderError('store-unusable', `${what}: ${reasonOf(error)}`, {
     cause: error,
     hint: 'check the permissions of the folder and the space on the disk, or choose another folder with --data',
   });

@@ -40,10 +40,10 @@ export class OpenedFile {
   }
 }
 
-/** Nothing brings it back but a new start: what stands there now was not looked at by this program. */
+/** Only the files that were opened bring it back, or a new start: what else stands there was not looked at by this program. */
 export function databaseGone(): ReaderError {
   return new ReaderError('store-unusable', 'the database that this program opened was removed or replaced', {
-    hint: 'stop it, and start it again',
+    hint: 'if its files were only moved, move them back; else stop it, and start it again',
   });
 }
 

@@ -10,7 +10,7 @@ const BESIDE = 65_536;
  * a row that the next one replaces.
  *
  * @param write - one transaction
- * @throws ReaderError `disk-full`, `store-unusable`, and whatever `write` throws
+ * @throws ReaderError `disk-full`, `store-busy`, `store-unwritable`, and whatever `write` throws
  */
 export function takeRoom(database: DatabaseSync, write: (work: () => void) => void, bytes: number): void {
   const name = 'room';

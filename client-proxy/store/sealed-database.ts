@@ -115,7 +115,7 @@ export class SealedDatabase {
     }
   }
 
-  /** One transaction that another process's sees whole or not at all. @throws ReaderError `disk-full`, `store-unusable`, the latter also where nobody would find it any more */
+  /** One transaction that another process's sees whole or not at all. @throws ReaderError `disk-full`, `store-busy`, `store-unwritable`, and `store-unusable` where nobody would find it any more */
   write<Result>(work: () => Result): Result {
     const result = this.writeQuietly(work);
     this.#changes++;

@@ -139,7 +139,7 @@ async function protect(database: DatabaseSync, options: StorageKeyOptions): Prom
   return openSealing(database, options);
 }
 
-/** @returns whether nobody was quicker. @throws ReaderError `disk-full`, `store-unusable` */
+/** @returns whether nobody was quicker. @throws ReaderError `disk-full`, `store-busy`, `store-unwritable` */
 function writeFirst(database: DatabaseSync, protection: Protection): boolean {
   try {
     return inTransaction(database, () => {

@@ -120,7 +120,7 @@ export class ReaderStore {
     return this.#sealed.opened === undefined;
   }
 
-  /** Why the database cannot be used any more: it was erased or replaced, and no {@link unlock} helps. `undefined` where that is not so. */
+  /** Why the database cannot be used: it was erased or replaced, and no {@link unlock} helps until it is back. `undefined` where that is not so. */
   get lost(): ReaderError | undefined {
     return this.#file.isGone() ? databaseGone() : undefined;
   }
@@ -207,7 +207,7 @@ export class ReaderStore {
    * Shows that so many bytes can be written now, before something is given away for them: writes as many, and removes them again. Then the files
    * have that room, so that what is written next needs none of the disk's.
    *
-   * @throws ReaderError `disk-full`, `store-unusable`
+   * @throws ReaderError `disk-full`, `store-busy`, `store-unwritable`, `store-unusable`
    */
   requireRoom(bytes: number): Promise<void> {
     return this.#sealed.use(async () =>

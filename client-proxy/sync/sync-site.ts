@@ -6,7 +6,7 @@ import type { WantedDocument } from '../../core/reading/open-at.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { size } from '../../node-support/size.ts';
-import { type BoundSite, BoundSites } from '../bound-sites.ts';
+import { BoundSites } from '../bound-sites.ts';
 import type { ObjectCache } from '../cache/object-cache.ts';
 import { openCache } from '../cache/open-cache.ts';
 import { spaceOf } from '../cache/sweep.ts';
@@ -56,6 +56,7 @@ export async function syncSite(options: SyncOptions): Promise<SyncSummary> {
 interface Found {
   readonly freshness: Freshness;
   readonly failedLook: FailedLook | undefined;
+  readonly failedDescriptor: FailedLook | undefined;
 }
 
 async function currentSite(sites: BoundSites, { site, signal }: SyncOptions) {
@@ -66,7 +67,8 @@ async function currentSite(sites: BoundSites, { site, signal }: SyncOptions) {
       hint: 'wispr bind "URL#CODE" connects it with a site',
     });
   const freshness = await unlessEnded(bound.publication.current(true), signal);
-  const found: Found = { freshness, failedLook: failureOf(bound) };
+  const { failure, followFailure } = bound.publication;
+  const found: Found = { freshness, failedLook: told(failure), failedDescriptor: told(followFailure) };
   await bound.descriptor.ensure();
   await sites.refresh();
   const now = sites.find(site);
@@ -76,7 +78,7 @@ async function currentSite(sites: BoundSites, { site, signal }: SyncOptions) {
 }
 
 /** @throws what nobody foresaw, as it is */
-function failureOf({ publication: { failure } }: BoundSite): FailedLook | undefined {
+function told(failure: unknown): FailedLook | undefined {
   if (failure === undefined) return undefined;
   if (!(failure instanceof CodedError)) throw failure;
   return { code: failure.code, message: failure.message };
@@ -196,13 +198,14 @@ class Sync {
       bytes: sum(lengths.values()),
     });
     const [fetched, alreadyThere] = [count(this.#fetched), count(this.#kept)];
-    const { failedLook, freshness } = this.#found;
+    const { failedLook, failedDescriptor, freshness } = this.#found;
     const { version, confirmed, shownUntil } = freshness;
     return {
       site: this.#context.bound.site,
       version,
       confirmed,
       ...(failedLook && { failedLook }),
+      ...(failedDescriptor && { failedDescriptor }),
       readableUntil: Math.min(shownUntil, keysUntil),
       here: {
         documents: fetched.documents + alreadyThere.documents,

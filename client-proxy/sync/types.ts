@@ -73,7 +73,7 @@ export interface FailedDocument {
   readonly message: string;
 }
 
-/** Why nobody knows whether there is a newer publication than the one at hand. */
+/** Why nobody knows whether there is a newer publication than the one at hand; or why the newer descriptor that it names could not be had. */
 export interface FailedLook {
   /** One of docs/errors.md. */
   readonly code: string;
@@ -87,6 +87,8 @@ export interface SyncSummary {
   readonly confirmed: number;
   /** Where the look for a newer publication failed; all else is about the one that was at hand then. */
   readonly failedLook?: FailedLook;
+  /** Where the publication is the newest, and the newer descriptor that it names could not be had: the one of before is in use. */
+  readonly failedDescriptor?: FailedLook;
   /** Until when all this can be read without a network; seconds since 1970. */
   readonly readableUntil: number;
   /** All that is here now, of what was wanted; the next two together. */

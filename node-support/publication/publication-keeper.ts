@@ -54,9 +54,13 @@ export class PublicationKeeper {
   #checkedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #failure: unknown;
+  /** What kept that which follows from the publication from being done, the last time it was tried. */
+  #followFailure: unknown;
+  /** Whether the look that goes on has found what is newest, so that only what follows from it is left to do. */
+  #hasFound = false;
   /** The look that a request last waited for in vain. */
   #outwaited: Promise<void> | undefined;
-  /** The descriptor of the publication that the rest of the reader goes by. */
+  /** The descriptor of the publication that the rest of the reader goes by, or could not be had for it. */
   #followed: string | undefined;
 
   constructor(options: KeeperOptions) {
@@ -94,14 +98,22 @@ export class PublicationKeeper {
     return this.check(true);
   }
 
-  /** What the last look met, whether or not something that may be used is at hand; `undefined` where it found what is newest. */
+  /**
+   * What the last look met, whether or not something that may be used is at hand; `undefined` where it found what is newest, also where what
+   * follows from that could not be done.
+   */
   get failure(): unknown {
     return this.#failure;
   }
 
+  /** What kept that which follows from the publication from being done; `undefined` where it was done. Tried again with every look. */
+  get followFailure(): unknown {
+    return this.#followFailure;
+  }
+
   /** Whether a look goes on that a request waited for as long as it may: nobody knows yet what is newest. */
   get isSlow(): boolean {
-    return this.#checking !== undefined && this.#checking === this.#outwaited;
+    return this.#checking !== undefined && this.#checking === this.#outwaited && !this.#hasFound;
   }
 
   async status(): Promise<PublicationStatus> {
@@ -196,22 +208,42 @@ export class PublicationKeeper {
   }
 
   async #check(newest: boolean): Promise<void> {
-    const { source, now, follow, times } = this.#options;
+    const { source, times } = this.#options;
+    this.#hasFound = false;
     try {
       const look = async () => {
-        // First, or what is older than what another process has seen could be taken for new.
-        if (!this.#isLoaded || this.#loading) await this.#readStore();
-        await this.#refresh(now);
-        await follow(this.publication);
+        await this.#look();
+        await this.#follow();
       };
       await source.within(times.checkTimeout, look, newest);
-      this.#followed = this.publication.descriptorHash();
-      this.#failures = 0;
-      this.#failure = undefined;
     } catch (error) {
-      this.#failures++;
-      this.#failure = error;
+      if (!this.#hasFound) {
+        this.#failures++;
+        this.#failure = error;
+      }
       throw error;
+    }
+  }
+
+  async #look(): Promise<void> {
+    // First, or what is older than what another process has seen could be taken for new.
+    if (!this.#isLoaded || this.#loading) await this.#readStore();
+    await this.#refresh(this.#options.now);
+    this.#hasFound = true;
+    this.#failures = 0;
+    this.#failure = undefined;
+  }
+
+  /** Where it fails, nobody waits for the next attempt: what is newest is known. */
+  async #follow(): Promise<void> {
+    try {
+      await this.#options.follow(this.publication);
+      this.#followFailure = undefined;
+    } catch (error) {
+      this.#followFailure = error;
+      throw error;
+    } finally {
+      this.#followed = this.publication.descriptorHash();
     }
   }
 

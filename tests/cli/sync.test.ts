@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
 import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
@@ -151,6 +152,27 @@ describe('wispr sync', () => {
         `no document of publication ${version}, the newest that is here, has a path that begins with /2062/`,
       ),
     ]);
+  });
+
+  it('says that it could not fetch the newest descriptor, also where it is to be quiet', async () => {
+    const { publisher, host, keyServer } = reader;
+    const renamed = publisher.descriptor(keyServer.origin, { issued: nowInSeconds() + 1, name: 'Renamed' });
+    publisher.setDescriptor(renamed);
+    await publisher.publish(host.files, '/2026/c.html', { content: 'c' });
+    const path = [...host.files.keys()].filter((path) => path.endsWith('.wispr-provider')).at(-1) ?? '';
+    host.handlers.set(path, (_, response) => response.writeHead(503).end());
+    for (const args of [[], ['--quiet']]) {
+      const { code, stderr } = await sync('news.example', ...args);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /^wispr: could not fetch the newest descriptor of the publisher: .+ \[content-host-answer\]\nwispr: hint: try again/m,
+        ),
+      ]);
+      expect(stderr).not.toContain('newer publication');
+    }
+    host.handlers.clear();
+    expect((await sync('news.example')).code).toBe(0);
   });
 
   it('without a network, does not advise itself for when there is none', async () => {

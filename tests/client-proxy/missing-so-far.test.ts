@@ -1,6 +1,9 @@
 /** What a signed "no such document" is worth where nobody could look for a newer publication. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
+import { DESCRIPTOR_TARGET, targetUrlPath } from '../../core/publication/names.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
 import type { HostileKeyServer } from '../support/hostile-key-server.ts';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { type ReaderRig, startHostileReaderRig } from '../support/reader-rig.ts';
@@ -66,6 +69,67 @@ it('is that of the publication at hand while a look goes on that a reload waited
   rig.host.handlers.clear();
   for (const answerNow of held) answerNow();
   await expect.poll(async () => (await ask('/none')).text).toContain(FINAL);
+});
+
+describe('where the newest was found, and the descriptor that it names cannot be had, is the last word', () => {
+  let descriptorFile: string;
+  let host: ReaderRig['host'];
+  beforeEach(async () => {
+    ({ host } = rig);
+    await reload('/a.html');
+    Object.assign(LIMITS, { checkIntervalUrgent: 0 });
+    rig.publisher.afterPublishing = async () => undefined;
+    const renamed = rig.publisher.descriptor(rig.keyServer.origin, { issued: nowInSeconds(), name: 'Renamed' });
+    descriptorFile = targetUrlPath(DESCRIPTOR_TARGET, createHash('sha256').update(renamed).digest('hex'));
+    rig.publisher.setDescriptor(renamed);
+    await rig.publisher.publish(host.files, '/b.html', { content: 'new' });
+  });
+  const publisher = async () => (await rig.proxy.status()).sites.map(({ publisher }) => publisher);
+
+  it('and it is tried again with the next look', async () => {
+    host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
+    expect((await reload('/b.html')).text).toBe('new');
+    for (const answer of [await reload('/none'), await ask('/none')]) {
+      expect(seen(answer)).toEqual([404, 'no-such-document']);
+      expect(answer.text).toContain(FINAL);
+    }
+    await expect(rig.proxy.check()).rejects.toMatchObject({ code: 'content-host-answer' });
+    expect(await publisher()).toEqual(['The Morning Paper']);
+    host.handlers.clear();
+    await reload('/a.html');
+    expect(await publisher()).toEqual(['Renamed']);
+  });
+
+  function hold(): (() => void)[] {
+    const held: (() => void)[] = [];
+    host.handlers.set(descriptorFile, (_, response) => {
+      held.push(() => response.end(host.files.get(descriptorFile)));
+    });
+    return held;
+  }
+
+  it('and nobody waits for the next attempt', async () => {
+    host.handlers.set(descriptorFile, (_, response) => response.writeHead(503).end());
+    await reload('/a.html');
+    const held = hold();
+    Object.assign(LIMITS, { staleWait: 2 ** 30 });
+    const looking = rig.proxy.check();
+    await expect.poll(() => held.length).toBe(1);
+    expect((await ask('/b.html')).text).toBe('new');
+    for (const answerNow of held) answerNow();
+    await looking;
+    expect(await publisher()).toEqual(['Renamed']);
+  });
+
+  it('also while it is waited for', async () => {
+    Object.assign(LIMITS, { staleWait: 0 });
+    const held = hold();
+    await reload('/a.html');
+    await expect.poll(() => held.length).toBe(1);
+    expect((await reload('/none')).text).toContain(FINAL);
+    for (const answerNow of held) answerNow();
+    await expect.poll(publisher).toEqual(['Renamed']);
+  });
 });
 
 it("leaves the publisher's own signed page for it as it is", async () => {

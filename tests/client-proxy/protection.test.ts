@@ -188,7 +188,7 @@ describe('attack 67: where nothing more can be written', () => {
     ]);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^wispr: the reader's database cannot be .*\[store-unusable\]$/m),
+      expect.stringMatching(/^wispr: the reader's database cannot be .*\[store-unwritable\]$/m),
     ]);
     expect(await secretsIn(storage)).toEqual(before);
     await setPassphrase('the first one');

@@ -266,6 +266,14 @@ describe('a command that ends with its document', () => {
         ),
       });
       expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newer');
+      rig.host.handlers.clear();
+      const { origin } = rig.keyServer;
+      rig.publisher.setDescriptor(rig.publisher.descriptor(origin, { issued: now(), name: 'Renamed' }));
+      await rig.publisher.publish(rig.host.files, '/a.html', { content: 'newest' });
+      const descriptor = [...rig.host.files.keys()].filter((path) => path.endsWith('.wispr-provider')).at(-1) ?? '';
+      rig.host.handlers.set(descriptor, (_, response) => response.writeHead(500).end());
+      await expect(fetchDocument(none, async () => undefined)).rejects.toMatchObject({ code: 'no-such-document' });
+      expect(await fetchDocument(options, ({ content }) => text(content))).toBe('newest');
     } finally {
       Object.assign(LIMITS, before);
     }

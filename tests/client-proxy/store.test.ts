@@ -301,7 +301,7 @@ describe('what is kept of a publication', () => {
     expect(written).toEqual(Array.from({ length: 2 }, () => ['id documents-3f', NORMAL]));
     expect(level()).toBe(FULL);
     database.exec("CREATE TEMP TRIGGER refusing BEFORE INSERT ON publications BEGIN SELECT raise(ABORT, 'no'); END");
-    await expect(store.write('id documents-40', new Uint8Array(1))).rejects.toMatchObject({ code: 'store-unusable' });
+    await expect(store.write('id documents-40', new Uint8Array(1))).rejects.toMatchObject({ code: 'store-unwritable' });
     expect(level()).toBe(FULL);
     database.close();
   });

@@ -284,6 +284,22 @@ describe('a sync', () => {
     }
   });
 
+  it('says where the publication is the newest, and not its descriptor, and tries that again', async () => {
+    await publishSome();
+    rig.publisher.afterPublishing = async () => undefined;
+    const issued = nowInSeconds();
+    rig.publisher.setDescriptor(rig.publisher.descriptor(rig.keyServer.origin, { issued, name: 'Renamed' }));
+    await rig.publisher.publish(rig.host.files, '/new.html', { content: 'new' });
+    const { version } = rig.publisher.publication;
+    const descriptor = [...rig.host.files.keys()].filter((path) => path.endsWith('.wispr-provider')).at(-1) ?? '';
+    rig.host.handlers.set(descriptor, (_, response) => response.writeHead(500).end());
+    const summary = await sync();
+    expect(summary).toMatchObject({ version, failedDescriptor: { code: 'content-host-answer' }, failed: [] });
+    expect(summary).not.toHaveProperty('failedLook');
+    rig.host.handlers.clear();
+    expect(await sync()).not.toHaveProperty('failedDescriptor');
+  });
+
   it('of a site that is not connected says so', async () => {
     await expect(sync({ site: 'other.example' })).rejects.toMatchObject({ code: 'site-unknown' });
   });

@@ -10,7 +10,8 @@ export interface FullDisk {
   makeRoom(): void;
 }
 
-export function fillDisk(directory: string): FullDisk {
+/** @param refuse - makes what SQLite throws; left out, it says that the disk is full */
+export function fillDisk(directory: string, refuse = fullError): FullDisk {
   let refusals = 0;
   let room = 0;
   const lies = (database: DatabaseSync) => database.location()?.startsWith(directory) === true;
@@ -19,7 +20,7 @@ export function fillDisk(directory: string): FullDisk {
     if (sql === 'COMMIT' && lies(this) && room-- <= 0) {
       refusals++;
       exec.call(this, 'ROLLBACK'); // as SQLite does itself
-      throw fullError();
+      throw refuse();
     }
     exec.call(this, sql);
   });

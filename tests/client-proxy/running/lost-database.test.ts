@@ -1,4 +1,4 @@
-/** A Reader that runs, and whose database was erased or replaced: no unlocking helps, and everything that is asked says what does. */
+/** A Reader that runs, and whose database was erased or replaced: no unlocking helps until it is back, and everything that is asked says what does. */
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
 import { runWispr } from '../../support/wispr.ts';
 
 const RESTART = 'Stop the Reader, and start it again.';
-const HINT = 'wispr: hint: stop it, and start it again\n';
+const HINT = 'wispr: hint: if its files were only moved, move them back; else stop it, and start it again\n';
 
 const before = { ...LIMITS };
 let rig: ReaderRig;
@@ -98,6 +98,18 @@ it.each(HARMS)('%s: "wispr identity unlock" says it of the Reader that runs', as
   const { code, stderr } = await wispr('identity', 'unlock');
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^wispr: a Reader refused: .* \[store-unusable\]\n/)]);
   expect(stderr).toContain(HINT);
+});
+
+it('moved away and back: it is locked, and the button "Unlock" brings everything back', async () => {
+  for (const name of DATABASE_FILES) renameSync(path(name), join(rig.directory, name));
+  const { text } = await send(rig.proxy.port, rig.url('/a.html'));
+  expect(text).toContain('move them back, and unlock the Reader');
+  expect((await wispr('proxy', 'status')).stdout).toContain('until that is back and unlocked, or it is started again');
+  for (const name of DATABASE_FILES) renameSync(join(rig.directory, name), path(name));
+  expect(refusalCode(await send(rig.proxy.port, rig.url('/a.html')))).toBe('reader-locked');
+  const token = /name="token" value="([^"]+)"/.exec((await ask('/')).text)?.[1] ?? '';
+  expect((await ask('/unlock', { token })).status).toBe(303);
+  expect((await send(rig.proxy.port, rig.url('/a.html'))).text).toBe('for subscribers');
 });
 
 it('erased, and no Reader runs: there is nothing to unlock', async () => {
