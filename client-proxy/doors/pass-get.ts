@@ -82,7 +82,7 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
       return;
     }
     const { request, response, answered } = this.#passing;
-    checkAnswer(answer);
+    checkAnswer(answer, answer.headers['transfer-encoding']);
     writeHead(answer, request, response);
     this.#connection = connection;
     this.#answer = answer;

@@ -293,6 +293,48 @@ describe('attack 56: answers that could be read in two ways', () => {
     expect(got.rawHeaders).not.toContain('Set-Cookie');
   });
 
+  const CODINGS = [
+    'chunked\t',
+    'Chunked \t ',
+    'gzip, chunked',
+    'chunked\r\nTransfer-Encoding: chunked',
+    'chunked\r\nX: y\r\nTransfer-Encoding: identity',
+  ];
+
+  it.each([
+    ['GET', 'GET', ''],
+    ['HEAD', 'HEAD', ''],
+    ['POST', 'POST', 'Content-Length: 0\r\n'],
+    ['a GET that welcomes trailers', 'GET', 'TE: trailers\r\n'],
+    ['a request for an upgrade', 'GET', 'Upgrade: websocket\r\nConnection: upgrade\r\n'],
+  ])('a tab behind chunked, or another coding with it, for %s: a clean 502', async (_, method, fields) => {
+    for (const coding of CODINGS) {
+      const bytes = `HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\n\r\n2\r\nno\r\n0\r\n\r\n`;
+      answer = (_head, socket) => socket.end(bytes, 'latin1');
+      const text = await sendRaw(
+        rig.proxy.port,
+        `${method} http://a.example/ HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n${fields}\r\n`,
+      );
+      expect(text).toMatch(/^HTTP\/1.1 502 /);
+      expect(text).toMatch(/^wispr-refusal: host-answer\r$/m);
+      expect(text).not.toContain('\r\nno\r\n');
+    }
+  });
+
+  it('a tab behind chunked that stands in an interim answer or in the body is none of the answer', async () => {
+    const tab = 'Transfer-Encoding: chunked\t\r\n\r\n';
+    const bytes = `HTTP/1.1 103 Early Hints\r\n${tab}HTTP/1.1 200 OK\r\nTRANSFER-ENCODING:\tChunked  \r\n\r\n`;
+    for (const pieces of [[bytes], [...bytes]]) {
+      answer = (_head, socket) => {
+        socket.setNoDelay(true);
+        for (const piece of pieces) socket.write(piece, 'latin1');
+        socket.write(`${tab.length.toString(16)}\r\n${tab}\r\n0\r\n\r\n`);
+      };
+      const got = await send(rig.proxy.port, 'http://a.example/', { method: 'POST' });
+      expect([got.status, got.text]).toEqual([200, tab]);
+    }
+  });
+
   it('an answer nobody asked for is no answer to the next request', async () => {
     const sockets: Socket[] = [];
     answer = (_head, socket) => {
