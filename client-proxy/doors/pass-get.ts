@@ -5,6 +5,7 @@ import { STATUS_CODES } from '../../node-support/http.ts';
 import { innermost, systemCode } from '../../node-support/system-error.ts';
 import type { AnswerWatch, StatusLine, WatchedConnection } from '../content/answer-watch.ts';
 import { isBrokenAnswer, isBrokenOff } from '../content/broken-answer.ts';
+import { PaddedLength } from '../content/padded-length.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { CLIENT_LEFT } from './client-left.ts';
 import { checkAnswer } from './message-checks.ts';
@@ -60,6 +61,7 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
   #controller: Controller | undefined;
   #connection: WatchedConnection | undefined;
   #answer: AnswerHead | undefined;
+  #padded: PaddedLength | undefined;
 
   constructor(watch: AnswerWatch, passing: Passing) {
     this.#watch = watch;
@@ -86,29 +88,29 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
     writeHead(answer, request, response);
     this.#connection = connection;
     this.#answer = answer;
+    this.#padded = PaddedLength.of(headers['content-length']);
     answered(answer);
     response.on('drain', () => controller.resume());
     sendHead(response);
   }
 
   onResponseData(controller: Controller, piece: Buffer): void {
+    this.#padded?.take(piece);
     if (!writePiece(piece, this.#passing.response)) controller.pause();
   }
 
   onResponseEnd(controller: Controller): void {
-    const { response, resolve } = this.#passing;
     // A reset, too, ends an answer whose end is that of the connection, for undici.
     if (this.#connection?.wasReset) this.fail(new Error('the connection was reset'));
     else {
       this.#connection?.answered();
-      response.off('close', this.#left);
-      endAnswer(fieldsOf(controller.rawTrailers), response);
-      resolve(true);
+      this.#end(fieldsOf(controller.rawTrailers));
     }
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.fail(error);
+    if (this.#padded?.isWhole) this.#end([]);
+    else this.fail(error);
   }
 
   fail(error: Error): void {
@@ -117,6 +119,13 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
     if (this.#answer) breakOff(this.#answer, response);
     if (!this.#answer && !response.destroyed && isForAnotherClient(error, this.#watch.current)) resolve(false);
     else reject(error);
+  }
+
+  #end(trailers: readonly string[]): void {
+    const { response, resolve } = this.#passing;
+    response.off('close', this.#left);
+    endAnswer(trailers, response);
+    resolve(true);
   }
 
   /** Before a connection is there, the request is dropped when it begins. */
