@@ -4,6 +4,7 @@
  */
 import { Agent } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
@@ -88,6 +89,35 @@ describe('attack 52: a length said twice, or in a way of its own', () => {
     ['a coding before chunked', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['identity in a field before', `${POST}Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ])('%s', (_, bytes) => expectRefusal(bytes, [501]));
+
+  it('a tab behind chunked: nothing of the request goes on', async () => {
+    const warm = `${POST}Connection: close\r\nContent-Length: 0\r\n\r\n`;
+    expect(await sendRaw(rig.proxy.port, warm)).toMatch(/^HTTP\/1.1 200/); // there is a kept connection now
+    heads.length = 0;
+    for (const coding of ['chunked\t', 'chunked \t ']) {
+      const head = `${POST}Transfer-Encoding: ${coding}\r\n\r\n`;
+      for (const pieces of [[`${head}2\r\nno\r\n0\r\n\r\n${SMUGGLED}`], [head], [head.slice(0, -1), '\n']]) {
+        const client = await rawClient(rig.proxy.port);
+        for (const piece of pieces) {
+          client.send(piece);
+          await setImmediate();
+        }
+        expect(await client.ended()).toMatch(/^HTTP\/1.1 400 [\s\S]*\r\n\r\n$/);
+      }
+    }
+    expect(await sendRaw(rig.proxy.port, warm)).toMatch(/^HTTP\/1.1 200/);
+    expect(heads).toHaveLength(1);
+  });
+
+  it('chunks that are whole are answered though what comes behind them is no request, and those before the next request in their order', async () => {
+    const whole = `${CHUNKED}2\r\nab\r\n0\r\n\r\n`;
+    const farewell = await sendRaw(rig.proxy.port, `${whole}no request at all\r\n\r\n`);
+    expect(farewell.match(/^HTTP\/1.1 \d+|^ok(?=HTTP)/gm)).toEqual(['HTTP/1.1 200', 'ok']);
+    expect(farewell).toContain('okHTTP/1.1 400 ');
+    heads.length = 0;
+    await sendRaw(rig.proxy.port, whole + SMUGGLED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    expect(heads.map((head) => head.split(' ')[0])).toEqual(['POST', 'GET']);
+  });
 
   it('in whatever case and with whatever spaces: one length goes on', async () => {
     for (const field of [
