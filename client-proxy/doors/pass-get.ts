@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { STATUS_CODES } from '../../node-support/http.ts';
 import { innermost, systemCode } from '../../node-support/system-error.ts';
 import type { AnswerWatch, StatusLine, WatchedConnection } from '../content/answer-watch.ts';
-import { isBrokenAnswer, isBrokenOff } from '../content/broken-answer.ts';
+import { isBrokenOff, isUnaskedAnswer } from '../content/broken-answer.ts';
 import { PaddedLength } from '../content/padded-length.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { CLIENT_LEFT } from './client-left.ts';
@@ -133,14 +133,14 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
 }
 
 /**
- * Whether Node.js's client may do better: a kept connection was broken off just when it was used again; what came was a 100, which undici takes only
- * where it has asked for it; or undici does not send such a request. Otherwise the host has had its say: nothing is sent twice.
+ * Whether Node.js's client may do better: a kept connection was broken off just when it was used again; what came was a sound 100, which undici takes
+ * only where it has asked for it; or undici does not send such a request. Otherwise the host has had its say: nothing is sent twice.
  */
 function isForAnotherClient(error: Error, connection: WatchedConnection | undefined): boolean {
   const met = innermost(error); // beneath the name of whose it is
   if (systemCode(met) === 'UND_ERR_INVALID_ARG') return true;
   if (isBrokenOff(met)) return connection?.isKept === true;
-  return isBrokenAnswer(met) && connection?.line?.status === 100;
+  return isUnaskedAnswer(met) && connection?.line?.status === 100;
 }
 
 /** The parser takes `chunked` with a tab behind it for another coding, and chunks for what they carry: then it stays, and is refused. */
