@@ -158,6 +158,7 @@ export class AnswerWatch {
       this.#current = connection;
       connection.wasReset = true;
     });
+    // With this undici ends a request. An error was before, and another connection may have been read since.
     socket.on('close', () => {
       this.#current = connection;
     });
