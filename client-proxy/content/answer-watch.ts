@@ -1,7 +1,9 @@
 /**
  * What undici reads off its connections and does not tell: by which version of HTTP an answer came, on which it depends what may be believed of its
  * length, its status text byte for byte, and whether it ended with a reset, which undici takes for the proper end of an answer without a length.
+ * And what Node.js's client does not tell: whether an answer had begun, and what its parser made of a transfer coding.
  */
+import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
 
@@ -55,10 +57,12 @@ export class WatchedConnection {
     this.#isKept = true;
   }
 
-  read(bytes: Buffer): void {
+  /** @returns where what follows the first line of an answer that counts begins in them */
+  read(bytes: Buffer): number {
     let at = 0;
     while (at < bytes.length && this.#next !== 'rest')
       at = this.#next === 'line' ? this.#readLine(bytes, at) : this.#skipFields(bytes, at);
+    return at;
   }
 
   /** @returns where it ends */
@@ -91,6 +95,42 @@ export class WatchedConnection {
   }
 }
 
+/** A connection of Node.js's client, from a request to the head of its answer. */
+export class WatchedAnswer extends WatchedConnection {
+  /** Behind the first line: the fields, which Node.js's parser bounds, and what came with their end. */
+  readonly #rest: Buffer[] = [];
+
+  override read(bytes: Buffer): number {
+    const at = super.read(bytes);
+    if (at < bytes.length) this.#rest.push(bytes.subarray(at));
+    return at;
+  }
+
+  /**
+   * The transfer codings of the answer whose head is there, without the white space that the parser passes over: a tab behind `chunked`,
+   * which it takes for another coding and Node.js leaves out, is still there. Empty where there are none.
+   */
+  get coding(): string {
+    const rest = Buffer.concat(this.#rest);
+    const fields = rest.toString('latin1', 0, rest.indexOf(EMPTY_LINE) + 2);
+    const codings = fields.matchAll(/(?:^|\n)transfer-encoding:[ \t]*(.*?) *(?=\r\n)/gi);
+    return Array.from(codings, ([, coding]) => coding).join(', ');
+  }
+}
+
+/** Watches the connection of a request of Node.js's client until its answer is there, or it ends. */
+export function watchAnswer(outgoing: ClientRequest): WatchedAnswer {
+  const watched = new WatchedAnswer();
+  outgoing.once('socket', (socket) => {
+    if (outgoing.reusedSocket) watched.answered(); // to an earlier request
+    const read = (bytes: Buffer) => void watched.read(bytes);
+    const done = () => socket.off('data', read);
+    socket.prependListener('data', read); // before the parser, which listens already
+    outgoing.once('response', done).once('upgrade', done).once('close', done);
+  });
+  return watched;
+}
+
 /** The connections of one undici client. */
 export class AnswerWatch {
   #current: WatchedConnection | undefined;
@@ -118,6 +158,7 @@ export class AnswerWatch {
       this.#current = connection;
       connection.wasReset = true;
     });
+    // With this undici ends a request. An error was before, and another connection may have been read since.
     socket.on('close', () => {
       this.#current = connection;
     });

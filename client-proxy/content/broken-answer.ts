@@ -5,6 +5,7 @@ const CODES =
   /^(?:HPE_|ERR_INVALID_|ERR_HTTP_|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH|RES_EXCEEDED_MAX_SIZE)$)/;
 /** Of what undici gives no code of its own, or one that has other causes, too. */
 const PARSER_ERROR = 'HTTPParserError';
+const UNASKED = 'bad response';
 const MESSAGES = /^bad (?:response|upgrade)$/;
 /** What llhttp says of a first line that is none of HTTP; undici has no code for it. */
 const FIRST_LINE = /\b(?:Expected HTTP\/|Invalid HTTP version)/;
@@ -13,6 +14,11 @@ const FIRST_LINE = /\b(?:Expected HTTP\/|Invalid HTTP version)/;
 export function isBrokenAnswer(error: unknown): boolean {
   const { name, message = '' } = error as Partial<Error>;
   return CODES.test(systemCode(error) ?? '') || name === PARSER_ERROR || MESSAGES.test(message);
+}
+
+/** Whether undici took what came for an answer that has no place here: a 100 that it had not asked for, or one to no request. */
+export function isUnaskedAnswer(error: unknown): boolean {
+  return error instanceof Error && error.message === UNASKED;
 }
 
 /** Names of a connection that was broken off. */

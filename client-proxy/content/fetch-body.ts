@@ -11,6 +11,7 @@ import { LIMITS } from '../limits.ts';
 import { BodyQueue } from './body-queue.ts';
 import { isBrokenAnswer } from './broken-answer.ts';
 import { connectionReason } from './connection-reason.ts';
+import { PaddedLength } from './padded-length.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface Answer {
@@ -106,6 +107,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal;
   #interim = 0;
   #body: BodyQueue | undefined;
+  #padded: PaddedLength | undefined;
 
   constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void, host: string, signal: AbortSignal) {
     this.#resolve = resolve;
@@ -126,11 +128,13 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
       if (++this.#interim > LIMITS.interimAnswers) controller.abort(tooManyInterim(this.#host));
       return;
     }
+    this.#padded = PaddedLength.of(headers['content-length']);
     this.#body = new BodyQueue(controller);
     this.#resolve({ status, headers, body: this.#body });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#padded?.take(chunk);
     this.#body?.push(chunk);
   }
 
@@ -139,6 +143,10 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#padded?.isWhole) {
+      this.#body?.end();
+      return;
+    }
     const described = this.#signal.aborted ? this.#signal.reason : describe(error, this.#host);
     if (this.#body) this.#body.fail(described);
     else this.#reject(described);

@@ -15,7 +15,7 @@ interface Connection {
   readonly queue: (() => void)[];
   /** What is sent as soon as nothing is under way any more, because what came after it is no request. */
   farewell?: string;
-  /** The last answer said that it is the last: whatever comes behind is not looked at. */
+  /** The last answer said that it is the last, or there will be none: whatever comes behind is not looked at. */
   isOver?: true;
 }
 
@@ -70,7 +70,9 @@ export class ClientConnections {
       connection.request = request;
       connection.response = response;
       response.once('close', () => this.#done(request, response, connection));
-      answer();
+      // Node.js leaves out a tab behind `chunked`, and its parser refuses it only when the request is here already: in the same turn.
+      if (request.headers['transfer-encoding']?.toLowerCase() !== 'chunked') answer();
+      else process.nextTick(() => void (connection.isOver || request.socket.destroyed || answer()));
     };
     if (connection.response === undefined) begin();
     else if (connection.queue.length < LIMITS.pipelined) connection.queue.push(begin);
@@ -99,7 +101,10 @@ export class ClientConnections {
     const { request, response, queue } = connection ?? {};
     if (!socket.writable || response?.headersSent || (queue?.length ?? 0) > 0) return void socket.destroy();
     if (connection && request?.complete) connection.farewell = farewell;
-    else socket.write(farewell, 'latin1', () => socket.destroy());
+    else {
+      if (connection) connection.isOver = true;
+      socket.write(farewell, 'latin1', () => socket.destroy());
+    }
   }
 
   #done(request: IncomingMessage, response: ServerResponse, connection: Connection): void {

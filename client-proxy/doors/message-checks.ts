@@ -24,15 +24,16 @@ export function checkRequest({ httpVersion, headers, rawHeaders }: IncomingMessa
   if (!HOST.test(headers.host ?? '')) throw new ReaderError('bad-request', 'the Host field is malformed');
 }
 
-/** @throws ReaderError `host-answer` */
-export function checkAnswer({
-  httpVersion,
-  headers,
-  statusCode = 0,
-}: Pick<IncomingMessage, 'httpVersion' | 'headers' | 'statusCode'>): void {
+/**
+ * @param coding - what stands in `Transfer-Encoding`, with a tab behind it that the parser took for a part of it
+ * @throws ReaderError `host-answer`
+ */
+export function checkAnswer(
+  { httpVersion, statusCode = 0 }: Pick<IncomingMessage, 'httpVersion' | 'statusCode'>,
+  coding: string | undefined,
+): void {
   // 101 without what belongs to it comes here: as an answer it would turn the client's connection into a tunnel.
   if (statusCode < 200) throw new ReaderError('host-answer', 'the host switched to another protocol unasked');
-  const coding = headers['transfer-encoding'];
   const isSound =
     httpVersion === '1.1'
       ? coding === undefined || coding.toLowerCase() === 'chunked'

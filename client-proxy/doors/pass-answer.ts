@@ -2,6 +2,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { STATUS_CODES, validateHeaderValue } from '../../node-support/http.ts';
+import type { WatchedAnswer } from '../content/answer-watch.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { forwardedFields, forwardedTrailers } from './header-fields.ts';
@@ -61,12 +62,18 @@ export function rawHead(status: number, reason: string | undefined, fields: read
 /**
  * An answer that breaks off never seems whole: where only the end of the connection is its end, that is a reset.
  *
+ * @param watched - what came of it
  * @returns when all of it has come
  * @throws ReaderError `host-answer`; whatever ended the answer early
  */
-export function passAnswer(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export function passAnswer(
+  answer: IncomingMessage,
+  watched: WatchedAnswer,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    checkAnswer(answer);
+    checkAnswer(answer, answer.headers['transfer-encoding'] === undefined ? undefined : watched.coding);
     writeHead(answer, request, response);
     const more = () => answer.resume();
     response.on('drain', more);

@@ -4,7 +4,8 @@ import type { Dispatcher } from 'undici';
 import { STATUS_CODES } from '../../node-support/http.ts';
 import { innermost, systemCode } from '../../node-support/system-error.ts';
 import type { AnswerWatch, StatusLine, WatchedConnection } from '../content/answer-watch.ts';
-import { isBrokenAnswer, isBrokenOff } from '../content/broken-answer.ts';
+import { isBrokenOff, isUnaskedAnswer } from '../content/broken-answer.ts';
+import { PaddedLength } from '../content/padded-length.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { CLIENT_LEFT } from './client-left.ts';
 import { checkAnswer } from './message-checks.ts';
@@ -60,6 +61,7 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
   #controller: Controller | undefined;
   #connection: WatchedConnection | undefined;
   #answer: AnswerHead | undefined;
+  #padded: PaddedLength | undefined;
 
   constructor(watch: AnswerWatch, passing: Passing) {
     this.#watch = watch;
@@ -82,33 +84,33 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
       return;
     }
     const { request, response, answered } = this.#passing;
-    checkAnswer(answer);
+    checkAnswer(answer, answer.headers['transfer-encoding']);
     writeHead(answer, request, response);
     this.#connection = connection;
     this.#answer = answer;
+    this.#padded = PaddedLength.of(headers['content-length']);
     answered(answer);
     response.on('drain', () => controller.resume());
     sendHead(response);
   }
 
   onResponseData(controller: Controller, piece: Buffer): void {
+    this.#padded?.take(piece);
     if (!writePiece(piece, this.#passing.response)) controller.pause();
   }
 
   onResponseEnd(controller: Controller): void {
-    const { response, resolve } = this.#passing;
     // A reset, too, ends an answer whose end is that of the connection, for undici.
     if (this.#connection?.wasReset) this.fail(new Error('the connection was reset'));
     else {
       this.#connection?.answered();
-      response.off('close', this.#left);
-      endAnswer(fieldsOf(controller.rawTrailers), response);
-      resolve(true);
+      this.#end(fieldsOf(controller.rawTrailers));
     }
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.fail(error);
+    if (this.#padded?.isWhole) this.#end([]);
+    else this.fail(error);
   }
 
   fail(error: Error): void {
@@ -119,19 +121,26 @@ class PassingAnswer implements Dispatcher.DispatchHandler {
     else reject(error);
   }
 
+  #end(trailers: readonly string[]): void {
+    const { response, resolve } = this.#passing;
+    response.off('close', this.#left);
+    endAnswer(trailers, response);
+    resolve(true);
+  }
+
   /** Before a connection is there, the request is dropped when it begins. */
   readonly #left = (): void => this.#controller?.abort(CLIENT_LEFT);
 }
 
 /**
- * Whether Node.js's client may do better: a kept connection was broken off just when it was used again; what came was a 100, which undici takes only
- * where it has asked for it; or undici does not send such a request. Otherwise the host has had its say: nothing is sent twice.
+ * Whether Node.js's client may do better: a kept connection was broken off just when it was used again; what came was a sound 100, which undici takes
+ * only where it has asked for it; or undici does not send such a request. Otherwise the host has had its say: nothing is sent twice.
  */
 function isForAnotherClient(error: Error, connection: WatchedConnection | undefined): boolean {
   const met = innermost(error); // beneath the name of whose it is
   if (systemCode(met) === 'UND_ERR_INVALID_ARG') return true;
   if (isBrokenOff(met)) return connection?.isKept === true;
-  return isBrokenAnswer(met) && connection?.line?.status === 100;
+  return isUnaskedAnswer(met) && connection?.line?.status === 100;
 }
 
 /** The parser takes `chunked` with a tab behind it for another coding, and chunks for what they carry: then it stays, and is refused. */

@@ -1,5 +1,8 @@
 /** Requests for sites that this reader is not connected with: passed on and back untouched, streaming, whatever the method. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { innermost } from '../../node-support/system-error.ts';
+import { watchAnswer } from '../content/answer-watch.ts';
+import { isBrokenOff } from '../content/broken-answer.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { CLIENT_LEFT } from './client-left.ts';
@@ -51,6 +54,7 @@ function attempt(
   const outgoing = beginRequest(upstream, target, request);
   if (request.headers.expect !== undefined && request.httpVersion !== '1.0' && !passesExpectation(request))
     response.writeContinue();
+  const watched = watchAnswer(outgoing);
   const isRepeatable = !isLast && SAFE.has(outgoing.method) && !hasBody(request);
   const left = () => outgoing.destroy(CLIENT_LEFT);
   response.on('close', left);
@@ -59,7 +63,8 @@ function attempt(
     passInterimAnswers(outgoing, request, response);
     outgoing.on('timeout', () => outgoing.destroy(new Error('nothing came for too long')));
     outgoing.on('error', (error) => {
-      if (isRepeatable && outgoing.reusedSocket && !answer && !response.destroyed) resolve(false);
+      const wasClosing = watched.isKept && isBrokenOff(innermost(error)); // beneath the name of whose it is
+      if (isRepeatable && wasClosing && !response.destroyed) resolve(false);
       else reject(error);
     });
     outgoing.on('upgrade', (_answer, remote) => {
@@ -73,7 +78,7 @@ function attempt(
     outgoing.on('response', (received) => {
       answer = received;
       answered(received);
-      passAnswer(received, request, response).then(() => resolve(true), reject);
+      passAnswer(received, watched, request, response).then(() => resolve(true), reject);
     });
     passBody(request, outgoing);
   }).finally(() => {

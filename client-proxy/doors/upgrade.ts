@@ -1,6 +1,7 @@
 /** Requests that ask for another protocol on the same connection, WebSocket above all: passed on, and where the host agrees, joined. RFC 9110 section 7.8. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { watchAnswer } from '../content/answer-watch.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { CLIENT_LEFT } from './client-left.ts';
 import { forwardedFields, listOf } from './header-fields.ts';
@@ -52,6 +53,7 @@ export async function passUpgrade(
     'Upgrade',
     request.headers.upgrade ?? '',
   );
+  const watched = watchAnswer(outgoing);
   const left = () => outgoing.destroy(CLIENT_LEFT);
   client.on('close', left);
   try {
@@ -60,7 +62,9 @@ export async function passUpgrade(
       outgoing.on('timeout', () => outgoing.destroy(new Error('nothing came for too long')));
       outgoing.on('error', reject);
       outgoing.on('close', () => reject(new Error('the connection was closed')));
-      outgoing.on('response', (answer) => passAnswer(answer, request, response).then(() => resolve(undefined), reject));
+      outgoing.on('response', (answer) =>
+        passAnswer(answer, watched, request, response).then(() => resolve(undefined), reject),
+      );
       outgoing.on('upgrade', (answer, remote, remoteHead) => {
         switchOver(answer, response, client);
         remote.setTimeout(0);

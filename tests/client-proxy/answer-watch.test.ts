@@ -1,7 +1,7 @@
 /** What the Reader sees of answers besides what undici tells it, and requests whose client is gone before there is a connection. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { Agent } from 'undici';
 import { expect, it } from 'vitest';
 import { AnswerWatch, type StatusLine, WatchedConnection } from '../../client-proxy/content/answer-watch.ts';
@@ -79,6 +79,20 @@ it('a connection is kept from the end of an answer to the first byte of another,
   }
   expect(wasKept).toEqual([false, true, true, false, false]);
 });
+
+it.each(['error', 'close'])(
+  'the %s of a connection is told of that one, though another was read just before',
+  (end) => {
+    const watch = new AnswerWatch();
+    const [one, other] = [new Socket(), new Socket()].map((socket) => watch.watch(socket)) as [Socket, Socket];
+    one.read();
+    const expected = watch.current;
+    other.read();
+    expect(watch.current).not.toBe(expected);
+    one.emit(end, new Error('over'));
+    expect(watch.current).toBe(expected);
+  },
+);
 
 it('nothing is asked for a client that left before there was a connection', async () => {
   const asked: (string | undefined)[] = [];

@@ -125,6 +125,38 @@ describe('fields', () => {
     },
   );
 
+  it.each(['GET', 'POST'])(
+    'of an answer to %s that say a length with spaces behind it count without them, and the connection serves again',
+    async (method) => {
+      passing.rig.refusals.length = 0;
+      const one = await passing.client();
+      for (const [length, body] of [
+        ['2 ', 'ok'],
+        ['\t0  ', ''],
+        ['300000   ', 'x'.repeat(300_000)],
+      ] as const) {
+        passing.answer = (_head, socket) =>
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\nX-L: ${body.length}\r\n\r\n${body}`);
+        one.send(toRaw(method));
+        await one.until(`X-L: ${body.length}\r\n`);
+        await expect.poll(() => one.received().endsWith(`\r\n\r\n${body}`)).toBe(true);
+        expect(one.received()).toMatch(new RegExp(`^Content-Length: ${body.length}\r$`, 'm'));
+      }
+      expect(passing.rig.refusals).toEqual([]);
+    },
+  );
+
+  it('of an answer that say a length with spaces behind it make nothing whole that breaks off, and nothing longer', async () => {
+    passing.answer = (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 3 \r\n\r\nok');
+    passing.rig.refusals.length = 0;
+    const short = await send(passing.rig.proxy.port, 'http://raw.example/');
+    expect([short.status, short.text, short.complete]).toEqual([200, 'ok', false]);
+    expect(passing.rig.refusals).toHaveLength(1);
+    passing.answer = (_head, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2 \r\n\r\nokno');
+    const long = await send(passing.rig.proxy.port, 'http://raw.example/');
+    expect([long.status, long.text, long.complete]).toEqual([200, 'ok', true]);
+  });
+
   it('of an answer pass up to the bound, of whatever request', async () => {
     const fields = `X-Much: ${'x'.repeat(LIMITS.headerFields - 8_192)}\r\n`;
     passing.answer = (_, socket) => socket.write(`HTTP/1.1 200 OK\r\n${fields}Content-Length: 2\r\n\r\nok`);

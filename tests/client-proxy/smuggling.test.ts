@@ -4,6 +4,7 @@
  */
 import { Agent } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
@@ -88,6 +89,35 @@ describe('attack 52: a length said twice, or in a way of its own', () => {
     ['a coding before chunked', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['identity in a field before', `${POST}Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ])('%s', (_, bytes) => expectRefusal(bytes, [501]));
+
+  it('a tab behind chunked: nothing of the request goes on', async () => {
+    const warm = `${POST}Connection: close\r\nContent-Length: 0\r\n\r\n`;
+    expect(await sendRaw(rig.proxy.port, warm)).toMatch(/^HTTP\/1.1 200/); // there is a kept connection now
+    heads.length = 0;
+    for (const coding of ['chunked\t', 'chunked \t ']) {
+      const head = `${POST}Transfer-Encoding: ${coding}\r\n\r\n`;
+      for (const pieces of [[`${head}2\r\nno\r\n0\r\n\r\n${SMUGGLED}`], [head], [head.slice(0, -1), '\n']]) {
+        const client = await rawClient(rig.proxy.port);
+        for (const piece of pieces) {
+          client.send(piece);
+          await setImmediate();
+        }
+        expect(await client.ended()).toMatch(/^HTTP\/1.1 400 [\s\S]*\r\n\r\n$/);
+      }
+    }
+    expect(await sendRaw(rig.proxy.port, warm)).toMatch(/^HTTP\/1.1 200/);
+    expect(heads).toHaveLength(1);
+  });
+
+  it('chunks that are whole are answered though what comes behind them is no request, and those before the next request in their order', async () => {
+    const whole = `${CHUNKED}2\r\nab\r\n0\r\n\r\n`;
+    const farewell = await sendRaw(rig.proxy.port, `${whole}no request at all\r\n\r\n`);
+    expect(farewell.match(/^HTTP\/1.1 \d+|^ok(?=HTTP)/gm)).toEqual(['HTTP/1.1 200', 'ok']);
+    expect(farewell).toContain('okHTTP/1.1 400 ');
+    heads.length = 0;
+    await sendRaw(rig.proxy.port, whole + SMUGGLED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    expect(heads.map((head) => head.split(' ')[0])).toEqual(['POST', 'GET']);
+  });
 
   it('in whatever case and with whatever spaces: one length goes on', async () => {
     for (const field of [
@@ -291,6 +321,48 @@ describe('attack 56: answers that could be read in two ways', () => {
     expect([got.status, got.complete]).toEqual([502, true]);
     expect(got.text).not.toMatch(/\bno$/);
     expect(got.rawHeaders).not.toContain('Set-Cookie');
+  });
+
+  const CODINGS = [
+    'chunked\t',
+    'Chunked \t ',
+    'gzip, chunked',
+    'chunked\r\nTransfer-Encoding: chunked',
+    'chunked\r\nX: y\r\nTransfer-Encoding: identity',
+  ];
+
+  it.each([
+    ['GET', 'GET', ''],
+    ['HEAD', 'HEAD', ''],
+    ['POST', 'POST', 'Content-Length: 0\r\n'],
+    ['a GET that welcomes trailers', 'GET', 'TE: trailers\r\n'],
+    ['a request for an upgrade', 'GET', 'Upgrade: websocket\r\nConnection: upgrade\r\n'],
+  ])('a tab behind chunked, or another coding with it, for %s: a clean 502', async (_, method, fields) => {
+    for (const coding of CODINGS) {
+      const bytes = `HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\n\r\n2\r\nno\r\n0\r\n\r\n`;
+      answer = (_head, socket) => socket.end(bytes, 'latin1');
+      const text = await sendRaw(
+        rig.proxy.port,
+        `${method} http://a.example/ HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n${fields}\r\n`,
+      );
+      expect(text).toMatch(/^HTTP\/1.1 502 /);
+      expect(text).toMatch(/^wispr-refusal: host-answer\r$/m);
+      expect(text).not.toContain('\r\nno\r\n');
+    }
+  });
+
+  it('a tab behind chunked that stands in an interim answer or in the body is none of the answer', async () => {
+    const tab = 'Transfer-Encoding: chunked\t\r\n\r\n';
+    const bytes = `HTTP/1.1 103 Early Hints\r\n${tab}HTTP/1.1 200 OK\r\nTRANSFER-ENCODING:\tChunked  \r\n\r\n`;
+    for (const pieces of [[bytes], [...bytes]]) {
+      answer = (_head, socket) => {
+        socket.setNoDelay(true);
+        for (const piece of pieces) socket.write(piece, 'latin1');
+        socket.write(`${tab.length.toString(16)}\r\n${tab}\r\n0\r\n\r\n`);
+      };
+      const got = await send(rig.proxy.port, 'http://a.example/', { method: 'POST' });
+      expect([got.status, got.text]).toEqual([200, tab]);
+    }
   });
 
   it('an answer nobody asked for is no answer to the next request', async () => {
