@@ -6,6 +6,7 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
+import { trimmed } from './white-space.ts';
 
 const [CR, LF] = [13, 10];
 /** Ends the fields of an answer. */
@@ -113,8 +114,8 @@ export class WatchedAnswer extends WatchedConnection {
   get coding(): string {
     const rest = Buffer.concat(this.#rest);
     const fields = rest.toString('latin1', 0, rest.indexOf(EMPTY_LINE) + 2);
-    const codings = fields.matchAll(/(?:^|\n)transfer-encoding:[ \t]*(.*?) *(?=\r\n)/gi);
-    return Array.from(codings, ([, coding]) => coding).join(', ');
+    const codings = fields.matchAll(/(?:^|\n)transfer-encoding:([^\r\n]*)/gi);
+    return Array.from(codings, ([, coding = '']) => trimmed(coding, ' ')).join(', ');
   }
 }
 

@@ -7,6 +7,7 @@ import type { AnswerWatch, StatusLine, WatchedConnection } from '../content/answ
 import { isBrokenOff, isUnaskedAnswer } from '../content/broken-answer.ts';
 import { PaddedLength } from '../content/padded-length.ts';
 import type { Upstream } from '../content/upstream.ts';
+import { trimmed } from '../content/white-space.ts';
 import { CLIENT_LEFT } from './client-left.ts';
 import { checkAnswer } from './message-checks.ts';
 import {
@@ -166,12 +167,4 @@ function headOf(
 function fieldsOf(fields: Controller['rawHeaders']): string[] {
   if (!Array.isArray(fields)) return [];
   return fields.map((part) => trimmed(typeof part === 'string' ? part : part.toString('latin1')));
-}
-
-/** Without the white space around a value, which is no part of it (RFC 9110 section 5.5); undici leaves what is behind. Not by `trim`, for which much more of Unicode is white space. */
-function trimmed(value: string, blanks = ' \t'): string {
-  let [start, end] = [0, value.length];
-  while (start < end && blanks.includes(value.charAt(start))) start++;
-  while (end > start && blanks.includes(value.charAt(end - 1))) end--;
-  return value.slice(start, end);
 }
