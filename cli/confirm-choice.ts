@@ -2,7 +2,7 @@
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { Target } from '../node-support/storage/target.ts';
 import { openKeyStore } from '../publisher/keys/key-store.ts';
-import { readLastPublished } from '../publisher/last-published.ts';
+import { knownAt, readLastPublished } from '../publisher/last-published.ts';
 import { explainUnknownSigner } from '../publisher/protect/older-keys.ts';
 import { isConfirmedBy, openOwn } from '../publisher/publish/bring-timestamp.ts';
 import {
@@ -37,7 +37,7 @@ const AS_IT_LIES = { live: undefined, last: undefined, mayBeOut: false, isBegun:
 export async function whatToConfirm(choice: Choice): Promise<ToConfirm> {
   const { target, places } = choice;
   if (target === undefined) return AS_IT_LIES;
-  const remembered = await readLastPublished(places.workspace);
+  const remembered = knownAt(await readLastPublished(places.workspace), target.name);
   const chosen = await choosing(choice, (own) => chooseToConfirm(remembered, { ...own, target, urgent: false }));
   checkFinished(remembered, chosen.last);
   return chosen;
@@ -48,8 +48,9 @@ export async function whatToWithdraw(version: number, choice: Choice): Promise<T
   const { target, places, steps } = choice;
   const { workspace, publishAgain } = places;
   if (target === undefined) return AS_IT_LIES;
-  const remembered = await readLastPublished(workspace);
-  const more = { target, urgent: true, publishAgain, isConfirmed: askingOf(choice) };
+  const remembered = knownAt(await readLastPublished(workspace), target.name);
+  const isUnfinished = remembered.unfinished.includes(version);
+  const more = { target, urgent: true, publishAgain, isConfirmed: askingOf(choice, isUnfinished) };
   try {
     return await choosing(choice, (own) => chooseToWithdraw(version, remembered, { ...own, ...more }));
   } catch (error) {
@@ -58,12 +59,17 @@ export async function whatToWithdraw(version: number, choice: Choice): Promise<T
   }
 }
 
-/** @returns asks the key server whether it confirms a publication; `undefined` where it does not answer */
-function askingOf({ places: { out }, keyServer, steps }: Choice) {
+/**
+ * Without a token it is asked only where an earlier run may have told it.
+ *
+ * @returns asks the key server whether it confirms a publication; `undefined` where it does not answer
+ */
+function askingOf({ places: { out, configuration }, keyServer, steps }: Choice, isUnfinished: boolean) {
+  const asked = keyServer ?? (isUnfinished ? { origin: configuration.keyServer, signal: steps.signal } : undefined);
   return async (live: LivePublication | undefined): Promise<boolean | undefined> => {
-    if (keyServer === undefined) return false;
+    if (asked === undefined) return false;
     const publication = await openOwn({ out, live, now: nowInSeconds() });
-    return steps.during('asking', () => isConfirmedBy(keyServer, publication));
+    return steps.during('asking', () => isConfirmedBy(asked, publication));
   };
 }
 

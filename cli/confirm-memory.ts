@@ -1,6 +1,12 @@
 /** What is remembered after `wispr timestamp` and `wispr withdraw`. */
 import { PublishError } from '../publisher/errors.ts';
-import { readLastPublished, rememberFinished, rememberOut, rememberPublished } from '../publisher/last-published.ts';
+import {
+  readLastPublished,
+  rememberFinished,
+  rememberOut,
+  rememberPublished,
+  rememberSettled,
+} from '../publisher/last-published.ts';
 import type { NotOut } from '../publisher/publish/choose-publication.ts';
 import type { TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
@@ -34,6 +40,24 @@ export async function rememberBrought(
 export async function keepFromReaders(workspace: Workspace, version: number, notOut: NotOut): Promise<void> {
   await withLock(workspace, async () => {
     if (notOut.isBegun) await rememberPublished(workspace, { withdrawn: [version] });
-    if (notOut.isSure) await rememberFinished(workspace, [version]);
+    const { begun, publication } = await readLastPublished(workspace);
+    const isElsewhere = begun.some((one) => one.version === version && one.target !== notOut.target);
+    if (notOut.isSure && !isElsewhere && version > (publication?.version ?? 0))
+      await rememberFinished(workspace, [version]);
+  });
+}
+
+/** One of its targets has it, and another does not: that is no end of it. */
+export async function rememberUnfinished(workspace: Workspace, version: number): Promise<void> {
+  await withLock(workspace, async () => {
+    const { unfinished } = await readLastPublished(workspace);
+    await rememberPublished(workspace, { unfinished: [...unfinished, version] });
+  });
+}
+
+/** It is withdrawn where it is: that it is not at these targets is the end of it there. */
+export async function forgetMaybe(workspace: Workspace, version: number, targets: readonly string[]): Promise<void> {
+  await withLock(workspace, async () => {
+    for (const target of targets) await rememberSettled(workspace, version, target);
   });
 }

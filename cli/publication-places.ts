@@ -3,7 +3,6 @@ import { dirname, resolve } from 'node:path';
 import type { Target } from '../node-support/storage/target.ts';
 import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { Configuration } from '../publisher/configuration/schema.ts';
-import { placeOf, readLastPublished } from '../publisher/last-published.ts';
 import type { Clocks } from '../publisher/publish/clock-check.ts';
 import { readToken } from '../publisher/publish/key-server.ts';
 import { publishCommand } from '../publisher/publish/publish-command.ts';
@@ -29,13 +28,13 @@ export interface PublicationPlaces {
  * Finds them by the configuration, the command line first.
  *
  * @param named - the target
- * @param of - where that is which is to be confirmed, or of which a version is to be withdrawn, whatever `wispr.json` says by now
+ * @param last - where it was published, whatever `wispr.json` says by now: a target's name, or `null` for the output itself
  * @throws UsageError, PublishError, StorageError
  */
 export async function locatePlaces(
   named: string | undefined,
   { config, tokenFile }: { readonly config?: string | undefined; readonly tokenFile?: string | undefined },
-  of?: { readonly withdraw: number | undefined },
+  last?: string | null,
 ): Promise<PublicationPlaces> {
   const configurationFile = locateConfiguration(undefined, config);
   const configuration = await readConfiguration(configurationFile);
@@ -47,7 +46,6 @@ export async function locatePlaces(
   const at = (text: string | null, base: string) =>
     text === null ? undefined : resolveTarget(text, { workspace, source, out, base });
   const here = dirname(workspace.configuration);
-  const last = of && placeOf(await readLastPublished(workspace), of.withdraw);
   const chosen = named ?? (last === undefined ? (configuration.publish ?? null) : last);
   const target = await at(chosen, named === undefined ? here : '.');
   const configured = configuration.publish && (await nameOf(() => at(configuration.publish ?? null, here), out));

@@ -1,6 +1,7 @@
 /** What `wispr publish` did, for people. */
 import { size } from '../node-support/size.ts';
-import type { LastPublished } from '../publisher/last-published.ts';
+import type { Configuration } from '../publisher/configuration/schema.ts';
+import { type LastPublished, placesOf } from '../publisher/last-published.ts';
 import type { PublishSummary } from '../publisher/publish/publish.ts';
 import { count } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
@@ -46,7 +47,7 @@ function warnAboutKeyServer({ withdrawn, publication }: PublishSummary, failure:
 
 /** What comes later goes to where it was published last, whatever "publish" of wispr.json says: a slip has consequences. */
 export function describeMove(
-  { target: before }: LastPublished,
+  last: LastPublished,
   {
     configuration,
     configured,
@@ -54,6 +55,7 @@ export function describeMove(
     out,
   }: Pick<PublicationPlaces, 'configuration' | 'configured' | 'target' | 'out'>,
 ): string[] {
+  const [before = null] = placesOf(last);
   const now = target === undefined ? `no target, because ${out} counts as served itself` : target.name;
   const goesTo = `from now on, "wispr timestamp" and "wispr withdraw" take what they sign to ${now}`;
   if (configured !== undefined)
@@ -69,8 +71,11 @@ export function describeMove(
 }
 
 /** What the publisher may want to do something about. */
-export function hintsAfterPublishing({ keyServerTold, keyServerFailure }: PublishSummary): string[] {
-  if (keyServerTold || keyServerFailure !== undefined) return [];
+export function hintsAfterPublishing(
+  { keyServerTold, keyServerFailure }: PublishSummary,
+  { timestampBy }: Pick<Configuration, 'timestampBy'>,
+): string[] {
+  if (keyServerTold || keyServerFailure !== undefined || timestampBy === 'publisher') return [];
   return [
     'the key server was not told: it goes on confirming the publication before, if it confirms any',
     'hint: make a token there ("wispr admin token"), and name its file in "keyServerTokenFile" of wispr.json',

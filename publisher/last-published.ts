@@ -44,7 +44,7 @@ export interface LastPublished {
   readonly elsewhere: readonly Withdrawal[];
   /** What was brought to the target. */
   readonly publication: PublishedSnapshot | undefined;
-  /** Later ones that may be out, the lowest first: there, or at another target. */
+  /** Those that may be out besides, in the order in which they were begun: later ones there, and any at other targets. */
   readonly begun: readonly BegunPublication[];
   /** Of {@link withdrawn}, those of which it is not known that all who are to have them do: a run may have been interrupted. */
   readonly unfinished: readonly number[];
@@ -59,7 +59,7 @@ const NOTHING: LastPublished = {
   unfinished: [],
 };
 
-/** Of {@link LastPublished.begun}, the highest. */
+/** Of {@link LastPublished.begun}, the last. */
 const BEGUN_KEPT = 16;
 
 /** @throws PublishError `key-store-damaged`: to begin anew unasked would be to forget */
@@ -85,16 +85,24 @@ export function withdrawnUnder(root: RootMetadata, { withdrawn, elsewhere }: Las
  */
 export async function rememberPublished(workspace: Workspace, news: Partial<LastPublished>): Promise<void> {
   const before = await readLastPublished(workspace);
+  const [target, publication] = [
+    news.target === undefined ? before.target : news.target,
+    news.publication ?? before.publication,
+  ];
   const after: LastPublished = {
-    target: news.target === undefined ? before.target : news.target,
+    target,
     withdrawn: highestVersions([...before.withdrawn, ...(news.withdrawn ?? [])], PUBLICATION_LIMITS.withdrawnKept),
     elsewhere: joinWithdrawals([...before.elsewhere, ...(news.elsewhere ?? [])]),
-    publication: news.publication ?? before.publication,
-    begun: laterThan(news.publication ?? before.publication, [...before.begun, ...(news.begun ?? [])]),
+    publication,
+    begun: maybeOut({ target, publication, begun: [...before.begun, ...(news.begun ?? [])] }),
     unfinished: highestVersions(news.unfinished ?? before.unfinished, PUBLICATION_LIMITS.withdrawnKept),
   };
+  await write(workspace, before, after);
+}
+
+async function write({ lastPublished }: Workspace, before: LastPublished, after: LastPublished): Promise<void> {
   const text = encode(after);
-  if (text !== encode(before)) await replaceFile(workspace.lastPublished, utf8(text));
+  if (text !== encode(before)) await replaceFile(lastPublished, utf8(text));
 }
 
 /**
@@ -113,41 +121,70 @@ export async function rememberFinished(workspace: Workspace, versions: readonly 
  * @throws PublishError `key-store-damaged`, `output-failed`
  */
 export async function rememberOut(workspace: Workspace, version: number, target: string): Promise<void> {
-  const { begun } = await readLastPublished(workspace);
-  const found = begun.find((one) => one.version === version && one.target === target);
+  const last = await readLastPublished(workspace);
+  const found = last.begun.find((one) => one.version === version && one.target === target);
   if (found === undefined) return;
+  if (last.target !== target && (last.publication?.version ?? 0) >= version)
+    return rememberSettled(workspace, version, target); // what was published last stays that
   const { target: _, ...publication } = found;
   await rememberPublished(workspace, { target, publication });
 }
 
 /**
- * Where the publication is, or may be, that is to be confirmed, or of which a version is to be withdrawn.
+ * Remembers that it is known by now whether a publication is at a target to which it was on its way. Nobody else may be at work in the workspace.
  *
- * @returns a target's name; `null`: the output itself; `undefined` where nothing was published yet
+ * @throws PublishError `key-store-damaged`, `output-failed`
  */
-export function placeOf({ target, publication, begun }: LastPublished, withdraw = 0): string | null | undefined {
-  const isLater = publication === undefined || withdraw > publication.version;
-  const maybe = isLater ? begun.find(({ version }) => version >= withdraw) : undefined;
-  if (maybe) return maybe.target;
-  return target !== null || publication ? target : undefined;
+export async function rememberSettled(workspace: Workspace, version: number, target: string): Promise<void> {
+  const last = await readLastPublished(workspace);
+  const begun = last.begun.filter((one) => one.version !== version || one.target !== target);
+  await write(workspace, last, { ...last, begun });
+}
+
+/** The highest number that others may know a publication by: the output may be put back from before. 0 where there is none. */
+export function highestKnown({ publication, begun, withdrawn }: LastPublished): number {
+  return Math.max(publication?.version ?? 0, ...begun.map(({ version }) => version), ...withdrawn);
+}
+
+/**
+ * Where a publication is, or may be: that which is to be confirmed, or of which a version is to be withdrawn. More than one place only for the latter.
+ *
+ * @returns names of targets, or `null` for the output itself, the last first; none where nothing was published yet
+ */
+export function placesOf({ target, publication, begun }: LastPublished, withdraw?: number): (string | null)[] {
+  const own = target !== null || publication ? [target] : [];
+  if (withdraw === undefined) return own.length > 0 ? own : begun.slice(-1).map((one) => one.target);
+  const isKnown = publication !== undefined && withdraw <= publication.version;
+  const lowest = Math.min(...begun.map(({ version }) => version).filter((version) => version >= withdraw));
+  const wanted = isKnown ? withdraw : lowest;
+  const maybe = begun
+    .filter(({ version }) => version === wanted)
+    .map((one) => one.target)
+    .reverse();
+  const known = isKnown || (maybe.length === 0 && publication) ? own : [];
+  const places = [...new Set([...known, ...maybe])];
+  return places.length > 0 ? places : begun.length > 0 ? begun.slice(-1).map((one) => one.target) : own;
+}
+
+/** What is known of one target: what was published last is, if it was published there. */
+export function knownAt(last: LastPublished, target: string): LastPublished {
+  const publication = last.target === target ? last.publication : undefined;
+  return { ...last, target, publication, begun: last.begun.filter((one) => one.target === target) };
 }
 
 /** What was published last, where a target shows this snapshot: what may have been out is, if it is that. */
 export function lastBy(
-  { publication, begun }: LastPublished,
+  { publication, begun }: Pick<LastPublished, 'publication' | 'begun'>,
   shown: { readonly sha256?: string | undefined } | undefined,
 ): PublishedSnapshot | undefined {
   return begun.find(({ sha256 }) => sha256 === shown?.sha256) ?? publication;
 }
 
-/** The highest of those that are later, each as it was said last. */
-function laterThan(
-  publication: PublishedSnapshot | undefined,
-  begun: readonly BegunPublication[],
-): readonly BegunPublication[] {
+/** Each as it was said last. What was published at a target since is all that is out there. */
+function maybeOut({ target, publication, begun }: Pick<LastPublished, 'target' | 'publication' | 'begun'>) {
   const each = new Map(begun.map((one) => [`${one.version} ${one.target}`, one]));
-  const later = [...each.values()].filter(({ version }) => version > (publication?.version ?? 0));
-  return later.sort((one, other) => one.version - other.version).slice(-BEGUN_KEPT);
+  const isPast = (one: BegunPublication) => one.target === target && one.version <= (publication?.version ?? 0);
+  return [...each.values()].filter((one) => !isPast(one)).slice(-BEGUN_KEPT);
 }
 
 function encode({ target, withdrawn, elsewhere, publication, begun, unfinished }: LastPublished): string {

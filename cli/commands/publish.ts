@@ -109,7 +109,7 @@ async function publish(named: string | undefined, options: Options): Promise<voi
         passphrase === undefined ? undefined : await protect(prepared, { passphrase, signers, signal }, options);
       return [await bring(prepared, passphrase, signal, options), before] as const;
     });
-    report(summary, protection, options);
+    report(summary, protection, prepared, options);
     if (!options.quiet) for (const line of describeMove(last, prepared)) say(line);
   } finally {
     prepared.target?.close();
@@ -182,10 +182,15 @@ async function bring(
 }
 
 /** @param protection - what came before; `undefined` with `--no-protect` */
-function report(summary: PublishSummary, protection: ProtectSummary | undefined, { quiet, json }: Options): void {
+function report(
+  summary: PublishSummary,
+  protection: ProtectSummary | undefined,
+  { configuration }: PublicationPlaces,
+  { quiet, json }: Options,
+): void {
   if (json) print(JSON.stringify({ ...summary, protection }));
   else if (!quiet) print(describePublishing(summary));
   for (const line of warningsAfterPublishing(summary)) say(line);
-  if (!quiet) for (const hint of hintsAfterPublishing(summary)) say(hint);
+  if (!quiet) for (const hint of hintsAfterPublishing(summary, configuration)) say(hint);
   if (summary.keyServerFailure !== undefined) process.exitCode = EXIT.failed;
 }

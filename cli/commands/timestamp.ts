@@ -59,7 +59,7 @@ async function timestamp(flags: TimestampFlags): Promise<void> {
 export function describePlace({ target, configured }: Confirmed): string[] {
   if (configured === undefined) return [];
   return [
-    `it is for ${target ?? 'the output'}, where this was published last, and not for ${configured}, which wispr.json names: nothing was taken there`,
+    `it is for ${target ?? 'the output'}, where this was published last, or was on its way to, and not for ${configured}, which wispr.json names: nothing was taken there`,
   ];
 }
 

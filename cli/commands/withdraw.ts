@@ -64,7 +64,8 @@ async function timestampFile({ metadata, config }: Flags): Promise<string> {
 }
 
 function tell(version: number, confirmed: Confirmed, file: string): void {
-  const { signed, target, keyServerTold, isConfirmedByKeyServer = true, publishAgain = publishCommand() } = confirmed;
+  const { signed, target, keyServerTold, publishAgain = publishCommand() } = confirmed;
+  const { besides = [], isConfirmedByKeyServer = true } = confirmed;
   const { publication } = signed;
   print(`Publication ${version} is withdrawn.`);
   if (version < publication) {
@@ -79,7 +80,7 @@ function tell(version: number, confirmed: Confirmed, file: string): void {
       `hint: put right what was wrong, then "${publishAgain}", or "wispr protect" where you copy the output yourself: publication ${publication + 1} ends this`,
     );
   }
-  if (target !== undefined) say(`it is at ${target} now`);
+  for (const name of [target, ...besides]) if (name !== undefined) say(`it is at ${name} now`);
   for (const line of describePlace(confirmed)) say(line);
   if (keyServerTold) say('the key server has it, and confirms that publication no more');
   if (target === undefined)

@@ -7,7 +7,7 @@ import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { DeriveKey } from '../keys/early-key.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { verifiedRoots, verifyChain } from '../keys/roots.ts';
-import { readLastPublished, withdrawnUnder } from '../last-published.ts';
+import { highestKnown, type LastPublished, readLastPublished, withdrawnUnder } from '../last-published.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { checkSignedInPast } from '../timestamp/future.ts';
 import type { Withdrawn } from '../timestamp/withdrawn.ts';
@@ -75,6 +75,8 @@ export interface Run extends Place {
   readonly recipient: Uint8Array | undefined;
   /** Versions that stay withdrawn. */
   readonly withdrawn: Withdrawn;
+  /** The highest version that was published, or may have been, or withdrawn. */
+  readonly known: number;
 }
 
 /**
@@ -95,7 +97,8 @@ export async function prepare(
   const sections = await RunSections.of(configuration, index, keys.contents.sections, options.signers);
   checkUseful(options.signers ?? [], roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
-  const withdrawn = await withdrawnSoFar(place, roles);
+  const last = await readLastPublished(workspace);
+  const withdrawn = await withdrawnSoFar(place, roles, last);
   const publishers = [roles.rootId, publisher];
   const chain = verifiedRoots(roles.roots);
   await forgetUnsigned(out, index, chain);
@@ -117,7 +120,7 @@ export async function prepare(
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
   const found = { keys, roles, sections, index, output, appearance, plan, settings };
-  return { ...place, ...found, rekey, olderKeys, recipient, withdrawn };
+  return { ...place, ...found, rekey, olderKeys, recipient, withdrawn, known: highestKnown(last) };
 }
 
 /**
@@ -125,11 +128,14 @@ export async function prepare(
  *
  * @throws PublicationError `clock-behind`: what would be signed now has to be later than that, and no reader would take it
  */
-async function withdrawnSoFar({ workspace, out, now }: Place, { roots }: PublicationRoles): Promise<Withdrawn> {
+async function withdrawnSoFar(
+  { out, now }: Place,
+  { roots }: PublicationRoles,
+  last: LastPublished,
+): Promise<Withdrawn> {
   const root = verifyChain(roots);
   const before = await timestampUnder(out, root);
   if (before) checkSignedInPast(before, now, out);
-  const last = await readLastPublished(workspace);
   return { own: last.withdrawn, others: [...withdrawnUnder(root, last), ...(before?.withdrawn ?? [])] };
 }
 

@@ -90,7 +90,8 @@ async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads |
 
 function publicationOf(run: Run, { descriptor }: SecuredKeys): PublicationContext {
   const { index, keys, out, roles, sections, now, output, settings } = run;
-  const { metadata, newest, ownTargets } = output;
+  const { metadata, ownTargets } = output;
+  const newest = Math.max(output.newest, run.known);
   const own = { descriptor, settings: encodeSettings(settings) };
   return {
     ...{ out, index, roles, sections, now, metadata, newest, ownTargets, ...own },

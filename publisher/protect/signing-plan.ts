@@ -27,7 +27,7 @@ export interface PublicationContext {
   readonly publisher: string;
   /** Names of the metadata files that are there. */
   readonly metadata: ReadonlySet<string>;
-  /** The highest number of a publication that was signed for the output, if it is above what the index knows; else 0. */
+  /** The highest number of a publication that was signed for the output, or was published from here, where the index may not know it; else 0. */
   readonly newest: number;
   /** Whether the output shows a publication that the index knows nothing of. */
   readonly isAnother: boolean;

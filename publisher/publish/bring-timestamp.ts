@@ -23,7 +23,14 @@ import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { alsoAt, attempt, isBehind, isBringFailure, isRefusal, isTargetFailure } from './bring-failures.ts';
 import { expiriesOf } from './expiries.ts';
-import { fetchTimestamp, hasRoot, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import {
+  fetchTimestamp,
+  hasRoot,
+  isUnreachable,
+  type KeyServerAccess,
+  type KeyServerQuestion,
+  tellOfPublication,
+} from './key-server.ts';
 import type { LivePublication } from './live-publication.ts';
 import {
   type CheckedTimestamp,
@@ -230,7 +237,7 @@ export async function confirms(keyServer: KeyServerAccess, publication: OpenedPu
 
 /** @returns `undefined` where it does not answer */
 export async function isConfirmedBy(
-  keyServer: KeyServerAccess,
+  keyServer: KeyServerQuestion,
   publication: OpenedPublication,
 ): Promise<boolean | undefined> {
   const { value, failure } = await attempt(() => fetchTimestamp(keyServer), isUnreachable);

@@ -21,6 +21,9 @@ export interface KeyServerAccess {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** For what it tells anybody. */
+export type KeyServerQuestion = Omit<KeyServerAccess, 'token'> & { readonly token?: string };
+
 export interface KeyServerLimits {
   /** Milliseconds for a request and the whole of its answer, besides those for what is sent. */
   readonly request: number;
@@ -116,7 +119,7 @@ export async function tellOfPublication(access: KeyServerAccess, news: HandOver)
  *
  * @throws PublishError `key-server-unreachable`
  */
-export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Array | undefined> {
+export async function fetchTimestamp(access: KeyServerQuestion): Promise<Uint8Array | undefined> {
   const { status, bytes } = await exchange(access, METADATA_PATH + TIMESTAMP_FILE);
   if (isAbsent(status, codeIn(bytes.toString('utf8')))) throw noAnswer(access.origin, `${status}`);
   return status === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength ? bytes : undefined;
@@ -157,11 +160,12 @@ function hintFor(said: string): string | undefined {
 
 /** Puts a body, or gets; the beginning of the answer. All of it has a time: undici's own begin anew with every byte. */
 async function exchange(
-  { origin, token, limits = LIMITS, signal: given }: KeyServerAccess,
+  { origin, token, limits = LIMITS, signal: given }: KeyServerQuestion,
   path: string,
   body?: Uint8Array,
 ): Promise<{ status: number; bytes: Buffer }> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers = { ...authorization, 'content-type': 'application/octet-stream' };
   const putting = body && { method: 'PUT', headers, body };
   const ask = async (signal: AbortSignal) => {
     const silence = { headersTimeout: limits.request, bodyTimeout: limits.request };

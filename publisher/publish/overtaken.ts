@@ -98,15 +98,18 @@ export function timestampIfGood(bytes: Uint8Array, { state }: OpenedPublication)
 }
 
 /**
- * The snapshot of the publication that the target shows, by a timestamp that our own keys have signed, now or once.
+ * The timestamp that the target shows, if our own keys have signed it, now or once.
  *
  * @throws StorageError
  */
-export async function snapshotShown(target: Target, publication: OpenedPublication): Promise<MetaFile | undefined> {
+export async function timestampShown(
+  target: Target,
+  publication: OpenedPublication,
+): Promise<SignedTimestamp | undefined> {
   const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
   if (bytes === undefined) return undefined;
   const verify = (root: RootMetadata) => verifyTimestamp(bytes, root, undefined, READER_OPTIONS);
-  return (await underAny(await rootsOf(publication), verify))?.snapshot;
+  return underAny(await rootsOf(publication), verify);
 }
 
 /** From the newest down: where one is the same, those below are what it came from, and where there is none, it has still to be sent. */

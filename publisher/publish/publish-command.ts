@@ -1,7 +1,7 @@
 /** `wispr publish` as hints name it: with the target where nothing else says it, so that following them does not publish to "out". */
 import { shellWord } from '../../node-support/printable.ts';
 import { readConfiguration } from '../configuration/read.ts';
-import { placeOf, readLastPublished } from '../last-published.ts';
+import { placesOf, readLastPublished } from '../last-published.ts';
 import { workspaceOf } from '../workspace.ts';
 
 /**
@@ -19,5 +19,5 @@ export function publishCommand(target?: string | null): string {
 export async function publishAgainCommand(configurationFile: string): Promise<string> {
   const { publish } = await readConfiguration(configurationFile);
   if (publish !== undefined) return publishCommand();
-  return publishCommand(placeOf(await readLastPublished(workspaceOf(configurationFile))));
+  return publishCommand(placesOf(await readLastPublished(workspaceOf(configurationFile)))[0]);
 }

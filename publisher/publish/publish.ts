@@ -185,7 +185,7 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     untilStopped(target, signal, async () => {
       const isClockRight = await checkSignedByNow(publication, options);
       const there = await checkNotOvertaken();
-      await checkNotWithdrawn(options.workspace, publication, there?.timestamp);
+      await checkNotWithdrawn(options.workspace, target, publication);
       const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
       if (doubt) options.onDoubt?.(doubt);
       const inventory = await Inventory.of(target, { checkNotStopped });

@@ -15,7 +15,7 @@ const NOTHING =
 export class OnTheWay {
   readonly #publication: OpenedPublication;
   #first: string | undefined;
-  #found = 'the publication before';
+  #mayBeThere = false;
 
   /** @param publication - that is being published */
   constructor(publication: OpenedPublication) {
@@ -29,7 +29,7 @@ export class OnTheWay {
 
   /** What answers no more may have taken it. */
   timestampIs(): void {
-    this.#found = 'this publication, or the one before';
+    this.#mayBeThere = true;
   }
 
   /** The failure that ended the run, with what it means for readers, and what to do. */
@@ -37,7 +37,13 @@ export class OnTheWay {
     if (!(error instanceof StorageError || (error instanceof PublishError && error.code === 'stopped'))) return error;
     if (await this.#hasOtherKeys())
       return reworded(error, `${error.message.replace(/; readers find.*/, '')}; ${NOTHING}`, thenAgain(error.hint));
-    return error.hint === undefined ? reworded(error, error.message, `readers find ${this.#found}; ${AGAIN}`) : error;
+    if (error.hint === undefined) return reworded(error, error.message, `readers find ${this.#found}; ${AGAIN}`);
+    if (!this.#mayBeThere || error.code === 'stopped') return error; // the latter says it itself
+    return reworded(error, `${error.message}; readers may find this publication already`, error.hint);
+  }
+
+  get #found(): string {
+    return this.#mayBeThere ? 'this publication, or the one before' : 'the publication before';
   }
 
   async #hasOtherKeys(): Promise<boolean> {

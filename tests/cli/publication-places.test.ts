@@ -6,7 +6,7 @@ import { describePlace } from '../../cli/commands/timestamp.ts';
 import { locatePlaces } from '../../cli/publication-places.ts';
 import { describeMove } from '../../cli/publish-summary.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
-import { readLastPublished } from '../../publisher/last-published.ts';
+import { placesOf, readLastPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { publishAgainCommand, publishCommand } from '../../publisher/publish/publish-command.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
@@ -22,8 +22,10 @@ const publishTo = async (name: string | undefined) => {
   const target = name === undefined ? {} : { target: await openTarget(at(name)) };
   return publishSite({ workspace, out: made.out, keysAreThere: true, ...target });
 };
-const locate = (named?: string, ofLast = false) =>
-  locatePlaces(named, { config: made.configurationFile }, ofLast ? { withdraw: undefined } : undefined);
+const locate = async (named?: string, ofLast = false) => {
+  const [last] = ofLast ? placesOf(await readLastPublished(workspaceOf(made.configurationFile))) : [];
+  return locatePlaces(named, { config: made.configurationFile }, last);
+};
 
 const shown = async (run: Promise<Awaited<ReturnType<typeof locatePlaces>>>) => {
   const { target, configured, publishAgain } = await run;

@@ -1,5 +1,5 @@
 /** Publications whose timestamp was on its way when `wispr publish` ended: where they may be, and what is confirmed, withdrawn and published then. */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
@@ -7,6 +7,7 @@ import { parseHandOver } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
+import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { readLastPublished, rememberPublished } from '../../publisher/last-published.ts';
 import { metadataIn } from '../../publisher/publication/places.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
@@ -129,6 +130,71 @@ describe('the target that was named for it', () => {
   });
 });
 
+describe('two targets that it was on its way to', () => {
+  it('are both where a first publication is withdrawn; where it did not arrive, that is no failure', async () => {
+    await publish(place, 'taken');
+    await publish(other, 'taken');
+    const { target, besides } = await confirm(1);
+    expect([target, besides]).toEqual([other, [place]]);
+    for (const where of [place, other]) expect(await shown(where)).toEqual({ publication: 1, withdrawn: [1] });
+    expect(await last()).toMatchObject({ target: other, publication: { version: 1 }, begun: [], unfinished: [] });
+  });
+
+  it.each(['first', 'second'])(
+    'are looked at both, where only the %s has it; then the other is forgotten',
+    async (which) => {
+      await publish(place);
+      await publish(other);
+      await protectNext('<p>2');
+      const [taken, lost] = which === 'first' ? [place, other] : [other, place];
+      for (const where of [place, other]) await publish(where, where === taken ? 'taken' : 'lost');
+      const { target } = await confirm(2, false);
+      expect([target, await shown(taken), await shown(lost)]).toEqual([
+        taken,
+        { publication: 2, withdrawn: [2] },
+        { publication: 1, withdrawn: [] },
+      ]);
+      expect(await last()).toMatchObject({ target: taken, publication: { version: 2 }, begun: [], unfinished: [] });
+    },
+  );
+
+  it('have both their turn, where one fails, and the same command again finishes it', async () => {
+    await publish(place, 'taken');
+    await publish(other, 'taken');
+    const mend = await breakHost(other);
+    await expect(confirm(1)).rejects.toThrow(/^it is signed, but not where/);
+    expect([await shown(place), await last()]).toMatchObject([{ withdrawn: [1] }, { unfinished: [1] }]);
+    await mend();
+    await confirm(1);
+    expect([await shown(other), await last()]).toMatchObject([{ withdrawn: [1] }, { begun: [], unfinished: [] }]);
+  });
+
+  it('are remembered while nothing was published, or something elsewhere', async () => {
+    await publish(other, 'taken');
+    await protectNext('<p>2');
+    const unseen = {
+      message: expect.stringMatching(`^publication 2 is not at ${other}, which shows 1: nobody has it`),
+    };
+    await expect(confirm(2)).rejects.toMatchObject(unseen);
+    await publish(place);
+    expect(await last()).toMatchObject({
+      target: place,
+      publication: { version: 2 },
+      begun: [{ version: 1, target: other }],
+    });
+    const { target, besides } = await confirm(1);
+    expect([target, besides, await shown(other)]).toEqual([place, [other], { publication: 1, withdrawn: [1] }]);
+    expect(await shown(place)).toEqual({ publication: 2, withdrawn: [1] });
+    expect(await last()).toMatchObject({ target: place, publication: { version: 2 }, begun: [] });
+  });
+});
+
+it('a first publication that its target does not show is not confirmed', async () => {
+  await publish(other, 'lost');
+  const hint = `run "wispr publish ${other}" first; or "wispr withdraw 1", if it is not to be seen`;
+  await expect(confirm()).rejects.toMatchObject({ code: 'target-behind', hint });
+});
+
 describe('one that is out, below another that was only protected,', () => {
   beforeEach(async () => {
     await publish(place);
@@ -235,8 +301,16 @@ describe('one that did not arrive', () => {
 
     it('stays to be finished where the key server does not say', async () => {
       isSilent = true;
-      await expect(confirm(2)).rejects.toMatchObject(isNotOut);
+      await expect(confirm(2)).rejects.toMatchObject({
+        message: expect.stringContaining('the key server does not say whether it has it'),
+        hint: expect.stringMatching(/^run the same command again when it does/),
+      });
       expect(await last()).toMatchObject({ unfinished: [2] });
+    });
+
+    it('is not forgotten by who has no token: the key server is asked all the same', async () => {
+      await confirm(2, false);
+      expect(await shown(place)).toEqual({ publication: 2, withdrawn: [2] });
     });
   });
 });
@@ -251,6 +325,51 @@ it("one that was only protected, and withdrawn while nobody could see that, take
   expect(await last()).toMatchObject({ withdrawn: [2], unfinished: [] });
   await expect(publish(place)).rejects.toMatchObject({ code: 'publication-withdrawn' });
   expect(await shown(place)).toEqual({ publication: 1, withdrawn: [] });
+});
+
+describe('whatever the host shows, and whatever keys have signed it,', () => {
+  it.each(['a new timestamp key', 'a host that hides what it shows'])(
+    'nothing withdrawn takes its place: %s',
+    async (why) => {
+      await publish(place);
+      if (why === 'a new timestamp key')
+        await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+      await protectNext('<p>2');
+      const mend = await breakHost(place);
+      await expect(confirm(2)).rejects.toThrow('it is signed');
+      await mend();
+      if (why !== 'a new timestamp key') await rm(join(place, TIMESTAMP));
+      const refused = { code: 'publication-withdrawn', message: expect.stringContaining('readers have publication 1') };
+      await expect(publish(place)).rejects.toMatchObject(refused);
+    },
+  );
+});
+
+it('an output that was put back takes no number again', async () => {
+  await publish(place);
+  const [before, index] = [join(made.directory, 'before'), await readFile(workspace.index)];
+  await cp(made.out, before, { recursive: true });
+  const keys = await readFile(workspace.keyStore);
+  await protectNext('<p>2');
+  await publish(place, 'lost');
+  await expect(confirm(2)).rejects.toMatchObject(isNotOut);
+  await rm(made.out, { recursive: true });
+  await cp(before, made.out, { recursive: true });
+  await Promise.all([writeFile(workspace.index, index), writeFile(workspace.keyStore, keys)]);
+  await protectNext('<p>3');
+  await publish(place);
+  expect(await shown(place)).toEqual({ publication: 3, withdrawn: [2] });
+});
+
+it('of two that were on their way, the later is named where nobody can see which of them is out', async () => {
+  await publish(place);
+  await protectNext('<p>2');
+  await publish(place, 'lost');
+  await protectNext('<p>3');
+  await publish(place, 'taken');
+  await breakHost(place);
+  await expect(confirm(2)).rejects.toThrow('it is signed');
+  expect(doubts.join()).toContain('readers may have publication 3 already');
 });
 
 it('one that was published is brought again with what says that it is withdrawn, where the host has put back what was before', async () => {
@@ -290,7 +409,7 @@ it('what is withdrawn is remembered before anybody can see it', async () => {
   expect(await last()).toMatchObject({ withdrawn: [1], unfinished: [1] });
 });
 
-it('no more are remembered than sixteen, the highest', async () => {
+it('no more are remembered than sixteen, the last', async () => {
   const begun = Array.from({ length: 20 }, (_, version) => ({
     version: version + 1,
     sha256: 'a'.repeat(64),

@@ -137,7 +137,8 @@ describe('a failure at the timestamp', () => {
     await expect(earlier).rejects.toMatchObject({ message: 'it is full', hint: finding('the publication before') });
     const hint = finding('this publication, or the one before');
     await expect(publish(full())).rejects.toMatchObject({ code: 'target-failed', message: 'it is full', hint });
-    await expect(publish(full(true))).rejects.toMatchObject({ message: 'it is full', hint: 'make room' });
+    const message = 'it is full; readers may find this publication already';
+    await expect(publish(full(true))).rejects.toMatchObject({ message, hint: 'make room' });
   });
 
   it.each(['targets', 'snapshot', 'timestamp'] as const)(
@@ -173,6 +174,6 @@ describe('a failure at the timestamp', () => {
   it('says nothing of the kind where there was nothing before', async () => {
     await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'snapshot');
     await made.protect();
-    await expect(publish(full(true))).rejects.toMatchObject({ message: 'it is full' });
+    await expect(publish(full(true))).rejects.toMatchObject({ message: expect.not.stringContaining('no publication') });
   });
 });
