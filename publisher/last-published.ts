@@ -153,17 +153,14 @@ export function highestKnown({ publication, begun, withdrawn }: LastPublished): 
  */
 export function placesOf({ target, publication, begun }: LastPublished, withdraw?: number): (string | null)[] {
   const own = target !== null || publication ? [target] : [];
-  if (withdraw === undefined) return own.length > 0 ? own : begun.slice(-1).map((one) => one.target);
+  const usual = own.length > 0 ? own : begun.slice(-1).map((one) => one.target);
+  if (withdraw === undefined) return usual;
   const isKnown = publication !== undefined && withdraw <= publication.version;
-  const lowest = Math.min(...begun.map(({ version }) => version).filter((version) => version >= withdraw));
-  const wanted = isKnown ? withdraw : lowest;
-  const maybe = begun
-    .filter(({ version }) => version === wanted)
-    .map((one) => one.target)
-    .reverse();
-  const known = isKnown || (maybe.length === 0 && publication) ? own : [];
-  const places = [...new Set([...known, ...maybe])];
-  return places.length > 0 ? places : begun.length > 0 ? begun.slice(-1).map((one) => one.target) : own;
+  const higher = begun.filter(({ version }) => version >= withdraw);
+  const wanted = isKnown ? withdraw : Math.min(...higher.map(({ version }) => version));
+  const maybe = higher.filter(({ version }) => version === wanted).map((one) => one.target);
+  if (isKnown) return [...own, ...maybe.reverse()];
+  return maybe.length > 0 ? maybe.reverse() : usual;
 }
 
 /** What is known of one target: what was published last is, if it was published there. */
