@@ -169,6 +169,19 @@ describe('two targets that it was on its way to', () => {
     expect([await shown(other), await last()]).toMatchObject([{ withdrawn: [1] }, { begun: [], unfinished: [] }]);
   });
 
+  it('are not both done with where one has not got it, and the other fails', async () => {
+    await publish(place);
+    await protectNext('<p>2');
+    await publish(place, 'lost');
+    await publish(other, 'taken');
+    const mend = await breakHost(other);
+    await expect(confirm(2, false)).rejects.toThrow(/^it is signed, but not where/);
+    expect(await last()).toMatchObject({ withdrawn: [2], unfinished: [2] });
+    await mend();
+    await confirm(2, false);
+    expect([await shown(other), await last()]).toMatchObject([{ withdrawn: [2] }, { begun: [], unfinished: [] }]);
+  });
+
   it('are remembered while nothing was published, or something elsewhere', async () => {
     await publish(other, 'taken');
     await protectNext('<p>2');
