@@ -41,7 +41,7 @@ export function addReaderOptions(command: Command): Command {
       .option('--data <dir>', "the folder of the reader's database (default: $XDG_DATA_HOME/wispr)")
       .option(
         '--key-file <file>',
-        "keep a new database's key in this file, not in the system keyring (default: $XDG_CONFIG_HOME/wispr/reader.key)",
+        'the file with the key of the database, where it is not in the system keyring; a new database gets one there (default: $XDG_CONFIG_HOME/wispr/reader.key)',
       )
       .option('--passphrase', 'protect a new database by a passphrase instead, asked for on the terminal')
       .option('--passphrase-file <file>', 'the same, with the passphrase in a file'),

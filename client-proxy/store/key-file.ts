@@ -34,7 +34,7 @@ export function readKeyFile(file: string): Uint8Array {
 function unreadable(file: string, cause: unknown): ReaderError {
   const hint =
     systemCode(cause) === 'ENOENT'
-      ? `restore this file from a backup; if there is none, ${connectAnew()}`
+      ? `restore this file from a backup, or name it with --key-file, if it lies elsewhere; if there is none, ${connectAnew()}`
       : 'check the permissions of this file and of its folder';
   const message = `the key of the reader's database is not at hand: ${describeUnreadable(file, cause)}`;
   return new ReaderError('storage-key-missing', message, { cause, hint });
@@ -55,7 +55,7 @@ export function makeKeyFile(file: string): Uint8Array {
 
 export function wrongKeyFile(file: string): ReaderError {
   return new ReaderError('storage-key-wrong', `${file} is not the key of the reader's database`, {
-    hint: `restore this file from a backup; if there is none, ${connectAnew()}; nothing was changed`,
+    hint: `restore this file from a backup, or name the right one with --key-file, if it lies elsewhere; if there is none, ${connectAnew()}; nothing was changed`,
   });
 }
 
