@@ -13,16 +13,16 @@ import {
   lookAround,
 } from '../publisher/publish/bring-timestamp.ts';
 import { bringUrgently } from '../publisher/publish/bring-urgently.ts';
-import { NotOut, type ToWithdraw } from '../publisher/publish/choose-publication.ts';
+import type { ToWithdraw } from '../publisher/publish/choose-publication.ts';
 import { checkClock, clockDoubt } from '../publisher/publish/clock-check.ts';
 import type { KeyServerAccess } from '../publisher/publish/key-server.ts';
 import type { LivePublication } from '../publisher/publish/live-publication.ts';
 import { answeringUntil } from '../publisher/publish/looking.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
-import { type Workspace, workspaceOf } from '../publisher/workspace.ts';
+import { workspaceOf } from '../publisher/workspace.ts';
 import { type Choice, whatToConfirm, whatToWithdraw } from './confirm-choice.ts';
-import { forgetMaybe, rememberBrought, rememberUnfinished } from './confirm-memory.ts';
+import { rememberBrought } from './confirm-memory.ts';
 import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
 import {
   hiddenOrLost,
@@ -36,6 +36,7 @@ import {
 } from './confirm-words.ts';
 import { locateConfiguration } from './locate-configuration.ts';
 import { clocksOf, locatePlaces, type PublicationPlaces } from './publication-places.ts';
+import { type Place, withdrawEverywhere } from './withdraw-everywhere.ts';
 
 /** Where the timestamp is now, besides the output. */
 export interface Confirmed {
@@ -74,42 +75,10 @@ export async function confirmFromWorkspace(
   const workspace = workspaceOf(locateConfiguration(undefined, flags.config));
   const [first, ...others] = placesOf(await readLastPublished(workspace), run.withdraw);
   if (run.withdraw === undefined || others.length === 0) return confirmAt(first, run, flags, onlooker);
-  return atAll([first, ...others], run.withdraw, workspace, (name) => confirmAt(name, run, flags, onlooker));
+  return withdrawEverywhere([first, ...others], run.withdraw, workspace, (name) =>
+    confirmAt(name, run, flags, onlooker),
+  );
 }
-
-/**
- * Withdraws at every target that may have it. That it is not at one of them is no failure, where it is at another.
- *
- * @throws what kept it from one of them, when all have had their turn
- */
-async function atAll(
-  names: readonly Place[],
-  version: number,
-  workspace: Workspace,
-  at: (name: Place) => Promise<Confirmed>,
-): Promise<Confirmed> {
-  const done: Confirmed[] = [];
-  const notOut: NotOut[] = [];
-  const failures: unknown[] = [];
-  for (const name of names) {
-    try {
-      done.push(await at(name));
-    } catch (error) {
-      if (error instanceof PublishError && error.code === 'stopped') throw error;
-      if (error instanceof NotOut) notOut.push(error);
-      else failures.push(error);
-    }
-  }
-  const [confirmed, ...others] = done;
-  if (failures.length > 0 && confirmed) await rememberUnfinished(workspace, version);
-  if (failures.length > 0 || confirmed === undefined) throw failures[0] ?? notOut[0];
-  const gone = notOut.map(({ target }) => target);
-  if (gone.length > 0) await forgetMaybe(workspace, version, gone);
-  return { ...confirmed, besides: others.flatMap(({ target }) => target ?? []) };
-}
-
-/** What was published to: a target's name, the output itself, or what `wispr.json` names. */
-type Place = string | null | undefined;
 
 async function confirmAt(
   name: Place,

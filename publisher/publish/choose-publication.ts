@@ -58,8 +58,8 @@ export class NotOut extends PublishError {
   ) {
     const unsure = isSure ? '' : '; the key server does not say whether it has it';
     const here = isBegun ? '; here it counts as withdrawn' : isSure ? ': nobody has it' : '';
-    const later = isSure ? '; if it appears there after all, run the same command again' : '';
-    const change = `change what was wrong before you run "${publishAgain}"${isBegun ? later : ''}`;
+    const later = isBegun && isSure ? '; if it appears there after all, run the same command again' : '';
+    const change = `change what was wrong before you run "${publishAgain}"${later}`;
     const what = `publication ${version} is not at ${target.name}, which shows ${shown}${unsure}${here}`;
     super('version-unknown', what, { hint: isSure ? change : `run the same command again when it does; ${change}` });
     this.target = target.name;
