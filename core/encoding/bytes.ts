@@ -20,17 +20,28 @@ export function concat(...parts: Uint8Array[]): Uint8Array {
   return concatAll(parts);
 }
 
-/** {@link concat} for lists that may be long: a call takes some hundred thousand arguments at most, and a stream may come byte by byte. */
-export function concatAll(parts: readonly Uint8Array[]): Uint8Array {
-  let length = 0;
-  for (const part of parts) length += part.length;
-  const whole = new Uint8Array(length);
+/**
+ * {@link concat} for lists that may be long: a call takes some hundred thousand arguments at most, and a stream may come byte by byte.
+ *
+ * @param whole - memory for all of them; fresh memory if left out
+ * @throws RangeError if that is too short
+ */
+export function concatAll(
+  parts: readonly Uint8Array[],
+  whole: Uint8Array = new Uint8Array(lengthOf(parts)),
+): Uint8Array {
   let offset = 0;
   for (const part of parts) {
     whole.set(part, offset);
     offset += part.length;
   }
   return whole;
+}
+
+function lengthOf(parts: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return length;
 }
 
 /** `value` as four big-endian bytes; the spec's `u32`. */
@@ -52,7 +63,14 @@ export function readU32(bytes: Uint8Array, offset = 0): number {
 
 /** The parts, each behind its length as `u32`, so that no two lists of parts give the same bytes; the spec's `lp`. */
 export function lengthPrefixed(...parts: Uint8Array[]): Uint8Array {
-  return concatAll(parts.flatMap((part) => [u32(part.length), part]));
+  const whole = new Uint8Array(lengthOf(parts) + 4 * parts.length);
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(u32(part.length), offset);
+    whole.set(part, offset + 4);
+    offset += 4 + part.length;
+  }
+  return whole;
 }
 
 /** Compares public values. Secrets are compared with `equalSecrets` of the primitives. */

@@ -40,13 +40,19 @@ function serialise(value: Json, depth: number): string {
   if (typeof value === 'number') return serialiseInteger(value);
   if (Array.isArray(value)) return `[${value.map((item) => serialise(item, depth + 1)).join(',')}]`;
   if (typeof value !== 'object' || value === null) throw new TypeError('canonical JSON: no place for this type');
-  const members = Object.keys(value)
-    .sort() // by UTF-16 code units, as RFC 8785 section 3.2.3 wants
-    .map((name) => `${serialiseString(name)}:${serialise(value[name] as Json, depth + 1)}`);
-  return `{${members.join(',')}}`;
+  let members = ''; // not a list that is joined: this runs for every document, and mostly before it is compiled
+  // Sorted by UTF-16 code units, as RFC 8785 section 3.2.3 wants.
+  for (const name of Object.keys(value).sort()) {
+    members += `${members === '' ? '' : ','}${serialiseString(name)}:${serialise(value[name] as Json, depth + 1)}`;
+  }
+  return `{${members}}`;
 }
 
+/** What JSON writes as it is. Most strings are nothing else, and asking that takes a third of what JSON's own writer does. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 function serialiseString(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   // A lone surrogate has no UTF-8, so two different values would share one encoding.
   if (!text.isWellFormed()) throw new TypeError('canonical JSON: lone surrogate');
   return JSON.stringify(text);

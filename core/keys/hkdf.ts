@@ -1,5 +1,4 @@
 import { hmacSha512 } from '#symmetric';
-import { concat, concatAll } from '../encoding/bytes.ts';
 
 const HASH_LENGTH = 64;
 
@@ -18,11 +17,14 @@ export function hkdfExtract(salt: Uint8Array, inputKey: Uint8Array): Promise<Uin
 export async function hkdfExpand(key: Uint8Array, info: Uint8Array, length: number): Promise<Uint8Array> {
   const rounds = Math.ceil(length / HASH_LENGTH);
   if (rounds > 255) throw new RangeError('HKDF-Expand gives at most 16,320 bytes');
-  const blocks: Uint8Array[] = [];
-  let previous = new Uint8Array(0) as Uint8Array;
+  const input = new Uint8Array(HASH_LENGTH + info.length + 1); // T(n - 1) || info || n
+  input.set(info, HASH_LENGTH);
+  const output = new Uint8Array(rounds * HASH_LENGTH);
   for (let round = 1; round <= rounds; round++) {
-    previous = await hmacSha512(key, concat(previous, info, Uint8Array.of(round)));
-    blocks.push(previous);
+    input[input.length - 1] = round;
+    const block = await hmacSha512(key, round === 1 ? input.subarray(HASH_LENGTH) : input); // T(0) is empty
+    input.set(block);
+    output.set(block, (round - 1) * HASH_LENGTH);
   }
-  return concatAll(blocks).subarray(0, length);
+  return output.subarray(0, length);
 }

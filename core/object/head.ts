@@ -5,7 +5,7 @@
  */
 import { ed25519Sign } from '#signing';
 import { sha256 } from '#symmetric';
-import { concat, u32, utf8 } from '../encoding/bytes.ts';
+import { concat, concatAll, u32, utf8 } from '../encoding/bytes.ts';
 import type { Header } from './header.ts';
 import { LIMITS } from './limits.ts';
 
@@ -34,12 +34,18 @@ export function headLength(headerLength: number, blocks: number): number {
 /**
  * Signs an encoded header, and puts the head together.
  *
+ * @param target - memory for the head, as long as it; fresh memory if left out
  * @throws RangeError if the header is longer than the format allows
  */
-export function encodeHead(headerBytes: Uint8Array, digests: Uint8Array, publisherSecretKey: Uint8Array): Uint8Array {
+export function encodeHead(
+  headerBytes: Uint8Array,
+  digests: Uint8Array,
+  publisherSecretKey: Uint8Array,
+  target?: Uint8Array,
+): Uint8Array {
   if (headerBytes.length > LIMITS.headerLength) throw new RangeError('the header is longer than 65,536 bytes');
   const signature = ed25519Sign(concat(SIGNATURE_LABEL, headerBytes), publisherSecretKey);
-  return concat(MAGIC, u32(headerBytes.length), headerBytes, signature, digests);
+  return concatAll([MAGIC, u32(headerBytes.length), headerBytes, signature, digests], target);
 }
 
 /** The head as it stands in the object. */

@@ -127,7 +127,7 @@ export class ObjectWriter {
       const target = object.subarray(this.headLength + blockRange(this.#shape, index).start);
       this.#digests.push(await sha256(await sealBlock(plan, index, content.subarray(start, end), target)));
     }
-    object.set(await this.head());
+    await this.head(concatAll(this.#digests), object.subarray(0, this.headLength));
     return object;
   }
 
@@ -135,12 +135,13 @@ export class ObjectWriter {
    * The head, once all blocks are made.
    *
    * @param digests - SHA-256 of each block, where they were not made by this writer itself
+   * @param target - memory for the head, as long as it; fresh memory if left out
    */
-  async head(digests: Uint8Array = concatAll(this.#digests)): Promise<Uint8Array> {
+  async head(digests: Uint8Array = concatAll(this.#digests), target?: Uint8Array): Promise<Uint8Array> {
     if (digests.length !== DIGEST_LENGTH * blockCount(this.#shape)) throw new Error('the head comes after the blocks');
-    const header = Uint8Array.from(this.#headerBytes);
+    const header = this.#headerBytes.slice();
     setDigestListDigest(header, this.#shape.blockChunks, await sha256(digests));
-    return encodeHead(header, digests, this.#options.publisher.secretKey);
+    return encodeHead(header, digests, this.#options.publisher.secretKey, target);
   }
 }
 

@@ -9,6 +9,7 @@ export type TufJson = string | number | boolean | null | TufJson[] | { [member: 
 export type TufObject = { [member: string]: TufJson };
 
 const MAXIMUM_DEPTH = 32;
+const ESCAPED = /["\\]/;
 const SURROGATE = /[\ud800-\udfff]/;
 
 /** @throws TypeError for numbers that are not safe integers, and for what is nested more than 32 levels deep */
@@ -18,10 +19,11 @@ export function tufCanonicalText(value: TufJson, depth = 0): string {
   if (typeof value === 'number') return integer(value);
   if (typeof value !== 'object' || value === null) return String(value);
   if (Array.isArray(value)) return `[${value.map((item) => tufCanonicalText(item, depth + 1)).join(',')}]`;
-  const members = sortedNames(value).map(
-    (name) => `${quote(name)}:${tufCanonicalText(value[name] as TufJson, depth + 1)}`,
-  );
-  return `{${members.join(',')}}`;
+  let members = '';
+  for (const name of sortedNames(value)) {
+    members += `${members === '' ? '' : ','}${quote(name)}:${tufCanonicalText(value[name] as TufJson, depth + 1)}`;
+  }
+  return `{${members}}`;
 }
 
 /** {@link tufCanonicalText} in UTF-8: the bytes that are signed. */
@@ -30,7 +32,7 @@ export function tufCanonical(value: TufJson): Uint8Array {
 }
 
 function quote(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+  return ESCAPED.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`;
 }
 
 function integer(value: number): string {

