@@ -2,6 +2,7 @@
 import type { ClientRequest } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { request as httpRequest } from '../../node-support/http.ts';
+import { Agent, Pool } from '../../node-support/undici.ts';
 import { LIMITS } from '../limits.ts';
 import type { AllowLocal } from './allow-local.ts';
 import { AnswerWatch } from './answer-watch.ts';
@@ -10,7 +11,6 @@ import { type Connector, createConnector, forUndici } from './connector.ts';
 import { HostAgent } from './host-agent.ts';
 import { ParentAnswers } from './parent-answers.ts';
 import { parseParentProxy, reachingParent } from './parent-proxy.ts';
-import { Agent, Pool } from './undici.ts';
 
 export interface UpstreamOptions {
   readonly connectTo?: readonly ConnectTo[] | undefined;

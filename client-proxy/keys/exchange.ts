@@ -4,8 +4,8 @@ import type { Dispatcher } from 'undici';
 import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
+import { request } from '../../node-support/undici.ts';
 import { connectionReason } from '../content/connection-reason.ts';
-import { request } from '../content/undici.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 

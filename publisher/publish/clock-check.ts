@@ -4,12 +4,13 @@
  * published there that it could not refuse to take anyway. A key server that lies is not there: so what is urgent only warns, and what is not can
  * be done without its token.
  */
-import { request } from 'undici';
+
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { isoTime } from '../../core/publication/verify-roles.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { request } from '../../node-support/undici.ts';
 import { withinTime } from '../../node-support/within-time.ts';
 import { PublishError } from '../errors.ts';
 import type { OpenedPublication } from '../publication/open.ts';

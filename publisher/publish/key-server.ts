@@ -1,13 +1,13 @@
 /** Hands keys, and news of a publication, to the key server: docs/keyserver.md. The token goes into one header and nowhere else. */
 import type { Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { request } from 'undici';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { BUNDLE_PATH, encodeHandOver, type HandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { request } from '../../node-support/undici.ts';
 import { withinTime } from '../../node-support/within-time.ts';
 import { PublishError } from '../errors.ts';
 

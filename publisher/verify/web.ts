@@ -1,7 +1,8 @@
 /** The files of a web host. Nothing is followed: no redirect, no link. */
-import { request } from 'undici';
+
 import { urlPathOf } from '../../core/site/path.ts';
 import { systemReason } from '../../node-support/system-error.ts';
+import { request } from '../../node-support/undici.ts';
 import { readStart, Unreadable, type VerifiedPlace } from './place.ts';
 
 const TIMEOUT = 30_000;
