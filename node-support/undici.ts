@@ -6,10 +6,11 @@ import type { Dispatcher } from 'undici';
 import apiRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
+import { lazily } from './lazily.ts';
 
 export { Agent, Pool };
 
-let shared: Agent | undefined;
+const shared = lazily(() => new Agent());
 
 /** As `request` of undici. What names no dispatcher goes by connections that all of it shares. */
 export async function request(
@@ -20,6 +21,5 @@ export async function request(
   }: Partial<Omit<Dispatcher.RequestOptions, 'origin' | 'path'>> & { dispatcher?: Dispatcher } = {},
 ): Promise<Dispatcher.ResponseData> {
   const { origin, pathname, search } = new URL(url);
-  const by = dispatcher ?? (shared ??= new Agent());
-  return apiRequest.call(by, { method: 'GET', ...options, origin, path: pathname + search });
+  return apiRequest.call(dispatcher ?? shared(), { method: 'GET', ...options, origin, path: pathname + search });
 }
