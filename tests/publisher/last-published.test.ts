@@ -7,12 +7,12 @@ import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
-import { readLastPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { startContentHost } from '../support/content-host.ts';
+import { lastOf } from '../support/last-published.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let made: TestWorkspace;
@@ -90,7 +90,7 @@ it('a publication is remembered though the key server refuses to learn of it', a
   const publishing = publishSite({ workspace, out: made.out, target, keyServer, keysAreThere: true });
   await expect(publishing).rejects.toMatchObject({ code: 'key-server-refused' });
   await host.close();
-  expect(await readLastPublished(workspace)).toMatchObject({ target: place, publication: { version: 1 } });
+  expect(await lastOf(workspace)).toMatchObject({ target: place, publication: { version: 1 } });
 });
 
 it('what was withdrawn stays so where the output is put back from before', async () => {
