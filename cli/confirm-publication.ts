@@ -1,11 +1,11 @@
 /** What `wispr timestamp` and `wispr withdraw` do: sign a timestamp, and take it to where readers find it. */
 import { nowInSeconds } from '../node-support/clock.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
-import { type AdoptPlaces, adoptTimestamp, bringTimestamp } from '../publisher/publish/bring-timestamp.ts';
+import { type AdoptPlaces, bringTimestamp } from '../publisher/publish/bring-timestamp.ts';
 import { checkClock } from '../publisher/publish/clock-check.ts';
 import type { KeyServerAccess } from '../publisher/publish/key-server.ts';
 import type { LivePublication } from '../publisher/publish/live-publication.ts';
-import { currentPlace, type Place, type Unfinished, unfinishedOf } from '../publisher/published-places.ts';
+import { currentPlace, type Place, unfinishedOf } from '../publisher/published-places.ts';
 import { runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
 import { workspaceOf } from '../publisher/workspace.ts';
@@ -14,39 +14,10 @@ import { isOfEnding, isOutrun } from './confirm-failures.ts';
 import { rememberBrought } from './confirm-memory.ts';
 import { ConfirmSteps, type Onlooker, stoppedAt } from './confirm-steps.ts';
 import { hiddenOrLost, signedButNotTold, unfinishedFirst, withWhatRemains } from './confirm-words.ts';
+import { ATTEMPTS, aboutPlaces, adopt, type Confirmed, type ConfirmFlags } from './confirmed.ts';
 import { locateConfiguration } from './locate-configuration.ts';
 import { clocksOf, locatePlaces, type PublicationPlaces } from './publication-places.ts';
 import { withdrawEverywhere } from './withdraw-everywhere.ts';
-
-/** Where the timestamp is now, besides the output. */
-export interface Confirmed {
-  readonly signed: SignedTimestamp;
-  /** How messages name the target; `undefined` where there is none. */
-  readonly target: string | undefined;
-  readonly keyServerTold: boolean;
-  /** Further targets that have it now. */
-  readonly besides?: readonly string[];
-  /** Targets that were to have it, and show another publication, so that there was nothing to bring. */
-  readonly notShown?: readonly { readonly target: string; readonly shown: number }[];
-  /** Whether a key server confirms the site, where its configuration says that, or may have been told of what is withdrawn. */
-  readonly isConfirmedByKeyServer?: boolean;
-  /** What is withdrawn, and not with everybody yet. */
-  readonly unfinished?: readonly Unfinished[];
-  /** The target that `wispr.json` names, where the site was published to another one last. */
-  readonly configured?: string | undefined;
-  /** What publishes to where it is, as it is to be typed. */
-  readonly publishAgain?: string;
-}
-
-export interface ConfirmFlags {
-  readonly config?: string;
-  readonly tokenFile?: string;
-  /** Of `wispr withdraw`: places that are gone for good, as they are called in messages. */
-  readonly gone?: readonly string[];
-}
-
-/** How often somebody else may be quicker. */
-export const ATTEMPTS = 5;
 
 /**
  * Signs in a workspace, and brings what was signed to the target and the key server that its configuration names.
@@ -77,12 +48,6 @@ export async function confirmFromWorkspace(
     steps.signal?.removeEventListener('abort', giveUp);
     places.target?.close();
   }
-}
-
-/** What is said of where it is. */
-export function aboutPlaces({ target, configuration, configured, publishAgain }: PublicationPlaces) {
-  const isConfirmedByKeyServer = configuration.timestampBy === 'keyserver';
-  return { target: target?.name, isConfirmedByKeyServer, configured, publishAgain };
 }
 
 /** One command: what it is to do, and where. */
@@ -159,9 +124,4 @@ class Confirming {
       }
     }
   }
-}
-
-/** @returns what the key server could not be asked for */
-export async function adopt(places: AdoptPlaces): Promise<Awaited<ReturnType<typeof adoptTimestamp>>> {
-  return places.target || places.keyServer ? adoptTimestamp(places) : undefined;
 }

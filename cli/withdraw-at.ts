@@ -15,9 +15,9 @@ import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
 import { whatToWithdraw } from './confirm-choice.ts';
 import { isOutrunByOthers } from './confirm-failures.ts';
 import { rememberBrought } from './confirm-memory.ts';
-import { ATTEMPTS, adopt } from './confirm-publication.ts';
 import type { ConfirmSteps } from './confirm-steps.ts';
 import { hiddenOrLost, maybeInstead, maybeOut, unseen, urgentlyBusy, withWhatRemains } from './confirm-words.ts';
+import { ATTEMPTS, adopt } from './confirmed.ts';
 import { clocksOf, type PublicationPlaces } from './publication-places.ts';
 
 /** What all places of a command have in common. */
@@ -96,13 +96,13 @@ export class WithdrawAt {
   }
 
   async #lookAround(chosen: ToWithdraw, end: AbortSignal | undefined): Promise<void> {
-    this.chosen = chosen;
     const { target } = this.places;
     const looking = target && end ? answeringUntil(target, end) : target;
     const to = { ...this.#to(chosen, this.#together.keyServer), target: looking };
     const found = looking || to.keyServer ? await lookAround(to) : NOBODY_ELSE;
     const isPublished = found.isPublished || chosen.isBegun; // all but its timestamp is there: who hears of it first loses nothing
     this.#found = { ...found, isPublished };
+    this.chosen = chosen;
     if (end?.aborted && found.failure instanceof StorageError) this.steps.doubt(unseen(found.failure));
   }
 

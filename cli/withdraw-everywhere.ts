@@ -7,13 +7,12 @@ import type { PublishError } from '../publisher/errors.ts';
 import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
 import { openOutput } from '../publisher/publication/own.ts';
 import type { Chosen, NotShown } from '../publisher/publish/choose-publication.ts';
-import { fetchTimestamp, type KeyServerAccess, type KeyServerQuestion } from '../publisher/publish/key-server.ts';
+import type { KeyServerQuestion } from '../publisher/publish/key-server.ts';
 import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-server-says.ts';
 import {
   currentPlace,
   currentPublication,
   type LastPublished,
-  type Place,
   placesToWithdraw,
   unfinishedOf,
   withNews,
@@ -26,13 +25,14 @@ import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
 import { withLock, workspaceOf } from '../publisher/workspace.ts';
 import { isOfEnding, needsAnother } from './confirm-failures.ts';
 import { rememberIfFree } from './confirm-memory.ts';
-import { aboutPlaces, type Confirmed, type ConfirmFlags } from './confirm-publication.ts';
-import { CONFIRM_LIMITS, ConfirmSteps, type Onlooker, stoppedAt } from './confirm-steps.ts';
+import { CONFIRM_LIMITS, type Onlooker, stoppedAt } from './confirm-steps.ts';
 import { urgentlyBusy } from './confirm-words.ts';
+import { aboutPlaces, type Confirmed, type ConfirmFlags } from './confirmed.ts';
 import { locateConfiguration } from './locate-configuration.ts';
-import { locatePlaces, type PublicationPlaces } from './publication-places.ts';
-import { anyOf, type Together, WithdrawAt } from './withdraw-at.ts';
+import type { PublicationPlaces } from './publication-places.ts';
+import type { Together, WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';
+import { type OpenedPlaces, openPlaces } from './withdraw-open.ts';
 import { nameOf, notEverywhere, notOut } from './withdraw-words.ts';
 
 /** @throws as `confirmFromWorkspace` */
@@ -46,8 +46,10 @@ export async function withdrawEverywhere(
   const remembered = await readLastPublished(workspace);
   const names = placesToWithdraw(remembered, run.withdraw);
   const usual = isGivenUp ? null : currentPlace(remembered)?.target;
-  const withdrawing = new Withdrawing(run, remembered, saidOnce(onlooker));
-  return withdrawing.at(names.length > 0 ? names : [usual], flags);
+  const end = AbortSignal.timeout((onlooker.limits ?? CONFIRM_LIMITS).looking);
+  const sayingOnce = saidOnce(onlooker);
+  const opening = { run, remembered, flags, onlooker: sayingOnce, end };
+  return new Withdrawing(await openPlaces(names.length > 0 ? names : [usual], opening), sayingOnce).withdraw(end);
 }
 
 /** Each place says what it waits for, and what is doubtful. */
@@ -60,6 +62,11 @@ function saidOnce({ onWait, onDoubt, ...onlooker }: Onlooker): Onlooker {
   return { ...onlooker, ...(onWait && { onWait: once(onWait) }), ...(onDoubt && { onDoubt: once(onDoubt) }) };
 }
 
+/** Whether a key server has a publication of that number: what was signed for it may be here no more. */
+function hasIt(says: KeyServerSays | undefined, version: number): boolean {
+  return typeof says === 'object' && says.version === version;
+}
+
 /** A place that shows something else, and owes nothing by that. */
 interface Elsewhere {
   readonly at: WithdrawAt;
@@ -70,29 +77,27 @@ class Withdrawing {
   readonly #run: Together['run'];
   readonly #remembered: LastPublished;
   readonly #onlooker: Onlooker;
+  readonly #together: Together;
+  readonly #question: KeyServerQuestion;
   /** In the order of the places. */
-  readonly #all: WithdrawAt[] = [];
+  readonly #all: readonly WithdrawAt[];
+  readonly #closed: OpenedPlaces['closed'];
   readonly #elsewhere: Elsewhere[] = [];
-  /** Places that could not even be opened. */
-  readonly #closed: { readonly place: Place; readonly error: unknown }[] = [];
   #telling: WithdrawAt | undefined;
-  #isOne = true;
   #isOwed = false;
-  #keyServer: KeyServerAccess | undefined;
-  #question: KeyServerQuestion | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(run: Together['run'], remembered: LastPublished, onlooker: Onlooker) {
-    this.#run = run;
-    this.#remembered = remembered;
+  constructor({ all, closed, together, question }: OpenedPlaces, onlooker: Onlooker) {
+    this.#run = together.run;
+    this.#remembered = together.remembered;
     this.#onlooker = onlooker;
+    this.#together = together;
+    this.#question = question;
+    this.#all = all;
+    this.#closed = closed;
   }
 
-  async at(names: readonly (Place | undefined)[], flags: ConfirmFlags): Promise<Confirmed> {
+  async withdraw(end: AbortSignal): Promise<Confirmed> {
     const { signal } = this.#onlooker;
-    const end = AbortSignal.timeout((this.#onlooker.limits ?? CONFIRM_LIMITS).looking);
-    this.#isOne = names.length === 1;
-    await this.#open(names, flags, end);
     const giveUp = () => {
       for (const { places } of this.#all) places.target?.close();
     };
@@ -106,51 +111,6 @@ class Withdrawing {
       signal?.removeEventListener('abort', giveUp);
       giveUp();
     }
-  }
-
-  async #open(names: readonly (Place | undefined)[], flags: ConfirmFlags, end: AbortSignal): Promise<void> {
-    for (const name of names) {
-      try {
-        const places = await locatePlaces(undefined, flags, name);
-        this.#question ??= this.#asked(places, end);
-        const { token, configuration, target } = places;
-        const { signal } = this.#onlooker;
-        const { answered } = this.#question;
-        this.#keyServer ??=
-          token === undefined ? undefined : { origin: configuration.keyServer, token, signal, answered };
-        const [place, isFirst] = [name === undefined ? (target?.name ?? null) : name, this.#all.length === 0];
-        const steps = new ConfirmSteps(places, this.#onlooker);
-        this.#all.push(new WithdrawAt(place, places, steps, this.#together(), isFirst));
-      } catch (error) {
-        if (names.length === 1 || name === undefined) throw error;
-        this.#closed.push({ place: name, error });
-      }
-    }
-    const [first] = this.#closed;
-    if (this.#all.length === 0) throw first?.error;
-  }
-
-  /** One command asks once. */
-  #asked({ configuration }: PublicationPlaces, end: AbortSignal): KeyServerQuestion {
-    const { signal } = this.#onlooker;
-    const question = { origin: configuration.keyServer, signal: anyOf(signal, end) };
-    let answer: Promise<Uint8Array | undefined> | undefined;
-    const answered = () => {
-      answer ??= fetchTimestamp(question);
-      return answer;
-    };
-    return { ...question, answered };
-  }
-
-  #together(): Together {
-    const [run, remembered, keyServer] = [this.#run, this.#remembered, this.#keyServer];
-    return { run, remembered, keyServer, isOne: this.#isOne, inTurn: (work) => this.#inTurn(work) };
-  }
-
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const next = this.#turn.then(work);
-    this.#turn = next.catch(() => undefined);
-    return next;
   }
 
   async #withdraw(end: AbortSignal): Promise<void> {
@@ -184,7 +144,9 @@ class Withdrawing {
   }
 
   #found(at: WithdrawAt, chosen: Chosen): void {
-    if ('notShown' in chosen) this.#elsewhere.push({ at, notShown: chosen.notShown });
+    if (!('notShown' in chosen)) return;
+    this.#elsewhere.push({ at, notShown: chosen.notShown });
+    this.#elsewhere.sort((one, other) => this.#all.indexOf(one.at) - this.#all.indexOf(other.at));
   }
 
   /** Nobody shows it, but a key server that was told of it sends readers there: it is withdrawn where they look. */
@@ -200,15 +162,15 @@ class Withdrawing {
     }
   }
 
-  /** @returns `none` where nobody can have told it; not asked where nobody here has, and nobody does */
+  /** @returns `none` where nobody here can have told it, and it does not say otherwise */
   async #says(): Promise<KeyServerSays> {
     const { keyServer } = this.#remembered;
     const [first] = this.#all;
-    const isAsked = this.#keyServer !== undefined || keyServer.told >= this.#run.withdraw;
-    if (!isAsked || this.#question === undefined || first === undefined) return 'none';
-    const question = this.#question;
+    const mayHaveIt = keyServer.told >= this.#run.withdraw;
+    if (first === undefined || !(mayHaveIt || this.#together.keyServer)) return 'none';
     const publication = await openOutput(first.places.out, { now: nowInSeconds() });
-    return first.steps.during('asking', () => whatKeyServerSays(question, publication));
+    const says = await first.steps.during('asking', () => whatKeyServerSays(this.#question, publication));
+    return says === 'unknown' && !mayHaveIt ? 'none' : says;
   }
 
   /** What is known of places that show something else, whatever the others do. */
@@ -220,8 +182,8 @@ class Withdrawing {
     const isBegun = this.#elsewhere.some(({ notShown }) => notShown.isBegun);
     const change = (last: LastPublished): LastPublished => {
       const known = isBegun ? withNews(last, { withdrawn: [withdraw] }) : last; // nothing that is made here brings it
-      if (says === 'unknown')
-        return isBegun && last.keyServer.told >= withdraw ? withOwedByKeyServer(known, withdraw) : known;
+      if (says === 'unknown') return isBegun ? withOwedByKeyServer(known, withdraw) : known;
+      if (hasIt(says, withdraw)) return withOwedByKeyServer(withNews(last, { withdrawn: [withdraw] }), withdraw);
       const after = this.#elsewhere.reduce((all, { at }) => withoutOwed(all, at.place, withdraw), known);
       return says === undefined ? after : withoutOwedByKeyServer(after, withdraw);
     };
@@ -236,7 +198,7 @@ class Withdrawing {
     const { keyServer, current } = this.#remembered;
     const open = this.#all.filter((at) => !this.#elsewhere.some((one) => one.at === at));
     const places = [...open, ...this.#closed].map(({ place }) => place);
-    if (this.#keyServer === undefined) return { places, keyServer: keyServer.told >= withdraw, tells: false };
+    if (this.#together.keyServer === undefined) return { places, keyServer: keyServer.told >= withdraw, tells: false };
     const published = currentPublication(this.#remembered);
     const isGoodElsewhere = published !== undefined && published.version < withdraw;
     const isSlip = isGoodElsewhere && current !== undefined && !places.includes(current) && !(await this.#mayKnow());
@@ -246,7 +208,7 @@ class Withdrawing {
   async #mayKnow(): Promise<boolean> {
     const says = await this.#says();
     if (typeof says === 'object') return says.version >= this.#run.withdraw;
-    return says === 'unknown' && this.#remembered.keyServer.told >= this.#run.withdraw;
+    return says === 'unknown';
   }
 
   /** What lies in the output is signed once, for all that have it. The first signature remembers who owes it. */
@@ -269,7 +231,7 @@ class Withdrawing {
     const signed = signing.filter((at) => at.signed);
     const highest = Math.max(...signed.map((at) => at.signed?.publication ?? 0));
     if (tells) this.#telling = signed.find((at) => at.signed?.publication === highest);
-    await Promise.all(signed.map((at) => at.bring(at === this.#telling ? this.#keyServer : undefined)));
+    await Promise.all(signed.map((at) => at.bring(at === this.#telling ? this.#together.keyServer : undefined)));
   }
 
   /** The others are not held up by one that hangs. */
@@ -311,7 +273,7 @@ class Withdrawing {
 
   #failure(failed: readonly WithdrawAt[]): unknown {
     const [first] = failed;
-    if (this.#isOne && first) return first.error;
+    if (this.#together.isOne && first) return first.error;
     return notEverywhere(this.#run.withdraw, {
       has: this.#all.filter(({ hasIt }) => hasIt),
       failed,
@@ -323,7 +285,8 @@ class Withdrawing {
   async #nowhere(): Promise<unknown> {
     const says = await this.#says();
     const all = this.#elsewhere.map(({ at, notShown }) => ({ ...notShown, places: at.places }));
-    return notOut(this.#run.withdraw, all, says !== 'unknown');
+    const { withdraw } = this.#run;
+    return notOut(withdraw, all, { keyServer: this.#question.origin, says: hasIt(says, withdraw) ? 'it' : says });
   }
 
   #ended(error: unknown): unknown {
@@ -344,6 +307,6 @@ class Withdrawing {
     if (first === undefined) return;
     const { workspace } = first.places;
     const strictly = () => withLock(workspace, () => rememberPublished(workspace, change));
-    await this.#inTurn(async () => (isAll ? void (await strictly()) : rememberIfFree(workspace, change)));
+    await this.#together.inTurn(async () => (isAll ? void (await strictly()) : rememberIfFree(workspace, change)));
   }
 }

@@ -10,8 +10,8 @@ import {
   withoutPlace,
 } from '../publisher/published-places.ts';
 import { type Workspace, withLock } from '../publisher/workspace.ts';
-import type { ConfirmFlags } from './confirm-publication.ts';
 import { urgentlyBusy } from './confirm-words.ts';
+import type { ConfirmFlags } from './confirmed.ts';
 import { UsageError } from './voice.ts';
 
 /**

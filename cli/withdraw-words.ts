@@ -4,10 +4,11 @@ import { shellWord } from '../node-support/printable.ts';
 import { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { reworded } from '../publisher/publish/bring-failures.ts';
+import type { Brought } from '../publisher/publish/bring-urgently.ts';
 import type { NotShown } from '../publisher/publish/choose-publication.ts';
+import type { KeyServerSays } from '../publisher/publish/key-server-says.ts';
 import type { Place, Unfinished } from '../publisher/published-places.ts';
 import type { PublicationPlaces } from './publication-places.ts';
-import type { WithdrawAt } from './withdraw-at.ts';
 
 /** How messages name a place. */
 export function nameOf({ target, out }: Pick<PublicationPlaces, 'target' | 'out'>): string {
@@ -18,25 +19,49 @@ export function nameOf({ target, out }: Pick<PublicationPlaces, 'target' | 'out'
 export function notOut(
   version: number,
   all: readonly (NotShown & { readonly places: PublicationPlaces })[],
-  isSure: boolean,
+  { keyServer, says }: { readonly keyServer: string; readonly says: KeyServerSays | 'it' },
 ): PublishError {
+  if (says === 'it') return goneHere(version, all, keyServer);
+  const isSure = says !== 'unknown';
   const isBegun = all.some((one) => one.isBegun);
   const unsure = isSure ? '' : '; the key server does not say whether it has it';
   const here = isBegun ? '; here it counts as withdrawn' : isSure ? ': nobody has it' : '';
   const later = isBegun && isSure ? '; if it appears there after all, run the same command again' : '';
   const change = `change what was wrong before you run "${all[0]?.places.publishAgain}"${later}`;
-  const where = all.map(({ places, shown }) => `at ${nameOf(places)}, which shows ${shown}`).join(', nor ');
-  return new PublishError('version-unknown', `publication ${version} is not ${where}${unsure}${here}`, {
-    hint: isSure ? change : `run the same command again when it does; ${change}`,
+  const gone = `; one that is gone for good is given up with "wispr withdraw ${version} --gone ${keyServer}"`;
+  return new PublishError('version-unknown', `publication ${version} is not ${whereOf(all)}${unsure}${here}`, {
+    hint: isSure ? change : `run the same command again when it does; ${change}${gone}`,
   });
 }
 
+function whereOf(all: readonly (NotShown & { readonly places: PublicationPlaces })[]): string {
+  return all.map(({ places, shown }) => `at ${nameOf(places)}, which shows ${shown}`).join(', nor ');
+}
+
+/** What is not here cannot be signed for. */
+function goneHere(version: number, all: Parameters<typeof notOut>[1], keyServer: string): PublishError {
+  const message = `publication ${version} is not ${whereOf(all)}; but the key server ${keyServer} has it, and what was signed for it is not here any more; here it counts as withdrawn`;
+  return new PublishError('version-unknown', message, {
+    hint: `a higher publication ends it: "${all[0]?.places.publishAgain}", with the token of the key server; or bring back the "out" that has it, and run the same command again`,
+  });
+}
+
+/** What became of it at a place. */
+interface AtPlace {
+  readonly places: PublicationPlaces;
+  readonly signed: unknown;
+  readonly hasIt: boolean;
+  readonly brought: Brought | undefined;
+  /** Why the place, or the key server, does not have it. */
+  readonly error: unknown;
+}
+
 interface ByPlace {
-  readonly has: readonly WithdrawAt[];
-  readonly failed: readonly WithdrawAt[];
+  readonly has: readonly AtPlace[];
+  readonly failed: readonly AtPlace[];
   readonly closed: readonly { readonly place: Place; readonly error: unknown }[];
   /** With which the key server was told. */
-  readonly telling: WithdrawAt | undefined;
+  readonly telling: AtPlace | undefined;
 }
 
 /** What kept it from some of its places, or from the key server. */
@@ -84,7 +109,7 @@ function waysOn(version: number, names: readonly string[], hints: readonly (stri
 }
 
 /** Who is to have a withdrawal still. @param keyServer - its origin */
-export function owedBy({ places, atKeyServer }: Unfinished, keyServer = 'the key server'): string {
+function owedBy({ places, atKeyServer }: Unfinished, keyServer = 'the key server'): string {
   return [...places.map((place) => place ?? '"out"'), ...(atKeyServer ? [keyServer] : [])].join(', ');
 }
 

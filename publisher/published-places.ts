@@ -129,7 +129,7 @@ export function placesToWithdraw(last: LastPublished, version: number): Place[] 
 }
 
 /** Nothing is on its way to the output: `wispr protect` is what shows there what it has made. */
-export function mayShow({ target, publication, begun }: KnownPlace, version: number): boolean {
+function mayShow({ target, publication, begun }: KnownPlace, version: number): boolean {
   if (publication && (publication.version >= version || target === null)) return true;
   return begun.some((one) => one.version === version);
 }

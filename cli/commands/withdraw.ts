@@ -4,7 +4,7 @@ import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { publishCommand } from '../../publisher/publish/publish-command.ts';
 import { metadataDirectory } from '../../publisher/timestamp/run.ts';
 import { collect } from '../arguments.ts';
-import type { Confirmed } from '../confirm-publication.ts';
+import type { Confirmed } from '../confirmed.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';

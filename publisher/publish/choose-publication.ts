@@ -82,14 +82,15 @@ export async function chooseToWithdraw(
   if (!isKnown && (maybe || (last === undefined && begun.length > 0)))
     return chooseUnknown(version, begun, shown, places);
   const live = last && (await LivePublication.of({ ...places, last }));
-  if (!isKnown && live) return chooseUnknown(version, [], shown, places);
+  const wasMade = last !== undefined && version <= places.highest; // though it may be in `out` no more
+  if (!isKnown && (live || wasMade)) return chooseUnknown(version, [], shown, places);
   const isBegun = last !== published;
   const maybeLater = shown ? undefined : laterOf(begun, last?.version ?? version);
   return { sign: { live, mayBeOut: isBegun, isBegun, isSeen: true, maybeLater } };
 }
 
 /** What was published last, where a target shows this snapshot: what may have been out is, if it is that. */
-export function lastBy(
+function lastBy(
   { publication, begun }: Pick<KnownPlace, 'publication' | 'begun'>,
   shown: { readonly sha256?: string | undefined } | undefined,
 ): PublishedSnapshot | undefined {
