@@ -45,7 +45,7 @@ export async function withdrawEverywhere(
   const isGivenUp = await giveUpGone(workspace, flags, run.withdraw);
   const remembered = await readLastPublished(workspace);
   const names = placesToWithdraw(remembered, run.withdraw);
-  const usual = isGivenUp ? null : currentPlace(remembered)?.target;
+  const usual = currentPlace(remembered)?.target ?? (isGivenUp ? null : undefined);
   const end = AbortSignal.timeout((onlooker.limits ?? CONFIRM_LIMITS).looking);
   const sayingOnce = saidOnce(onlooker);
   const opening = { run, remembered, flags, onlooker: sayingOnce, end };

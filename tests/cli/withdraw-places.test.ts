@@ -442,6 +442,30 @@ describe('without a token, and so without a key server that was ever told,', () 
     ]);
   });
 
+  it('nor where nothing tells of that any more but the target', async () => {
+    await publish(B);
+    await protectNext('<p>2');
+    await publish(B, 'lost');
+    const { places: before } = JSON.parse(await readFile(workspace.lastPublished, 'utf8'));
+    await protectNext('<p>3');
+    await publish(B);
+    const now = JSON.parse(await readFile(workspace.lastPublished, 'utf8'));
+    await writeFile(workspace.lastPublished, JSON.stringify({ ...now, places: before }));
+    await expect(confirm(2)).rejects.toMatchObject({ message: expect.stringContaining(`not at ${B}, which shows 3`) });
+    expect(await shown(B)).toEqual([3, []]);
+  });
+
+  it('an output that is served, and is from before it, has nothing to be withdrawn', async () => {
+    await publish(null);
+    const putBack = await copyOut(false);
+    await protectNext('<p>2');
+    await publish(A);
+    await putBack();
+    const { target, notShown } = await confirm(2);
+    expect([target, notShown]).toEqual([A, [{ target: made.out, shown: 1 }]]);
+    expect([await shown(A), await shown(made.out), (await last()).owed]).toEqual([[2, [2]], [1, []], []]);
+  });
+
   it('what was made, and is here no more, is found where it was begun', async () => {
     await publish(A);
     const putBack = await copyOut(false);
