@@ -44,6 +44,8 @@ export class WithdrawAt {
   /** What is signed there, once that is known. */
   chosen: ToWithdraw | undefined;
   signed: SignedTimestamp | undefined;
+  /** `false` where it shows something else, never had it, and is where a key server has sent readers all the same. */
+  isOwing = true;
   /** Whether it has it now. */
   hasIt = false;
   /** Why not; also why the key server does not, where that was told here. */
@@ -61,6 +63,10 @@ export class WithdrawAt {
     this.steps = steps;
     this.#together = together;
     this.#asksClocks = asksClocks;
+  }
+
+  get owing(): readonly Place[] {
+    return this.isOwing ? [this.place] : [];
   }
 
   /** What is there. @param end - of looking; without it, as long as it takes */
@@ -184,7 +190,7 @@ export class WithdrawAt {
   #alone(keyServer: KeyServerAccess | undefined): Bringing {
     const isTold = keyServer !== undefined;
     return {
-      places: this.hasIt ? [] : [this.place],
+      places: this.hasIt ? [] : this.owing,
       keyServer: isTold && !this.steps.hasDone('telling'),
       tells: isTold,
     };

@@ -2,10 +2,12 @@
  * `wispr withdraw`, at every place that may show a publication. All are looked at beside one another; the key server is asked once, before anything
  * is told, and told once, of the highest publication that is signed. What was not brought stays owed by its place.
  */
+import { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { PublishError } from '../publisher/errors.ts';
 import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
 import { openOutput } from '../publisher/publication/own.ts';
+import { attempt } from '../publisher/publish/bring-failures.ts';
 import type { Chosen, NotShown } from '../publisher/publish/choose-publication.ts';
 import type { KeyServerQuestion } from '../publisher/publish/key-server.ts';
 import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-server-says.ts';
@@ -117,7 +119,7 @@ class Withdrawing {
     const late = await this.#lookAtAll(this.#all, end);
     const isAlone = !this.#all.some(({ chosen }) => chosen);
     if (isAlone) await this.#lookAtAll(late, undefined);
-    if (!this.#all.some(({ chosen }) => chosen)) await this.#bringAnyway();
+    await this.#bringAnyway();
     const signing = this.#all.filter(({ chosen }) => chosen);
     const rest = isAlone ? [] : late;
     await this.#settle();
@@ -149,14 +151,17 @@ class Withdrawing {
     this.#elsewhere.sort((one, other) => this.#all.indexOf(one.at) - this.#all.indexOf(other.at));
   }
 
-  /** Nobody shows it, but a key server that was told of it sends readers there: it is withdrawn where they look. */
+  /** Where nobody shows it, but a key server that was told of it sends readers there: it is withdrawn where they look. */
   async #bringAnyway(): Promise<void> {
     if (this.#elsewhere.length < this.#all.length || this.#closed.length > 0) return;
     const says = await this.#says();
     for (const { at, notShown } of this.#elsewhere) {
       const { anyway } = notShown;
       if (anyway === undefined || typeof says !== 'object' || says.sha256 !== anyway.sha256) continue;
-      await at.take(await anyway.choose(), undefined);
+      const chosen = await attempt(anyway.choose, (error) => error instanceof CodedError);
+      if (chosen.value === undefined) continue; // what was signed for it is nowhere any more
+      await at.take(chosen.value, undefined);
+      at.isOwing = notShown.isBegun;
       this.#elsewhere.splice(0, this.#elsewhere.length, ...this.#elsewhere.filter((one) => one.at !== at));
       return;
     }
@@ -176,15 +181,16 @@ class Withdrawing {
   /** What is known of places that show something else, whatever the others do. */
   async #settle(): Promise<void> {
     const { withdraw } = this.#run;
-    if (this.#elsewhere.length === 0 || this.#onlooker.signal?.aborted) return;
+    const settled = [...this.#elsewhere.map(({ at }) => at), ...this.#all.filter(({ isOwing }) => !isOwing)];
+    if (settled.length === 0 || this.#onlooker.signal?.aborted) return;
     const isNowhere = this.#elsewhere.length === this.#all.length && this.#closed.length === 0;
     const says = isNowhere ? await this.#says() : undefined;
     const isBegun = this.#elsewhere.some(({ notShown }) => notShown.isBegun);
     const change = (last: LastPublished): LastPublished => {
       const known = isBegun ? withNews(last, { withdrawn: [withdraw] }) : last; // nothing that is made here brings it
       if (says === 'unknown') return isBegun ? withOwedByKeyServer(known, withdraw) : known;
-      if (hasIt(says, withdraw)) return withOwedByKeyServer(withNews(last, { withdrawn: [withdraw] }), withdraw);
-      const after = this.#elsewhere.reduce((all, { at }) => withoutOwed(all, at.place, withdraw), known);
+      const after = settled.reduce((all, { place }) => withoutOwed(all, place, withdraw), known);
+      if (hasIt(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
       return says === undefined ? after : withoutOwedByKeyServer(after, withdraw);
     };
     await this.#remember(change, isNowhere);
@@ -197,7 +203,7 @@ class Withdrawing {
     const { withdraw } = this.#run;
     const { keyServer, current } = this.#remembered;
     const open = this.#all.filter((at) => !this.#elsewhere.some((one) => one.at === at));
-    const places = [...open, ...this.#closed].map(({ place }) => place);
+    const places = [...open.flatMap(({ owing }) => owing), ...this.#closed.map(({ place }) => place)];
     if (this.#together.keyServer === undefined) return { places, keyServer: keyServer.told >= withdraw, tells: false };
     const published = currentPublication(this.#remembered);
     const isGoodElsewhere = published !== undefined && published.version < withdraw;
@@ -217,7 +223,7 @@ class Withdrawing {
     for (const at of signing) {
       try {
         const isOwn = at.chosen?.live === undefined;
-        const alone = { ...bringing, keyServer: false, places: [at.place] };
+        const alone = { ...bringing, keyServer: false, places: at.owing };
         const signed = await at.sign(this.#isOwed ? alone : bringing, isOwn ? own : undefined);
         this.#isOwed = true;
         if (isOwn) own = signed;
@@ -239,7 +245,7 @@ class Withdrawing {
     await this.#lookAtAll([at], undefined);
     await this.#settle();
     if (at.chosen === undefined) return;
-    await this.#signAll([at], { places: [at.place], keyServer: false, tells: false });
+    await this.#signAll([at], { places: at.owing, keyServer: false, tells: false });
     if (at.signed) await at.bring(undefined);
   }
 

@@ -118,7 +118,11 @@ async function chooseUnknown(
     const isSeen = shown !== undefined;
     return { sign: { live: await live(), mayBeOut: true, isBegun, isSeen, maybeLater } };
   }
-  const choose = async () => ({ live: await live(), mayBeOut: true, isBegun, isSeen: true });
+  const choose = async () => {
+    const there = await live();
+    if (there === undefined && current < version) throw notMadeHere(version, current); // it was, and is gone
+    return { live: there, mayBeOut: true, isBegun, isSeen: true };
+  };
   const anyway = isBegun || version <= current ? { sha256: (maybe ?? snapshot).sha256, choose } : undefined;
   return { notShown: { shown: shown.version, isBegun, anyway } };
 }

@@ -158,6 +158,19 @@ describe('with the real key server, and its token,', () => {
     expect([await atKeyServer(), (await last()).owed]).toEqual([[3, [1]], []]);
   });
 
+  it('where only it has what was at a place that is gone, it is told, and nothing else owes that', async () => {
+    await publish(A);
+    await protectNext('<p>2');
+    await publish(B);
+    await rm(B, { recursive: true });
+    await expect(confirm(2, [B])).rejects.toMatchObject({
+      message: expect.stringContaining('the key server was told'),
+    });
+    expect([await atKeyServer(), await shown(A), (await last()).owed]).toEqual([[2, [2]], [1, []], []]);
+    token = undefined;
+    expect((await confirm()).target).toBe(A);
+  });
+
   it('what it was told of one place brings nothing to another that never had it', async () => {
     await publish(B);
     await protectNext('<p>2');
@@ -349,18 +362,19 @@ describe('what the key server does not say', () => {
     await expect(confirm(2)).rejects.toMatchObject(unsure);
   });
 
-  it('is said to be there, where what was signed for it is not here any more', async () => {
+  it.each([true, false])('is said to be there, where what was signed for it is gone; begun: %s', async (isBegun) => {
     [status, known] = [200, await readFile(join(made.out, TIMESTAMP))];
-    for (const name of ['2.snapshot.json', TIMESTAMP_FILE]) await rm(join(made.out, METADATA_PATH, name));
-    const { begun: _, ...rest } = JSON.parse(await readFile(workspace.lastPublished, 'utf8'));
+    for (const where of [made.out, A]) await rm(join(where, METADATA_PATH, '2.snapshot.json'));
+    const rest = JSON.parse(await readFile(workspace.lastPublished, 'utf8'));
     await cp(join(A, TIMESTAMP), join(made.out, TIMESTAMP));
-    const [there] = rest.places;
-    await writeFile(workspace.lastPublished, JSON.stringify({ ...rest, places: [{ ...there, begun: undefined }] }));
+    const [{ begun, ...there }] = rest.places;
+    const remembered = [{ ...there, ...(isBegun && { begun }) }];
+    await writeFile(workspace.lastPublished, JSON.stringify({ ...rest, places: remembered }));
     await expect(confirm(2)).rejects.toMatchObject({
       code: 'version-unknown',
       message: expect.stringMatching(/which shows 1; but the key server .* has it, and .* not here any more; here it/),
     });
-    expect((await last()).owed).toContainEqual([2, 'key server']);
+    expect((await last()).owed).toEqual([[2, 'key server']]);
   });
 
   it('can be given up, if it is gone for good', async () => {

@@ -232,6 +232,14 @@ describe('which place is confirmed', () => {
   });
 });
 
+it('the highest number stays, whatever is published after it, put back or given up', () => {
+  const first = withPublished(NOTHING, 'A', snapshotOf(3), undefined);
+  const lower = withPublished(first, 'A', snapshotOf(1), undefined);
+  expect([lower.highest, withoutPlace(lower, 'A').highest, withoutKeyServer(withTelling(NOTHING, 4)).highest]).toEqual([
+    3, 3, 4,
+  ]);
+});
+
 describe('what is on its way', () => {
   it('is forgotten at a place that has something as high, and nowhere else', () => {
     const begun = [1, 2, 3].reduce(
