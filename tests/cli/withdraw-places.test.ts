@@ -171,6 +171,21 @@ describe('with the real key server, and its token,', () => {
     expect((await confirm()).target).toBe(A);
   });
 
+  it('what it was told once, it owes until it is told of the withdrawal: a run without the token says so', async () => {
+    await publish(A);
+    const withToken = token;
+    token = undefined;
+    expect(await confirm(1)).toMatchObject({ target: A, keyServerTold: false, isConfirmedByKeyServer: true });
+    expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([
+      [1, [1]],
+      [1, []],
+      [[1, 'key server']],
+    ]);
+    token = withToken;
+    await confirm(1);
+    expect([await atKeyServer(), (await last()).owed]).toEqual([[1, [1]], []]);
+  });
+
   it('what it was told of one place brings nothing to another that never had it', async () => {
     await publish(B);
     await protectNext('<p>2');
