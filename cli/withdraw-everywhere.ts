@@ -17,6 +17,7 @@ import {
   type LastPublished,
   placesToWithdraw,
   unfinishedOf,
+  withCurrent,
   withNews,
   withOwedByKeyServer,
   withoutOwed,
@@ -127,6 +128,9 @@ class Withdrawing {
     const bringing = await this.#bringingTo();
     await this.#signAll(signing, bringing);
     await Promise.all([this.#bringAll(signing, bringing), ...rest.map((at) => this.#finishLate(at))]);
+    const first = this.#all.find(({ hasIt }) => hasIt);
+    if (first && this.#remembered.current === undefined)
+      await this.#remember((last) => withCurrent(last, first.place), false); // not whoever was quicker
   }
 
   /** @returns those that did not show in time what they have, and without which nothing can be signed for them */

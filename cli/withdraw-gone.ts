@@ -17,7 +17,7 @@ import { UsageError } from './voice.ts';
 /**
  * Forgets them, and what they owe. What is withdrawn stays so here, whoever is left to be told.
  *
- * @returns whether there were some
+ * @returns whether there were targets among them
  * @throws UsageError where nothing was published to one of them; PublishError `workspace-busy`
  */
 export async function giveUpGone(workspace: Workspace, { gone = [] }: ConfirmFlags, version: number): Promise<boolean> {
@@ -34,7 +34,7 @@ export async function giveUpGone(workspace: Workspace, { gone = [] }: ConfirmFla
   await withLock(workspace, () => rememberPublished(workspace, change)).catch((error: unknown) => {
     throw urgentlyBusy(error, version);
   });
-  return true;
+  return !gone.every((named) => isOrigin(named, keyServer));
 }
 
 /** What was never made is not withdrawn by that. */

@@ -75,7 +75,7 @@ export function notEverywhere(version: number, { has, failed, closed, telling }:
   const errors = [
     ...reasons.map(([, error]) => error),
     ...(refusal ? [refusal] : []),
-    ...failed.map(({ error }) => error),
+    ...(reasons.length === 0 && !refusal ? failed.map(({ error }) => error) : []),
   ];
   const unforeseen = errors.find((error) => !(error instanceof CodedError));
   if (unforeseen !== undefined) return unforeseen;

@@ -115,6 +115,11 @@ export function withShown(last: LastPublished, target: Place, shown: Shown | und
   return found && after.current === undefined ? { ...after, current: target } : after;
 }
 
+/** Where several have the first publication, one of them is confirmed from then on. */
+export function withCurrent(last: LastPublished, target: Place): LastPublished {
+  return placeOf(last, target).publication === undefined ? last : { ...last, current: target };
+}
+
 /** It is known by now that a place does not show a version, and nothing has to be brought there: it may still arrive. */
 export function withoutOwed(last: LastPublished, target: Place, version: number): LastPublished {
   const place = placeOf(last, target);

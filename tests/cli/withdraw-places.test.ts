@@ -12,6 +12,8 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { createToken } from '../../keyserver/tokens.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { DirectoryTarget } from '../../node-support/storage/directory.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
@@ -276,12 +278,10 @@ describe('between two places', () => {
 
   it('a signal ends it with what each of them has, and what is left stays owed', async () => {
     const ending = new AbortController();
-    const { DirectoryTarget } = await import('../../node-support/storage/directory.ts');
     const { put } = DirectoryTarget.prototype;
     const stalled = Promise.withResolvers<never>();
-    DirectoryTarget.prototype.put = async function (this: typeof DirectoryTarget.prototype, path, ...rest) {
+    DirectoryTarget.prototype.put = async function (this: DirectoryTarget, path, ...rest) {
       if (this.name !== B) return put.call(this, path, ...rest);
-      const { StorageError } = await import('../../node-support/storage/errors.ts');
       ending.signal.addEventListener('abort', () => stalled.reject(new StorageError('target-unreachable', 'closed')));
       await hasItAt(A);
       ending.abort();
@@ -303,10 +303,9 @@ describe('between two places', () => {
 
   it('somebody else who takes the lock hides nothing of what failed', async () => {
     const mend = await breakHost(B);
-    const { DirectoryTarget } = await import('../../node-support/storage/directory.ts');
     const { put } = DirectoryTarget.prototype;
     const free = Promise.withResolvers<void>();
-    DirectoryTarget.prototype.put = async function (this: typeof DirectoryTarget.prototype, ...args) {
+    DirectoryTarget.prototype.put = async function (this: DirectoryTarget, ...args) {
       void withLock(workspace, () => free.promise).catch(() => undefined);
       return put.apply(this, args);
     };
@@ -321,6 +320,23 @@ describe('between two places', () => {
     await confirm(1);
     expect([await shown(B), (await last()).owed]).toEqual([[1, [1]], []]);
   });
+});
+
+it('of two that have the first publication, the last that it was on its way to is confirmed, not the quicker one', async () => {
+  await alone();
+  await publish(A, 'taken');
+  await publish(B, 'taken');
+  const { put } = DirectoryTarget.prototype;
+  DirectoryTarget.prototype.put = async function (this: DirectoryTarget, ...args) {
+    if (this.name === B) await hasItAt(A);
+    return put.apply(this, args);
+  };
+  try {
+    expect(await confirm(1)).toMatchObject({ target: B, besides: [A] });
+  } finally {
+    DirectoryTarget.prototype.put = put;
+  }
+  expect((await last()).target).toBe(B);
 });
 
 /** Until a place shows that 1 is withdrawn, and it is remembered that it does. */
