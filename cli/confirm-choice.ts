@@ -2,22 +2,17 @@
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { Target } from '../node-support/storage/target.ts';
 import { openKeyStore } from '../publisher/keys/key-store.ts';
-import { knownAt, readLastPublished } from '../publisher/last-published.ts';
+import { readLastPublished } from '../publisher/last-published.ts';
 import { explainUnknownSigner } from '../publisher/protect/older-keys.ts';
-import { isConfirmedBy, openOwn } from '../publisher/publish/bring-timestamp.ts';
 import {
   type ChoicePlaces,
+  type Chosen,
   chooseToConfirm,
   chooseToWithdraw,
-  NotOut,
   type ToConfirm,
-  type ToWithdraw,
 } from '../publisher/publish/choose-publication.ts';
-import type { KeyServerAccess } from '../publisher/publish/key-server.ts';
-import type { LivePublication } from '../publisher/publish/live-publication.ts';
+import { type LastPublished, placeOf } from '../publisher/published-places.ts';
 import { readKeyStore } from '../publisher/workspace.ts';
-import { keepFromReaders } from './confirm-memory.ts';
-import type { ConfirmSteps } from './confirm-steps.ts';
 import { checkFinished } from './confirm-words.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 
@@ -25,10 +20,8 @@ import type { PublicationPlaces } from './publication-places.ts';
 export interface Choice {
   readonly places: PublicationPlaces;
   readonly passphrase: string;
-  /** What is looked at, and who is asked: perhaps not for long. */
+  /** What is looked at: perhaps not for long. */
   readonly target: Target | undefined;
-  readonly keyServer: KeyServerAccess | undefined;
-  readonly steps: Pick<ConfirmSteps, 'signal' | 'during'>;
 }
 
 const AS_IT_LIES = { live: undefined, last: undefined, mayBeOut: false, isBegun: false, isSeen: true };
@@ -37,40 +30,19 @@ const AS_IT_LIES = { live: undefined, last: undefined, mayBeOut: false, isBegun:
 export async function whatToConfirm(choice: Choice): Promise<ToConfirm> {
   const { target, places } = choice;
   if (target === undefined) return AS_IT_LIES;
-  const remembered = knownAt(await readLastPublished(places.workspace), target.name);
-  const chosen = await choosing(choice, (own) => chooseToConfirm(remembered, { ...own, target, urgent: false }));
-  checkFinished(remembered, chosen.last);
+  const remembered = await readLastPublished(places.workspace);
+  const place = placeOf(remembered, target.name);
+  const chosen = await choosing(choice, (own) => chooseToConfirm(place, { ...own, target, urgent: false }));
+  checkFinished(remembered, target.name, chosen.last, places.token !== undefined);
   return chosen;
 }
 
 /** @throws what `chooseToWithdraw` throws */
-export async function whatToWithdraw(version: number, choice: Choice): Promise<ToWithdraw> {
-  const { target, places, steps } = choice;
-  const { workspace, publishAgain } = places;
-  if (target === undefined) return AS_IT_LIES;
-  const remembered = knownAt(await readLastPublished(workspace), target.name);
-  const isUnfinished = remembered.unfinished.includes(version);
-  const more = { target, urgent: true, publishAgain, isConfirmed: askingOf(choice, isUnfinished) };
-  try {
-    return await choosing(choice, (own) => chooseToWithdraw(version, remembered, { ...own, ...more }));
-  } catch (error) {
-    if (error instanceof NotOut && !steps.signal?.aborted) await keepFromReaders(workspace, version, error);
-    throw error;
-  }
-}
-
-/**
- * Without a token it is asked only where an earlier run may have told it.
- *
- * @returns asks the key server whether it confirms a publication; `undefined` where it does not answer
- */
-function askingOf({ places: { out, configuration }, keyServer, steps }: Choice, isUnfinished: boolean) {
-  const asked = keyServer ?? (isUnfinished ? { origin: configuration.keyServer, signal: steps.signal } : undefined);
-  return async (live: LivePublication | undefined): Promise<boolean | undefined> => {
-    if (asked === undefined) return false;
-    const publication = await openOwn({ out, live, now: nowInSeconds() });
-    return steps.during('asking', () => isConfirmedBy(asked, publication));
-  };
+export async function whatToWithdraw(version: number, remembered: LastPublished, choice: Choice): Promise<Chosen> {
+  const { target } = choice;
+  if (target === undefined) return { sign: AS_IT_LIES };
+  const [place, { highest }] = [placeOf(remembered, target.name), remembered];
+  return choosing(choice, (own) => chooseToWithdraw(version, place, { ...own, target, urgent: true, highest }));
 }
 
 async function choosing<Chosen>(

@@ -77,28 +77,32 @@ export class ConfirmSteps {
     if (this.signal?.aborted) throw nothingSigned();
   }
 
-  /** What is true where it ended. @param withdraw - the version that was to be withdrawn */
-  stopped(withdraw: number | undefined): PublishError {
-    if (!this.#isSigned) return nothingSigned();
-    const { out } = this.#places;
-    const where = [this.#isInOutput ? `signed, in ${out}` : 'signed', ...this.#whereabouts()].join('; ');
-    const what = withdraw === undefined ? 'the publication is confirmed' : `publication ${withdraw} is withdrawn`;
-    const finishes = this.#isInOutput ? 'it finishes this' : 'it signs that once more, and brings it';
-    const again = `run "wispr ${withdraw === undefined ? 'timestamp' : `withdraw ${withdraw}`}" again: ${finishes}`;
-    const hint = withdraw === undefined ? again : `${again}; until then readers who do not hear of it go on as before`;
-    return new PublishError('stopped', `stopped; ${what}, and that is ${where}`, { hint });
+  get isSigned(): boolean {
+    return this.#isSigned;
   }
 
-  #whereabouts(): string[] {
-    const { target, token, configuration } = this.#places;
-    const state = (step: Step, who: string) => {
-      if (this.#done.has(step)) return `${who} has it`;
-      return this.#begun.has(step) ? `whether ${who} has it is not known` : `${who} does not have it`;
-    };
-    return [
-      ...(token === undefined ? [] : [state('telling', `the key server ${configuration.keyServer}`)]),
-      ...(target ? [state('bringing', target.name)] : []),
-    ];
+  /** Where it lies, if no other place has it: `undefined` where only this run does. */
+  get liesIn(): string | undefined {
+    return this.#isInOutput ? this.#places.out : undefined;
+  }
+
+  /** Whether a step came to its end. */
+  hasDone(step: Step): boolean {
+    return this.#done.has(step);
+  }
+
+  atKeyServer(): string {
+    return this.#state('telling', `the key server ${this.#places.configuration.keyServer}`);
+  }
+
+  atTarget(): string[] {
+    const { target } = this.#places;
+    return target ? [this.#state('bringing', target.name)] : [];
+  }
+
+  #state(step: Step, who: string): string {
+    if (this.#done.has(step)) return `${who} has it`;
+    return this.#begun.has(step) ? `whether ${who} has it is not known` : `${who} does not have it`;
   }
 
   #describe(step: Step): string {
@@ -116,6 +120,32 @@ export class ConfirmSteps {
         return `${signed}telling ${keyServer}`;
     }
   }
+}
+
+/**
+ * What is true where it ended, by place.
+ *
+ * @param all - at each place. @param telling - at the one with which the key server is told, if it is
+ * @param withdraw - the version that was to be withdrawn
+ */
+export function stoppedAt(
+  all: readonly ConfirmSteps[],
+  telling: ConfirmSteps | undefined,
+  withdraw: number | undefined,
+): PublishError {
+  if (!all.some(({ isSigned }) => isSigned)) return nothingSigned();
+  const out = all.map(({ liesIn }) => liesIn).find((where) => where !== undefined);
+  const toTell = telling ? [telling.atKeyServer()] : [];
+  const where = [
+    out === undefined ? 'signed' : `signed, in ${out}`,
+    ...toTell,
+    ...all.flatMap((one) => one.atTarget()),
+  ];
+  const what = withdraw === undefined ? 'the publication is confirmed' : `publication ${withdraw} is withdrawn`;
+  const finishes = out === undefined ? 'it signs that once more, and brings it' : 'it finishes this';
+  const again = `run "wispr ${withdraw === undefined ? 'timestamp' : `withdraw ${withdraw}`}" again: ${finishes}`;
+  const hint = withdraw === undefined ? again : `${again}; until then readers who do not hear of it go on as before`;
+  return new PublishError('stopped', `stopped; ${what}, and that is ${where.join('; ')}`, { hint });
 }
 
 function nothingSigned(): PublishError {

@@ -2,8 +2,9 @@
 import { PublicationError } from '../core/publication/errors.ts';
 import type { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
-import { type LastPublished, type PublishedSnapshot, readLastPublished } from '../publisher/last-published.ts';
+import { readLastPublished } from '../publisher/last-published.ts';
 import { isBringFailure, isRefusal, reworded, saidBesides } from '../publisher/publish/bring-failures.ts';
+import { type LastPublished, type Place, type PublishedSnapshot, placeOf } from '../publisher/published-places.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 
 export function unseen({ message }: StorageError): string {
@@ -18,12 +19,19 @@ export function urgentlyBusy(error: unknown, withdraw: number | undefined): unkn
 }
 
 /**
- * What is later than what is to be confirmed, and withdrawn, comes first: who was told of it takes nothing earlier.
+ * What is later than what is to be confirmed, and owed there, comes first: who was told of it takes nothing earlier.
  *
+ * @param tellsKeyServer - whether the key server is told as well
  * @throws PublicationError `publication-withdrawn`
  */
-export function checkFinished({ unfinished }: LastPublished, last: PublishedSnapshot | undefined): void {
-  const later = unfinished.findLast((version) => last !== undefined && version > last.version);
+export function checkFinished(
+  remembered: LastPublished,
+  target: Place,
+  last: PublishedSnapshot | undefined,
+  tellsKeyServer: boolean,
+): void {
+  const owed = [...placeOf(remembered, target).owed, ...(tellsKeyServer ? remembered.keyServer.owed : [])];
+  const later = owed.findLast((version) => last !== undefined && version > last.version);
   if (later !== undefined) throw notWithAll(`publication ${later} is withdrawn`, later);
 }
 
@@ -34,8 +42,10 @@ export async function unfinishedFirst(
   last: PublishedSnapshot | undefined,
 ): Promise<never> {
   if (!(error instanceof PublicationError && error.code === 'publication-withdrawn')) throw error;
-  const { unfinished, begun } = await readLastPublished(workspace);
-  const version = unfinished.at(-1) ?? begun.find((one) => one.version === last?.version)?.version;
+  const { places, keyServer } = await readLastPublished(workspace);
+  const owed = [...places.flatMap((place) => place.owed), ...keyServer.owed];
+  const begun = places.flatMap((place) => place.begun).find((one) => one.version === last?.version);
+  const version = owed.length > 0 ? Math.max(...owed) : begun?.version;
   throw version === undefined ? error : notWithAll(error.message, version, error);
 }
 

@@ -6,6 +6,7 @@ import type { RoleState } from '../publisher/timestamp/published.ts';
 import { EXPIRY_WARNING } from '../publisher/timestamp/sign-timestamp.ts';
 import { isoDay, utcMinute } from './commands/describe.ts';
 import { say } from './voice.ts';
+import { describeUnfinished } from './withdraw-words.ts';
 
 const DAY = 86_400;
 
@@ -54,11 +55,9 @@ export function warnAboutKeys(
     say(`root ${publishedRoot} is published, and publisher.keys knows of root ${rootVersion}: it is older`);
     say('hint: bring the publisher.keys that knows it, from after that change of keys');
   }
-  for (const version of unfinished) {
-    say(`publication ${version} is withdrawn, but that was not brought to everybody who is to have it`);
-    say(`hint: run "wispr withdraw ${version}" again: it finishes that`);
-  }
-  if (publication !== undefined && withdrawn.includes(publication) && !unfinished.includes(publication)) {
+  for (const line of describeUnfinished(unfinished)) say(line);
+  const isFinished = !unfinished.some(({ version }) => version === publication);
+  if (publication !== undefined && withdrawn.includes(publication) && isFinished) {
     say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);
     say(
       `hint: put right what was wrong, then "${publishAgain}", or "wispr protect" where you copy the output yourself`,

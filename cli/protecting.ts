@@ -5,6 +5,7 @@ import { readLastPublished } from '../publisher/last-published.ts';
 import type { ProtectOptions } from '../publisher/protect/prepare.ts';
 import { protectSite } from '../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import { currentPublication } from '../publisher/published-places.ts';
 import { resolveRoot } from '../publisher/site/walk.ts';
 import { workspaceOf } from '../publisher/workspace.ts';
 import { sayWhatWouldBeDone } from './dry-run.ts';
@@ -78,7 +79,7 @@ async function protectOnce(
 
 /** A key server that was told of one publication confirms it until it is told of the next, and readers who ask it look no further. */
 async function hintOfEarlier(configurationFile: string, { publication }: ProtectSummary): Promise<string[]> {
-  const { publication: last } = await readLastPublished(workspaceOf(configurationFile));
+  const last = currentPublication(await readLastPublished(workspaceOf(configurationFile)));
   if (last === undefined || last.version >= publication.version) return [];
   return [
     `hint: publication ${last.version} was published by "wispr publish": where the key server was told of it, readers stay with it until "wispr publish" tells it of this one`,

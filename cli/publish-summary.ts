@@ -1,8 +1,8 @@
 /** What `wispr publish` did, for people. */
 import { size } from '../node-support/size.ts';
 import type { Configuration } from '../publisher/configuration/schema.ts';
-import { type LastPublished, placesOf } from '../publisher/last-published.ts';
 import type { PublishSummary } from '../publisher/publish/publish.ts';
+import { currentPlace, type LastPublished } from '../publisher/published-places.ts';
 import { count } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 import { warnAboutWithdrawal } from './protection-summary.ts';
@@ -55,7 +55,7 @@ export function describeMove(
     out,
   }: Pick<PublicationPlaces, 'configuration' | 'configured' | 'target' | 'out'>,
 ): string[] {
-  const [before = null] = placesOf(last);
+  const before = currentPlace(last)?.target ?? null;
   const now = target === undefined ? `no target, because ${out} counts as served itself` : target.name;
   const goesTo = `from now on, "wispr timestamp" and "wispr withdraw" take what they sign to ${now}`;
   if (configured !== undefined)

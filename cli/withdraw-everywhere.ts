@@ -1,40 +1,322 @@
-/** `wispr withdraw` where a publication may be at more than one target. */
-import { PublishError } from '../publisher/errors.ts';
-import { NotOut } from '../publisher/publish/choose-publication.ts';
-import type { Workspace } from '../publisher/workspace.ts';
-import { forgetMaybe, rememberUnfinished } from './confirm-memory.ts';
-
-/** What was published to: a target's name, the output itself, or what `wispr.json` names. */
-export type Place = string | null | undefined;
-
 /**
- * Withdraws at every target that may have it. That it is not at one of them is no failure, where it is at another.
- *
- * @returns what was done at the first, and the names of further ones that have it
- * @throws what kept it from one of them, when all have had their turn
+ * `wispr withdraw`, at every place that may show a publication. All are looked at beside one another; the key server is asked once, before anything
+ * is told, and told once, of the highest publication that is signed. What was not brought stays owed by its place.
  */
-export async function withdrawEverywhere<Done extends { readonly target: string | undefined }>(
-  names: readonly Place[],
-  version: number,
-  workspace: Workspace,
-  at: (name: Place) => Promise<Done>,
-): Promise<Done & { readonly besides: readonly string[] }> {
-  const done: Done[] = [];
-  const notOut: NotOut[] = [];
-  const failures: unknown[] = [];
-  for (const name of names) {
+import { CodedError } from '../core/errors.ts';
+import { nowInSeconds } from '../node-support/clock.ts';
+import type { PublishError } from '../publisher/errors.ts';
+import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
+import { openOutput } from '../publisher/publication/own.ts';
+import { attempt } from '../publisher/publish/bring-failures.ts';
+import type { Chosen, NotShown } from '../publisher/publish/choose-publication.ts';
+import type { KeyServerQuestion } from '../publisher/publish/key-server.ts';
+import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-server-says.ts';
+import {
+  currentPlace,
+  currentPublication,
+  type LastPublished,
+  placesToWithdraw,
+  unfinishedOf,
+  withCurrent,
+  withNews,
+  withOwedByKeyServer,
+  withoutOwed,
+  withoutOwedByKeyServer,
+} from '../publisher/published-places.ts';
+import type { Bringing } from '../publisher/timestamp/run.ts';
+import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
+import { withLock, workspaceOf } from '../publisher/workspace.ts';
+import { isOfEnding, needsAnother } from './confirm-failures.ts';
+import { rememberIfFree } from './confirm-memory.ts';
+import { CONFIRM_LIMITS, type Onlooker, stoppedAt } from './confirm-steps.ts';
+import { urgentlyBusy } from './confirm-words.ts';
+import { aboutPlaces, type Confirmed, type ConfirmFlags } from './confirmed.ts';
+import { locateConfiguration } from './locate-configuration.ts';
+import type { PublicationPlaces } from './publication-places.ts';
+import type { Together, WithdrawAt } from './withdraw-at.ts';
+import { giveUpGone } from './withdraw-gone.ts';
+import { type OpenedPlaces, openPlaces } from './withdraw-open.ts';
+import { nameOf, notEverywhere, notOut } from './withdraw-words.ts';
+
+/** @throws as `confirmFromWorkspace` */
+export async function withdrawEverywhere(
+  run: Together['run'],
+  flags: ConfirmFlags,
+  onlooker: Onlooker,
+): Promise<Confirmed> {
+  const workspace = workspaceOf(locateConfiguration(undefined, flags.config));
+  const isGivenUp = await giveUpGone(workspace, flags, run.withdraw);
+  const remembered = await readLastPublished(workspace);
+  const names = placesToWithdraw(remembered, run.withdraw);
+  const usual = currentPlace(remembered)?.target ?? (isGivenUp ? null : undefined);
+  const end = AbortSignal.timeout((onlooker.limits ?? CONFIRM_LIMITS).looking);
+  const sayingOnce = saidOnce(onlooker);
+  const opening = { run, remembered, flags, onlooker: sayingOnce, end };
+  return new Withdrawing(await openPlaces(names.length > 0 ? names : [usual], opening), sayingOnce).withdraw(end);
+}
+
+/** Each place says what it waits for, and what is doubtful. */
+function saidOnce({ onWait, onDoubt, ...onlooker }: Onlooker): Onlooker {
+  const said = new Set<string>();
+  const once = (say: (what: string) => void) => (what: string) => {
+    if (!said.has(what)) say(what);
+    said.add(what);
+  };
+  return { ...onlooker, ...(onWait && { onWait: once(onWait) }), ...(onDoubt && { onDoubt: once(onDoubt) }) };
+}
+
+/** Whether a key server has a publication of that number: what was signed for it may be here no more. */
+function hasIt(says: KeyServerSays | undefined, version: number): boolean {
+  return typeof says === 'object' && says.version === version;
+}
+
+/** A place that shows something else, and owes nothing by that. */
+interface Elsewhere {
+  readonly at: WithdrawAt;
+  readonly notShown: NotShown;
+}
+
+class Withdrawing {
+  readonly #run: Together['run'];
+  readonly #remembered: LastPublished;
+  readonly #onlooker: Onlooker;
+  readonly #together: Together;
+  readonly #question: KeyServerQuestion;
+  /** In the order of the places. */
+  readonly #all: readonly WithdrawAt[];
+  readonly #closed: OpenedPlaces['closed'];
+  readonly #elsewhere: Elsewhere[] = [];
+  #telling: WithdrawAt | undefined;
+  #isOwed = false;
+
+  constructor({ all, closed, together, question }: OpenedPlaces, onlooker: Onlooker) {
+    this.#run = together.run;
+    this.#remembered = together.remembered;
+    this.#onlooker = onlooker;
+    this.#together = together;
+    this.#question = question;
+    this.#all = all;
+    this.#closed = closed;
+  }
+
+  async withdraw(end: AbortSignal): Promise<Confirmed> {
+    const { signal } = this.#onlooker;
+    const giveUp = () => {
+      for (const { places } of this.#all) places.target?.close();
+    };
+    signal?.addEventListener('abort', giveUp, { once: true });
     try {
-      done.push(await at(name));
+      await this.#withdraw(end);
+      return await this.#outcome();
     } catch (error) {
-      if (error instanceof PublishError && error.code === 'stopped') throw error;
-      if (error instanceof NotOut) notOut.push(error);
-      else failures.push(error);
+      throw this.#ended(error);
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
+      giveUp();
     }
   }
-  const [confirmed, ...others] = done;
-  if (failures.length > 0 && confirmed) await rememberUnfinished(workspace, version);
-  if (failures.length > 0 || confirmed === undefined) throw failures[0] ?? notOut[0];
-  const gone = notOut.map(({ target }) => target);
-  if (gone.length > 0) await forgetMaybe(workspace, version, gone);
-  return { ...confirmed, besides: others.flatMap(({ target }) => target ?? []) };
+
+  async #withdraw(end: AbortSignal): Promise<void> {
+    const late = await this.#lookAtAll(this.#all, end);
+    const isAlone = !this.#all.some(({ chosen }) => chosen);
+    if (isAlone) await this.#lookAtAll(late, undefined);
+    await this.#bringAnyway();
+    const signing = this.#all.filter(({ chosen }) => chosen);
+    const rest = isAlone ? [] : late;
+    await this.#settle();
+    if (signing.length === 0) return;
+    const bringing = await this.#bringingTo();
+    await this.#signAll(signing, bringing);
+    await Promise.all([this.#bringAll(signing, bringing), ...rest.map((at) => this.#finishLate(at))]);
+    const first = this.#all.find(({ hasIt }) => hasIt);
+    if (first && this.#remembered.current === undefined)
+      await this.#remember((last) => withCurrent(last, first.place), false); // not whoever was quicker
+  }
+
+  /** @returns those that did not show in time what they have, and without which nothing can be signed for them */
+  async #lookAtAll(all: readonly WithdrawAt[], end: AbortSignal | undefined): Promise<WithdrawAt[]> {
+    const late: WithdrawAt[] = [];
+    const { signal } = this.#onlooker;
+    const look = async (at: WithdrawAt) => {
+      try {
+        this.#found(at, await at.look(end));
+      } catch (error) {
+        if (end?.aborted && !signal?.aborted && needsAnother(error)) late.push(at);
+        else at.error = urgentlyBusy(error, this.#run.withdraw);
+      }
+    };
+    await Promise.all(all.map(look));
+    return late;
+  }
+
+  #found(at: WithdrawAt, chosen: Chosen): void {
+    if (!('notShown' in chosen)) return;
+    this.#elsewhere.push({ at, notShown: chosen.notShown });
+    this.#elsewhere.sort((one, other) => this.#all.indexOf(one.at) - this.#all.indexOf(other.at));
+  }
+
+  /** Where nobody shows it, but a key server that was told of it sends readers there: it is withdrawn where they look. */
+  async #bringAnyway(): Promise<void> {
+    if (this.#elsewhere.length < this.#all.length || this.#closed.length > 0) return;
+    const says = await this.#says();
+    for (const { at, notShown } of this.#elsewhere) {
+      const { anyway } = notShown;
+      if (anyway === undefined || typeof says !== 'object' || says.sha256 !== anyway.sha256) continue;
+      const chosen = await attempt(anyway.choose, (error) => error instanceof CodedError);
+      if (chosen.value === undefined) continue; // what was signed for it is nowhere any more
+      await at.take(chosen.value, undefined);
+      at.isOwing = notShown.isBegun;
+      this.#elsewhere.splice(0, this.#elsewhere.length, ...this.#elsewhere.filter((one) => one.at !== at));
+      return;
+    }
+  }
+
+  /** @returns `none` where nobody here can have told it, and it does not say otherwise */
+  async #says(): Promise<KeyServerSays> {
+    const { keyServer } = this.#remembered;
+    const [first] = this.#all;
+    const mayHaveIt = keyServer.told >= this.#run.withdraw;
+    if (first === undefined || !(mayHaveIt || this.#together.keyServer)) return 'none';
+    const publication = await openOutput(first.places.out, { now: nowInSeconds() });
+    const says = await first.steps.during('asking', () => whatKeyServerSays(this.#question, publication));
+    return says === 'unknown' && !mayHaveIt ? 'none' : says;
+  }
+
+  /** What is known of places that show something else, whatever the others do. */
+  async #settle(): Promise<void> {
+    const { withdraw } = this.#run;
+    const settled = [...this.#elsewhere.map(({ at }) => at), ...this.#all.filter(({ isOwing }) => !isOwing)];
+    if (settled.length === 0 || this.#onlooker.signal?.aborted) return;
+    const isNowhere = this.#elsewhere.length === this.#all.length && this.#closed.length === 0;
+    const says = isNowhere ? await this.#says() : undefined;
+    const isBegun = this.#elsewhere.some(({ notShown }) => notShown.isBegun);
+    const change = (last: LastPublished): LastPublished => {
+      const known = isBegun ? withNews(last, { withdrawn: [withdraw] }) : last; // nothing that is made here brings it
+      if (says === 'unknown') return isBegun ? withOwedByKeyServer(known, withdraw) : known;
+      const after = settled.reduce((all, { place }) => withoutOwed(all, place, withdraw), known);
+      if (hasIt(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
+      return says === undefined ? after : withoutOwedByKeyServer(after, withdraw);
+    };
+    await this.#remember(change, isNowhere);
+  }
+
+  /**
+   * Who is to have it. A key server that knows nothing of what was a slip elsewhere is told nothing of it: it would end what it confirms.
+   */
+  async #bringingTo(): Promise<Bringing> {
+    const { withdraw } = this.#run;
+    const { keyServer, current } = this.#remembered;
+    const open = this.#all.filter((at) => !this.#elsewhere.some((one) => one.at === at));
+    const places = [...open.flatMap(({ owing }) => owing), ...this.#closed.map(({ place }) => place)];
+    if (this.#together.keyServer === undefined) return { places, keyServer: keyServer.told >= withdraw, tells: false };
+    const published = currentPublication(this.#remembered);
+    const isGoodElsewhere = published !== undefined && published.version < withdraw;
+    const isSlip = isGoodElsewhere && current !== undefined && !places.includes(current) && !(await this.#mayKnow());
+    return { places, keyServer: !isSlip, tells: !isSlip };
+  }
+
+  async #mayKnow(): Promise<boolean> {
+    const says = await this.#says();
+    if (typeof says === 'object') return says.version >= this.#run.withdraw;
+    return says === 'unknown';
+  }
+
+  /** What lies in the output is signed once, for all that have it. The first signature remembers who owes it. */
+  async #signAll(signing: readonly WithdrawAt[], bringing: Bringing): Promise<void> {
+    let own: SignedTimestamp | undefined;
+    for (const at of signing) {
+      try {
+        const isOwn = at.chosen?.live === undefined;
+        const alone = { ...bringing, keyServer: false, places: at.owing };
+        const signed = await at.sign(this.#isOwed ? alone : bringing, isOwn ? own : undefined);
+        this.#isOwed = true;
+        if (isOwn) own = signed;
+      } catch (error) {
+        at.error = urgentlyBusy(error, this.#run.withdraw);
+      }
+    }
+  }
+
+  async #bringAll(signing: readonly WithdrawAt[], { tells }: Bringing): Promise<void> {
+    const signed = signing.filter((at) => at.signed);
+    const highest = Math.max(...signed.map((at) => at.signed?.publication ?? 0));
+    if (tells) this.#telling = signed.find((at) => at.signed?.publication === highest);
+    await Promise.all(signed.map((at) => at.bring(at === this.#telling ? this.#together.keyServer : undefined)));
+  }
+
+  /** The others are not held up by one that hangs. */
+  async #finishLate(at: WithdrawAt): Promise<void> {
+    await this.#lookAtAll([at], undefined);
+    await this.#settle();
+    if (at.chosen === undefined) return;
+    await this.#signAll([at], { places: at.owing, keyServer: false, tells: false });
+    if (at.signed) await at.bring(undefined);
+  }
+
+  async #outcome(): Promise<Confirmed> {
+    const [first] = this.#all;
+    if (first === undefined) throw new Error('no place was opened');
+    const done = this.#all.filter(({ hasIt, error }) => hasIt && error === undefined);
+    const failed = this.#all.filter(({ error }) => error !== undefined);
+    if (this.#onlooker.signal?.aborted && failed.some(({ error }) => isOfEnding(error))) throw this.#stopped();
+    if (failed.length + this.#closed.length > 0) throw this.#failure(failed);
+    const [confirmed, ...others] = done;
+    if (confirmed?.signed === undefined) throw await this.#nowhere();
+    const { workspace } = confirmed.places;
+    const unfinished = unfinishedOf(await readLastPublished(workspace));
+    return {
+      ...aboutPlaces(confirmed.places),
+      signed: confirmed.signed,
+      keyServerTold: this.#telling?.brought?.isTold ?? false,
+      besides: others.flatMap(({ places }) => places.target?.name ?? []),
+      notShown: this.#elsewhere.map(({ at, notShown: { shown } }) => ({ target: nameOf(at.places), shown })),
+      unfinished,
+      isConfirmedByKeyServer: this.#goesOnAtKeyServer(confirmed.places),
+    };
+  }
+
+  /** Without a token, it may confirm what is withdrawn; with one it was told, or knows nothing of that. */
+  #goesOnAtKeyServer({ configuration, token }: PublicationPlaces): boolean {
+    if (token !== undefined) return false;
+    return configuration.timestampBy === 'keyserver' || this.#remembered.keyServer.told >= this.#run.withdraw;
+  }
+
+  #failure(failed: readonly WithdrawAt[]): unknown {
+    const [first] = failed;
+    if (this.#together.isOne && first) return first.error;
+    return notEverywhere(this.#run.withdraw, {
+      has: this.#all.filter(({ hasIt }) => hasIt),
+      failed,
+      closed: this.#closed,
+      telling: this.#telling,
+    });
+  }
+
+  async #nowhere(): Promise<unknown> {
+    const says = await this.#says();
+    const all = this.#elsewhere.map(({ at, notShown }) => ({ ...notShown, places: at.places }));
+    const { withdraw } = this.#run;
+    return notOut(withdraw, all, { keyServer: this.#question.origin, says: hasIt(says, withdraw) ? 'it' : says });
+  }
+
+  #ended(error: unknown): unknown {
+    return isOfEnding(error) && this.#onlooker.signal?.aborted ? this.#stopped() : error;
+  }
+
+  #stopped(): PublishError {
+    return stoppedAt(
+      this.#all.map(({ steps }) => steps),
+      this.#telling?.steps,
+      this.#run.withdraw,
+    );
+  }
+
+  /** @param isAll - whether this is all that is done: then it is done, or said not to be */
+  async #remember(change: (last: LastPublished) => LastPublished, isAll: boolean): Promise<void> {
+    const [first] = this.#all;
+    if (first === undefined) return;
+    const { workspace } = first.places;
+    const strictly = () => withLock(workspace, () => rememberPublished(workspace, change));
+    await this.#together.inTurn(async () => (isAll ? void (await strictly()) : rememberIfFree(workspace, change)));
+  }
 }

@@ -173,7 +173,6 @@ async function bring(
   const progress = quiet ? undefined : showProgress('publishing', 'files');
   return publishSite({
     ...{ workspace, out, signal, replaceNewer, keysAreThere: keysHandedOver, onDoubt: say },
-    isConfirmedByKeyServer: configuration.timestampBy === 'keyserver',
     ...(target && { target }),
     ...(token !== undefined && { keyServer: { origin: configuration.keyServer, token } }),
     ...(passphrase !== undefined && { renewTimestamp: renewerOf(workspace, out, passphrase, nowInSeconds()) }),

@@ -3,12 +3,14 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { count, someOf } from '../../publisher/text.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.ts';
-import { type Confirmed, confirmFromWorkspace } from '../confirm-publication.ts';
+import { confirmFromWorkspace } from '../confirm-publication.ts';
+import type { Confirmed } from '../confirmed.ts';
 import { warnAboutSignatures } from '../expiry-words.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { untilSignal } from '../signals.ts';
 import { print, say, UsageError } from '../voice.ts';
+import { describeUnfinished } from '../withdraw-words.ts';
 import { utcMinute } from './describe.ts';
 
 export interface TimestampFlags {
@@ -51,6 +53,7 @@ async function timestamp(flags: TimestampFlags): Promise<void> {
   if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
   else if (!flags.quiet) print(`Publication ${signed.publication} is confirmed until ${utcMinute(signed.expires)}.`);
   if (!flags.quiet) for (const line of describePlace(confirmed)) say(line);
+  if (!flags.quiet) for (const line of describeUnfinished(confirmed.unfinished ?? [])) say(line);
   warnAboutDropped(signed);
   warnAboutExpiry(signed);
 }

@@ -3,7 +3,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { publishCommand } from '../../publisher/publish/publish-command.ts';
 import { metadataDirectory } from '../../publisher/timestamp/run.ts';
-import type { Confirmed } from '../confirm-publication.ts';
+import { collect } from '../arguments.ts';
+import type { Confirmed } from '../confirmed.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
@@ -18,6 +19,7 @@ import {
 
 interface Flags extends TimestampFlags {
   readonly yes?: boolean;
+  readonly gone?: readonly string[];
 }
 
 /** `wispr withdraw VERSION` */
@@ -30,6 +32,7 @@ export function addWithdrawCommand(program: Command): void {
       .argument('<version>', 'the version of the publication, as "wispr keys list" shows it', parseVersion),
   )
     .option('-y, --yes', 'withdraw without a question')
+    .option('--gone <target>', 'a place that is gone for good, and need not be told; more than once', collect)
     .action(withdraw);
 }
 
@@ -39,6 +42,8 @@ function parseVersion(text: string): number {
 }
 
 async function withdraw(version: number, flags: Flags): Promise<void> {
+  if (flags.gone !== undefined && flags.metadata !== undefined)
+    throw new UsageError('with --metadata nobody is told but who is served from there: leave --gone out');
   const confirmed = await signTimestamp(flags, version, async () => {
     if (!flags.yes) await confirm(version);
   });
@@ -65,7 +70,7 @@ async function timestampFile({ metadata, config }: Flags): Promise<string> {
 
 function tell(version: number, confirmed: Confirmed, file: string): void {
   const { signed, target, keyServerTold, publishAgain = publishCommand() } = confirmed;
-  const { besides = [], isConfirmedByKeyServer = true } = confirmed;
+  const { besides = [], notShown = [], isConfirmedByKeyServer = true } = confirmed;
   const { publication } = signed;
   print(`Publication ${version} is withdrawn.`);
   if (version < publication) {
@@ -81,6 +86,10 @@ function tell(version: number, confirmed: Confirmed, file: string): void {
     );
   }
   for (const name of [target, ...besides]) if (name !== undefined) say(`it is at ${name} now`);
+  for (const { target: name, shown } of notShown)
+    say(
+      `it was not brought to ${name}, which shows ${shown}; if publication ${version} appears there after all, run the same command again`,
+    );
   for (const line of describePlace(confirmed)) say(line);
   if (keyServerTold) say('the key server has it, and confirms that publication no more');
   if (target === undefined)

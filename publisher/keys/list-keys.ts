@@ -9,6 +9,7 @@ import { readConfiguration } from '../configuration/read.ts';
 import { PublishError } from '../errors.ts';
 import { readLastPublished } from '../last-published.ts';
 import { metadataIn } from '../publication/places.ts';
+import { type Unfinished, unfinishedOf } from '../published-places.ts';
 import { type Published, type RoleState, readPublished } from '../timestamp/published.ts';
 import { metadataDirectory } from '../timestamp/run.ts';
 import { readKeyStore, workspaceOf } from '../workspace.ts';
@@ -50,8 +51,8 @@ export interface KeyListing {
   /** Of the publication; `undefined` before the first. */
   readonly publication: number | undefined;
   readonly withdrawn: readonly number[];
-  /** What is withdrawn here, and not known to be with all who are to hear of it. */
-  readonly unfinished: readonly number[];
+  /** What is withdrawn here, and not known to be with all who are to hear of it: with whom it is not. */
+  readonly unfinished: readonly Unfinished[];
   /** Files beside `wispr.json` that wait for signatures of others: a root, a publication. */
   readonly waiting: readonly string[];
   /** Why nothing can be said about what is published. */
@@ -79,7 +80,7 @@ export async function listKeys(
   const directory = await metadataDirectory(configurationFile);
   const workspace = workspaceOf(configurationFile);
   const names = await readdir(workspace.directory);
-  const { unfinished } = await readLastPublished(workspace);
+  const unfinished = unfinishedOf(await readLastPublished(workspace));
   if (passphrase === undefined)
     return listing({ published: await readPublished(metadataIn(directory)), problem: undefined, names, unfinished });
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
@@ -103,7 +104,7 @@ interface Read {
 /** Names of the files in the workspace. */
 interface Found extends Read {
   readonly names: readonly string[];
-  readonly unfinished: readonly number[];
+  readonly unfinished: readonly Unfinished[];
 }
 
 /** What the names of files that wait for signatures are. */

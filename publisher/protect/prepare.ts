@@ -7,7 +7,8 @@ import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { DeriveKey } from '../keys/early-key.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
 import { verifiedRoots, verifyChain } from '../keys/roots.ts';
-import { highestKnown, type LastPublished, readLastPublished, withdrawnUnder } from '../last-published.ts';
+import { readLastPublished, withdrawnUnder } from '../last-published.ts';
+import type { LastPublished } from '../published-places.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { checkSignedInPast } from '../timestamp/future.ts';
 import type { Withdrawn } from '../timestamp/withdrawn.ts';
@@ -106,7 +107,7 @@ export async function prepare(
   const output = await inspectOutput(out, index, { ...whose, readOnly: false, checkNotStopped });
   await checkRootsKnown(out, keys);
   const olderKeys = await olderKeysOf(keys, index, output, out);
-  learnOthers(index, output);
+  learnOthers(index, output, last);
   sections.settle(index, output.metadata, publisher);
   const { setsSince } = keys.contents;
   const named = [...(options.rekey ?? []), ...(olderKeys?.sets ?? [])];
@@ -120,7 +121,7 @@ export async function prepare(
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
   const found = { keys, roles, sections, index, output, appearance, plan, settings };
-  return { ...place, ...found, rekey, olderKeys, recipient, withdrawn, known: highestKnown(last) };
+  return { ...place, ...found, rekey, olderKeys, recipient, withdrawn, known: last.highest };
 }
 
 /**
@@ -142,11 +143,18 @@ async function withdrawnSoFar(
 /**
  * Readers may have seen what the output shows, and take nothing older: so whatever of it the index does not know, or knows otherwise, is signed
  * anew. The snapshot too, whose row stays, so that the next run sees the difference if this one is interrupted.
+ * Where output and index were put back together, to before what was published from here, all of it is: nobody knows which lists were made since.
  */
-function learnOthers(index: PublisherIndex, { signed: { others } }: InspectedOutput): void {
-  if (others === undefined) return;
+function learnOthers(
+  index: PublisherIndex,
+  { signed: { others } }: InspectedOutput,
+  { highest }: Pick<LastPublished, 'highest'>,
+): void {
   const rows = index.roles();
   const snapshot = rows.get('snapshot');
+  const isPutBack = snapshot !== undefined && snapshot.version < highest;
+  if (isPutBack) index.correctRoles([...rows.values()].map((row) => ({ ...row, expires: 0 })));
+  if (others === undefined) return;
   const other = others.filter(({ name, version, sha256 }) => {
     const own = rows.get(name);
     return own === undefined || own.version < version || (own.version === version && own.sha256 !== sha256);

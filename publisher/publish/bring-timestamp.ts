@@ -19,18 +19,13 @@ import { openPublication } from '../publication/open.ts';
 import { openOutput } from '../publication/own.ts';
 import { readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
+import { withNews } from '../published-places.ts';
 import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { alsoAt, attempt, isBehind, isBringFailure, isRefusal, isTargetFailure } from './bring-failures.ts';
 import { expiriesOf } from './expiries.ts';
-import {
-  fetchTimestamp,
-  hasRoot,
-  isUnreachable,
-  type KeyServerAccess,
-  type KeyServerQuestion,
-  tellOfPublication,
-} from './key-server.ts';
+import { fetchTimestamp, hasRoot, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import { isRollback, KnowsLater, whatKeyServerSays } from './key-server-says.ts';
 import type { LivePublication } from './live-publication.ts';
 import {
   type CheckedTimestamp,
@@ -76,6 +71,8 @@ export interface AdoptPlaces extends TimestampPlaces {
   readonly urgent?: boolean;
   /** It may be out, whatever the target shows. */
   readonly mayBeOut?: boolean;
+  /** Does one after the other what takes the lock, where several targets are looked at. */
+  readonly inTurn?: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
 /**
@@ -97,7 +94,7 @@ export async function adoptTimestamp(places: AdoptPlaces): Promise<PublishError 
  * @throws as {@link adoptTimestamp}
  */
 export async function lookAround(places: AdoptPlaces): Promise<Found> {
-  const { keyServer, during = atOnce } = places;
+  const { keyServer, during = atOnce, inTurn = (work) => work() } = places;
   const publication = await openOwn(places);
   const place = atTarget(places, publication);
   const [asked, looked] = await Promise.all([
@@ -111,7 +108,8 @@ export async function lookAround(places: AdoptPlaces): Promise<Found> {
   if (isBehind(looked.failure) && !isConfirmed && !places.mayBeOut) throw looked.failure;
   for (const bytes of [looked.value, asked.value]) {
     const found = bytes && checkedTimestamp(bytes, publication);
-    if (found && saysMore(found, publication)) await withLock(places.workspace, () => takeOver(found.bytes, places));
+    if (found && saysMore(found, publication))
+      await inTurn(() => withLock(places.workspace, () => takeOver(found.bytes, places)));
   }
   const isPublished = isConfirmed || looked.failure === undefined;
   return { silent: asked.failure, failure: looked.failure, isPublished };
@@ -135,7 +133,9 @@ async function takeOver(bytes: Uint8Array, places: AdoptPlaces): Promise<void> {
   const found = checkedTimestamp(bytes, publication);
   if (found === undefined) return;
   const versions = joinWithdrawn(publication.state.timestamp, found.timestamp);
-  await rememberPublished(workspace, { elsewhere: [{ keys: found.timestamp.signers, versions }] });
+  await rememberPublished(workspace, (last) =>
+    withNews(last, { elsewhere: [{ keys: found.timestamp.signers, versions }] }),
+  );
   if (!isNewerOfSame(found, publication)) return;
   if (live) await live.replaceTimestamp(found.bytes);
   else await replaceOutputFile(join(out, TIMESTAMP_PATH), found.bytes);
@@ -183,7 +183,10 @@ export async function bringTimestamp(places: TimestampPlaces): Promise<void> {
   if (failure ?? refusal) throw failure ?? refusal;
 }
 
-/** @param news - what it is told, and whether that is about something else than what is in `out` */
+/**
+ * @param news - what it is told, and whether that is about something else than what is in `out`
+ * @throws KnowsLater; PublishError `key-server-refused`, `key-server-unreachable`
+ */
 export async function tell(
   keyServer: KeyServerAccess,
   news: Pick<TimestampPlaces, 'out' | 'live'> & { publication: OpenedPublication; timestamp: Uint8Array },
@@ -191,7 +194,19 @@ export async function tell(
   const { out, live, publication, timestamp } = news;
   const roots = await laterRoots(out, publication);
   if (live) roots.push(...(await laterKnownRoots(keyServer, out, publication)));
-  await tellOfPublication(keyServer, { timestamp, roots, expiries: await expiriesOf(publication) });
+  const { failure } = await attempt(
+    async () => tellOfPublication(keyServer, { timestamp, roots, expiries: await expiriesOf(publication) }),
+    isRefusal,
+  );
+  if (failure === undefined) return;
+  const { version } = publication.state.timestamp.snapshot;
+  const has = isRollback(failure) ? await whatKeyServerSays(asNow(keyServer), publication) : 'unknown';
+  throw typeof has === 'object' && has.version > version ? new KnowsLater(failure, has, version) : failure;
+}
+
+/** Whatever it answered before. */
+function asNow({ origin, limits, signal }: KeyServerAccess): Omit<KeyServerAccess, 'token'> {
+  return { origin, ...(limits && { limits }), signal };
 }
 
 /** Those in `out` that the key server has already, with keys.bundle or an upload that was interrupted: it goes back to none before. */
@@ -232,16 +247,8 @@ async function bringRoots({ target, publication: { state, place }, rootThere }: 
 
 /** Whether the key server has this very publication, as far as it answers: then it was at the target once. */
 export async function confirms(keyServer: KeyServerAccess, publication: OpenedPublication): Promise<boolean> {
-  return (await isConfirmedBy(keyServer, publication)) ?? false;
-}
-
-/** @returns `undefined` where it does not answer */
-export async function isConfirmedBy(
-  keyServer: KeyServerQuestion,
-  publication: OpenedPublication,
-): Promise<boolean | undefined> {
-  const { value, failure } = await attempt(() => fetchTimestamp(keyServer), isUnreachable);
-  return failure === undefined ? names(value, publication) : undefined;
+  const says = await whatKeyServerSays(keyServer, publication);
+  return typeof says === 'object' && says.sha256 === publication.state.timestamp.snapshot.sha256;
 }
 
 /** All roots but the first. */

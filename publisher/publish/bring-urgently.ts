@@ -8,6 +8,7 @@ import type { OpenedPublication } from '../publication/open.ts';
 import { alsoAt, attempt, isBringFailure, isRefusal, isTargetFailure, saidBesides } from './bring-failures.ts';
 import { atOnce, atTarget, confirms, openOwn, show, type TimestampPlaces, tell } from './bring-timestamp.ts';
 import type { KeyServerAccess } from './key-server.ts';
+import { isRollback, KnowsLater } from './key-server-says.ts';
 import { checkIsThere } from './overtaken.ts';
 import { ownTimestamp } from './timestamp-step.ts';
 
@@ -25,20 +26,44 @@ export interface UrgentPlaces extends TimestampPlaces {
 
 type Failure = StorageError | PublishError;
 
+/** What became of it at each of the two. */
+export interface Brought {
+  /** Why the target does not have it. */
+  readonly failure: Failure | undefined;
+  /** Why the key server does not, where it was told. */
+  readonly refusal: PublishError | undefined;
+  /** Whether the key server took it. */
+  readonly isTold: boolean;
+}
+
 /**
  * Puts the timestamp at the target and at the key server.
  *
  * @throws as `bringTimestamp`
  */
 export async function bringUrgently(places: UrgentPlaces): Promise<void> {
+  const failure = failureOf(places, await bringToBoth(places));
+  if (failure) throw failure;
+}
+
+/** What is said of it. */
+export function failureOf(
+  { keyServer, silent }: Pick<UrgentPlaces, 'keyServer' | 'silent'>,
+  { failure, refusal, isTold }: Brought,
+): Error | undefined {
+  if (failure && keyServer && (isTold || refusal)) return alsoAt(failure, refusal);
+  return failure && silent ? saidBesides(failure, silent) : (failure ?? refusal);
+}
+
+/** As {@link bringUrgently}, of which everything is known then. */
+export async function bringToBoth(places: UrgentPlaces): Promise<Brought> {
   const publication = await openOwn(places);
   const there = isThere(places, publication);
   const shown = there.then((failure) => failure ?? showIt(places, publication));
   const [failure, told] = await bothEnded(shown, tellIfPublished(places, publication, there));
-  if (failure && !told.mayBe) throw places.silent ? saidBesides(failure, places.silent) : failure;
   const late = told.isRenewed && !failure ? await showIt(places, publication) : failure;
-  if (late && places.keyServer) throw alsoAt(late, told.refusal);
-  if (late ?? told.refusal) throw late ?? told.refusal;
+  const isTold = places.keyServer !== undefined && told.mayBe && told.refusal === undefined;
+  return { failure: late, refusal: told.refusal, isTold };
 }
 
 /** @returns why it is not known to be at the target */
@@ -82,7 +107,7 @@ async function tellNewest(places: UrgentPlaces, publication: OpenedPublication, 
     const { bytes: timestamp } = await ownTimestamp({ out, publication });
     const news = { out, live, publication, timestamp };
     const { failure: refusal } = await attempt(() => during('telling', () => tell(keyServer, news)), isRefusal);
-    const isOutrun = refusal !== undefined && /metadata-rollback/.test(refusal.message);
+    const isOutrun = refusal !== undefined && isRollback(refusal) && !(refusal instanceof KnowsLater);
     if (!isOutrun || attempts === ATTEMPTS) return { mayBe: true, isRenewed: attempts > 1, refusal };
     const { failure: hindrance } = await attempt(places.renew, isHindrance);
     if (hindrance) return { mayBe: true, isRenewed: attempts > 1, refusal: saidToo(refusal, hindrance) };

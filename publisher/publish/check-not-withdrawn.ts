@@ -2,8 +2,9 @@
 import { PublicationError } from '../../core/publication/errors.ts';
 import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { knownAt, readLastPublished } from '../last-published.ts';
+import { readLastPublished } from '../last-published.ts';
 import type { OpenedPublication } from '../publication/open.ts';
+import { placeOf } from '../published-places.ts';
 import type { Workspace } from '../workspace.ts';
 import { timestampShown } from './overtaken.ts';
 
@@ -23,7 +24,7 @@ export async function checkNotWithdrawn(
   const last = await readLastPublished(workspace);
   const isSaid = withdrawsItself(timestamp);
   if (!isSaid && !last.withdrawn.includes(version)) return;
-  const published = knownAt(last, target.name).publication?.version;
+  const published = placeOf(last, target.name).publication?.version;
   const there = await timestampShown(target, publication);
   const shown = there?.snapshot.version ?? published ?? version;
   const isGood = there === undefined ? !last.withdrawn.includes(shown) : !withdrawsItself(there);
@@ -33,4 +34,22 @@ export async function checkNotWithdrawn(
   throw new PublicationError('publication-withdrawn', `publication ${version} was withdrawn here${readers}`, {
     hint: `change what was wrong, and publish that, protected anew ("--rekey SET" makes another one of the same documents); where somebody has publication ${version} all the same, "wispr withdraw ${version}" ends that`,
   });
+}
+
+/**
+ * Where the output itself is served, it shows what it says; it may have been put back from before it was withdrawn.
+ *
+ * @throws PublicationError `publication-withdrawn`; PublishError `key-store-damaged`
+ */
+export async function checkSaysWithdrawn(workspace: Workspace, { state }: OpenedPublication): Promise<void> {
+  const { version } = state.snapshot;
+  const { withdrawn } = await readLastPublished(workspace);
+  if (!withdrawn.includes(version) || withdrawsItself(state.timestamp)) return;
+  throw new PublicationError(
+    'publication-withdrawn',
+    `publication ${version} was withdrawn here, and what is in "out" does not say so`,
+    {
+      hint: `run "wispr withdraw ${version}" again: it says so there; then change what was wrong, and publish that`,
+    },
+  );
 }

@@ -5,9 +5,9 @@
 import type { MetaFile } from '../../core/publication/metadata.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { PublishError } from '../errors.ts';
-import { type LastPublished, lastBy, type PublishedSnapshot } from '../last-published.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openOutput } from '../publication/own.ts';
+import type { KnownPlace, PublishedSnapshot } from '../published-places.ts';
 import { notMadeHere } from '../timestamp/sign-timestamp.ts';
 import { LivePublication } from './live-publication.ts';
 import type { LivePlaces } from './live-root.ts';
@@ -17,10 +17,8 @@ import { publishCommand } from './publish-command.ts';
 export type ChoicePlaces = Omit<LivePlaces, 'last'>;
 
 export interface WithdrawPlaces extends ChoicePlaces {
-  /** Whether the key server has it for readers; `undefined` where it does not say. @param live - `undefined`: what is in `out` */
-  readonly isConfirmed: (live: LivePublication | undefined) => Promise<boolean | undefined>;
-  /** What publishes there, as it is to be typed. */
-  readonly publishAgain: string;
+  /** The highest number that was ever given here: what is not above it is ours. */
+  readonly highest: number;
 }
 
 export interface ToConfirm {
@@ -41,38 +39,23 @@ export interface ToWithdraw extends Pick<ToConfirm, 'live'> {
   readonly maybeLater?: number | undefined;
 }
 
-/** The version that was to be withdrawn is not out, and so nothing was signed. */
-export class NotOut extends PublishError {
-  /** The name of the target that shows that. */
-  readonly target: string;
-  /** Whether it was on its way: its timestamp may still arrive. */
+/** What a target does not show, for certain: it shows another publication of ours. */
+export interface NotShown {
+  /** The version that it shows: higher ones end what was withdrawn below them. */
+  readonly shown: number;
+  /** Whether it was on its way there: its timestamp may still arrive. */
   readonly isBegun: boolean;
-  /** Whether all who could have it were asked. */
-  readonly isSure: boolean;
-
-  constructor(
-    version: number,
-    shown: number,
-    { target, publishAgain }: WithdrawPlaces,
-    { isBegun, isSure }: { readonly isBegun: boolean; readonly isSure: boolean },
-  ) {
-    const unsure = isSure ? '' : '; the key server does not say whether it has it';
-    const here = isBegun ? '; here it counts as withdrawn' : isSure ? ': nobody has it' : '';
-    const later = isBegun && isSure ? '; if it appears there after all, run the same command again' : '';
-    const change = `change what was wrong before you run "${publishAgain}"${later}`;
-    const what = `publication ${version} is not at ${target.name}, which shows ${shown}${unsure}${here}`;
-    super('version-unknown', what, { hint: isSure ? change : `run the same command again when it does; ${change}` });
-    this.target = target.name;
-    this.isBegun = isBegun;
-    this.isSure = isSure;
-  }
+  /** What is to be brought there all the same, if the key server has told readers of it: `undefined` where that is nothing. */
+  readonly anyway: { readonly sha256: string | undefined; readonly choose: () => Promise<ToWithdraw> } | undefined;
 }
+
+export type Chosen = { readonly sign: ToWithdraw } | { readonly notShown: NotShown };
 
 /**
  * @param remembered - of this target
  * @throws PublishError `target-behind` where it is not known to be out; what {@link LivePublication.of} throws
  */
-export async function chooseToConfirm(remembered: LastPublished, places: ChoicePlaces): Promise<ToConfirm> {
+export async function chooseToConfirm(remembered: KnownPlace, places: ChoicePlaces): Promise<ToConfirm> {
   const shown = remembered.begun.length > 0 ? await shownAt(places) : undefined;
   const last = lastBy(remembered, shown);
   const maybe = remembered.begun.at(-1);
@@ -83,14 +66,13 @@ export async function chooseToConfirm(remembered: LastPublished, places: ChoiceP
 /**
  * @param version - that is to be withdrawn
  * @param remembered - of this target
- * @throws NotOut where the target shows for certain that it is not out; PublishError `version-unknown` where it was never made here; what
- * {@link LivePublication.of} throws
+ * @throws PublishError `version-unknown` where it was never made here; what {@link LivePublication.of} throws
  */
 export async function chooseToWithdraw(
   version: number,
-  remembered: LastPublished,
+  remembered: KnownPlace,
   places: WithdrawPlaces,
-): Promise<ToWithdraw> {
+): Promise<Chosen> {
   const { begun, publication: published } = remembered;
   const isLater = published !== undefined && version > published.version;
   const shown = isLater || begun.length > 0 ? await shownAt(places) : undefined;
@@ -100,38 +82,57 @@ export async function chooseToWithdraw(
   if (!isKnown && (maybe || (last === undefined && begun.length > 0)))
     return chooseUnknown(version, begun, shown, places);
   const live = last && (await LivePublication.of({ ...places, last }));
-  if (!isKnown && live) return chooseUnknown(version, [], shown, places);
+  const wasMade = last !== undefined && version <= places.highest; // though it may be in `out` no more
+  if (!isKnown && (live || wasMade)) return chooseUnknown(version, [], shown, places);
   const isBegun = last !== published;
   const maybeLater = shown ? undefined : laterOf(begun, last?.version ?? version);
-  return { live, mayBeOut: isBegun, isBegun, isSeen: true, maybeLater };
+  return { sign: { live, mayBeOut: isBegun, isBegun, isSeen: true, maybeLater } };
 }
 
-/** Of those that were on their way, the lowest: nothing that was not seen yet has to go online to stop a mistake. */
+/** What was published last, where a target shows this snapshot: what may have been out is, if it is that. */
+function lastBy(
+  { publication, begun }: Pick<KnownPlace, 'publication' | 'begun'>,
+  shown: { readonly sha256?: string | undefined } | undefined,
+): PublishedSnapshot | undefined {
+  return begun.find(({ sha256 }) => sha256 === shown?.sha256) ?? publication;
+}
+
+/** Of those that were on their way, the lowest: nothing that was not seen yet has to go online to stop a mistake; nor what is below what is shown. */
 async function chooseUnknown(
   version: number,
-  begun: LastPublished['begun'],
+  begun: KnownPlace['begun'],
   shown: MetaFile | undefined,
   places: WithdrawPlaces,
-): Promise<ToWithdraw> {
+): Promise<Chosen> {
   const maybe = lowestFrom(begun, version);
   const isBegun = maybe !== undefined;
-  const current = (await openOwn(places)).state.snapshot.version;
+  const { snapshot } = (await openOwn(places)).state.timestamp;
+  const current = snapshot.version;
   const isBelow = shown !== undefined && shown.version < version;
-  if (version > current && !isBelow) throw notMadeHere(version, current);
-  const live = maybe && (await LivePublication.of({ ...places, last: maybe }));
-  const isConfirmed = isBelow && version <= current && (await places.isConfirmed(live));
-  if (isBelow && !isConfirmed)
-    throw new NotOut(version, shown.version, places, { isBegun, isSure: isConfirmed === false });
-  const maybeLater = shown ? undefined : laterOf(begun, maybe?.version ?? version);
-  return { live, mayBeOut: true, isBegun, isSeen: shown !== undefined, maybeLater };
+  if (version > current && !isBelow && !isBegun) throw notMadeHere(version, current);
+  if (maybe && shown && shown.version > maybe.version && shown.version <= places.highest)
+    return { notShown: { shown: shown.version, isBegun, anyway: undefined } };
+  const live = async () => maybe && (await LivePublication.of({ ...places, last: maybe }));
+  if (!isBelow) {
+    const maybeLater = shown ? undefined : laterOf(begun, maybe?.version ?? version);
+    const isSeen = shown !== undefined;
+    return { sign: { live: await live(), mayBeOut: true, isBegun, isSeen, maybeLater } };
+  }
+  const choose = async () => {
+    const there = await live();
+    if (there === undefined && current < version) throw notMadeHere(version, current); // it was, and is gone
+    return { live: there, mayBeOut: true, isBegun, isSeen: true };
+  };
+  const anyway = isBegun || version <= current ? { sha256: (maybe ?? snapshot).sha256, choose } : undefined;
+  return { notShown: { shown: shown.version, isBegun, anyway } };
 }
 
-function lowestFrom(begun: LastPublished['begun'], version: number): PublishedSnapshot | undefined {
+function lowestFrom(begun: KnownPlace['begun'], version: number): PublishedSnapshot | undefined {
   const from = begun.filter((each) => each.version >= version);
   return from.sort((one, other) => one.version - other.version)[0];
 }
 
-function laterOf(begun: LastPublished['begun'], version: number): number | undefined {
+function laterOf(begun: KnownPlace['begun'], version: number): number | undefined {
   return lowestFrom(begun, version + 1)?.version;
 }
 

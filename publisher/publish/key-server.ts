@@ -19,6 +19,8 @@ export interface KeyServerAccess {
   readonly limits?: KeyServerLimits;
   /** Gives up what it is waited for. */
   readonly signal?: AbortSignal | undefined;
+  /** What it answered already to whoever asks for its timestamp: one command asks once. */
+  readonly answered?: (() => Promise<Uint8Array | undefined>) | undefined;
 }
 
 /** For what it tells anybody. */
@@ -115,14 +117,16 @@ export async function tellOfPublication(access: KeyServerAccess, news: HandOver)
 }
 
 /**
- * The timestamp that the key server has for readers; `undefined` if it has none.
+ * The timestamp that the key server has for readers; `undefined` if it says that it has none. What it is too busy for, or fails at, it does not say.
  *
  * @throws PublishError `key-server-unreachable`
  */
 export async function fetchTimestamp(access: KeyServerQuestion): Promise<Uint8Array | undefined> {
+  if (access.answered) return access.answered();
   const { status, bytes } = await exchange(access, METADATA_PATH + TIMESTAMP_FILE);
-  if (isAbsent(status, codeIn(bytes.toString('utf8')))) throw noAnswer(access.origin, `${status}`);
-  return status === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength ? bytes : undefined;
+  if (status === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength) return bytes;
+  if (status === 404 || codeIn(bytes.toString('utf8')) === NO_KEYS) return undefined;
+  throw noAnswer(access.origin, status === 200 ? 'what it has is too long for a timestamp' : `${status}`);
 }
 
 /**

@@ -2,10 +2,10 @@
 import { PublicationError } from '../../core/publication/errors.ts';
 import { DESCRIPTOR_TARGET } from '../../core/publication/names.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import type { LastPublished } from '../last-published.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { placeAtTarget } from '../publication/places.ts';
 import { contentsOf, delegatedRoles, type NamedRoles } from '../publication/roles.ts';
+import { type LastPublished, placeOf } from '../published-places.ts';
 import { FilesByHash } from './files-by-hash.ts';
 import { openPublished } from './published-here.ts';
 
@@ -32,7 +32,7 @@ export async function newSetsOf(
   const there = await openBefore(target, publication);
   const isSeen = there !== undefined && (await takeAway(there, left));
   const isKnown = isSeen || publication.state.snapshot.version === 1; // then there was none before
-  const here = last.target === target.name ? last.publication : undefined;
+  const here = placeOf(last, target.name).publication;
   if (left.size === 0 || here === undefined || here.sha256 === there?.state.timestamp.snapshot.sha256)
     return { count: left.size, isKnown };
   const files = new FilesByHash([publication.place, placeAtTarget(target)]);

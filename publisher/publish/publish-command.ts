@@ -1,7 +1,8 @@
 /** `wispr publish` as hints name it: with the target where nothing else says it, so that following them does not publish to "out". */
 import { shellWord } from '../../node-support/printable.ts';
 import { readConfiguration } from '../configuration/read.ts';
-import { placesOf, readLastPublished } from '../last-published.ts';
+import { readLastPublished } from '../last-published.ts';
+import { currentPlace } from '../published-places.ts';
 import { workspaceOf } from '../workspace.ts';
 
 /**
@@ -19,5 +20,5 @@ export function publishCommand(target?: string | null): string {
 export async function publishAgainCommand(configurationFile: string): Promise<string> {
   const { publish } = await readConfiguration(configurationFile);
   if (publish !== undefined) return publishCommand();
-  return publishCommand(placesOf(await readLastPublished(workspaceOf(configurationFile)))[0]);
+  return publishCommand(currentPlace(await readLastPublished(workspaceOf(configurationFile)))?.target);
 }

@@ -6,13 +6,22 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import { readIfThere } from '../keys/file-update.ts';
-import { type PublishedSnapshot, readLastPublished, rememberFinished, rememberPublished } from '../last-published.ts';
+import { readLastPublished, rememberPublished } from '../last-published.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openOutput } from '../publication/own.ts';
+import {
+  type PublishedSnapshot,
+  type Shown,
+  withBegun,
+  withNews,
+  withPublished,
+  withTelling,
+  withTold,
+} from '../published-places.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
 import { laterRoots } from './bring-timestamp.ts';
-import { checkNotWithdrawn } from './check-not-withdrawn.ts';
+import { checkNotWithdrawn, checkSaysWithdrawn } from './check-not-withdrawn.ts';
 import { checkSignedByNow, doubtOf } from './clock-check.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
@@ -33,8 +42,6 @@ export interface PublishOptions {
   readonly target?: Target;
   /** Left out where the key server is told by hand. */
   readonly keyServer?: KeyServerAccess;
-  /** A key server confirms the publication, whether it is told from here or not. */
-  readonly isConfirmedByKeyServer?: boolean;
   /** Somebody says that the key server has the keys: then it need not answer. */
   readonly keysAreThere?: boolean;
   /** Goes on where a timestamp key that is none any more, because it was stolen, says that there is something newer. */
@@ -98,7 +105,7 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
     await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
     const told = await tell(options, publication, brought, expires);
-    if (isWithAll(options, brought, told)) await rememberFinished(options.workspace, brought.timestamp.withdrawn);
+    if (told.keyServerTold) await rememberPublished(options.workspace, (last) => withTold(last, shownBy(brought)));
     const { target } = options;
     const pruned = target
       ? await tidy({ target, now, ...(signal && { signal }) }, publication, brought)
@@ -115,24 +122,22 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
 }
 
 async function remember(
-  { workspace, target }: PublishOptions,
+  { workspace, target, keyServer }: PublishOptions,
   publication: OpenedPublication,
-  { timestamp }: Brought,
+  brought: Brought,
 ): Promise<void> {
-  await rememberPublished(workspace, {
-    target: target?.name ?? null,
-    elsewhere: [{ keys: timestamp.signers, versions: joinWithdrawn(publication.state.timestamp, timestamp) }],
-    publication: { ...snapshotOf(publication), timestamp: timestamp.version },
+  const { timestamp, isShown } = brought;
+  const elsewhere = [{ keys: timestamp.signers, versions: joinWithdrawn(publication.state.timestamp, timestamp) }];
+  const published = { ...snapshotOf(publication), timestamp: timestamp.version };
+  await rememberPublished(workspace, (last) => {
+    const known = withNews(last, { elsewhere });
+    const after = withPublished(known, target?.name ?? null, published, isShown ? shownBy(brought) : undefined);
+    return keyServer ? withTelling(after, published.version) : after;
   });
 }
 
-/** Whether what is withdrawn is where readers look: those who ask the key server first hear of nothing that it was not told. */
-function isWithAll(
-  { keyServer, isConfirmedByKeyServer = false }: PublishOptions,
-  { isShown }: Brought,
-  { keyServerTold }: Pick<PublishSummary, 'keyServerTold'>,
-): boolean {
-  return isShown && (keyServerTold || (keyServer === undefined && !isConfirmedByKeyServer));
+function shownBy({ timestamp: { snapshot, withdrawn } }: Brought): Shown {
+  return { publication: snapshot.version, withdrawn };
 }
 
 function snapshotOf({ state: { root, timestamp } }: OpenedPublication): PublishedSnapshot {
@@ -186,6 +191,7 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
       const isClockRight = await checkSignedByNow(publication, options);
       const there = await checkNotOvertaken();
       await checkNotWithdrawn(options.workspace, target, publication);
+      await doubtNumber(options, publication);
       const doubt = isClockRight || !there ? undefined : doubtOf(options.now, there.timestamp, target);
       if (doubt) options.onDoubt?.(doubt);
       const inventory = await Inventory.of(target, { checkNotStopped });
@@ -200,13 +206,23 @@ async function bring(options: Dated, target: Target, publication: OpenedPublicat
     const plan = await bringAll();
     const put = async () => {
       onTheWay.timestampIs();
-      await rememberPublished(options.workspace, { begun: [{ ...snapshotOf(publication), target: target.name }] });
+      await rememberPublished(options.workspace, (last) => withBegun(last, target.name, snapshotOf(publication)));
       return putTimestamp(timestampOptions);
     };
     return { ...(await untilStopped(target, signal, put, stoppedAtTimestamp)), plan };
   } catch (error) {
     throw await onTheWay.explain(error);
   }
+}
+
+/** Readers take nothing that is lower than what they have seen, wherever that was. */
+async function doubtNumber({ workspace, onDoubt }: PublishOptions, { state }: OpenedPublication): Promise<void> {
+  const { highest } = await readLastPublished(workspace);
+  const { version } = state.snapshot;
+  if (version < highest)
+    onDoubt?.(
+      `publication ${version} is lower than ${highest}, which was made here before: readers who have seen that refuse it; "wispr publish" without --no-protect gives it a higher number`,
+    );
 }
 
 /** All that comes before the timestamp. */
@@ -228,6 +244,8 @@ async function send(options: Dated, context: UploadOptions): Promise<UploadPlan>
 /** Where `out` itself is served, everything is in its place already. */
 async function handOverOnly(options: PublishOptions, publication: OpenedPublication): Promise<Brought> {
   await checkSignedByNow(publication, options);
+  await checkSaysWithdrawn(options.workspace, publication);
+  await doubtNumber(options, publication);
   const nothingNew: News = { newSets: async () => ({ count: 0, isKnown: true }), hasNews: async () => true };
   await untilStopped(undefined, options.signal, () => handOver(options, nothingNew), stoppedBeforeTelling);
   return { ...(await ownTimestamp({ out: options.out, publication })), isShown: true };

@@ -4,10 +4,10 @@ import type { RootMetadata, SnapshotMetadata, TargetsMetadata } from '../../core
 import { verifySnapshot, verifyTargets } from '../../core/publication/verify-roles.ts';
 import type { FileFacts } from '../../core/publication/writer.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
-import type { PublishedSnapshot } from '../last-published.ts';
 import type { OpenedPublication, PublicationPlace } from '../publication/open.ts';
 import { fileOfRole, type NamedRoles } from '../publication/roles.ts';
 import { rootsOf, underAny } from '../publication/roots.ts';
+import type { PublishedSnapshot } from '../published-places.ts';
 import type { FilesByHash } from './files-by-hash.ts';
 
 export interface PublishedFiles {

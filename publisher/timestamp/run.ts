@@ -8,9 +8,10 @@ import { PublishError } from '../errors.ts';
 import { openKeyStore } from '../keys/key-store.ts';
 import { readSigningKeys } from '../keys/signer-file.ts';
 import { openSigningKeys } from '../keys/signing-keys.ts';
-import { type LastPublished, readLastPublished, rememberPublished } from '../last-published.ts';
+import { readLastPublished, rememberPublished } from '../last-published.ts';
 import { explainUnknownSigner } from '../protect/older-keys.ts';
 import { metadataIn, type OwnMetadata } from '../publication/places.ts';
+import { type Place, withNews, withTelling, withTimestamp, withWithdrawn } from '../published-places.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { lastSeenAfter, lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
 import { type SignedTimestamp, signTimestamp, type TimestampOptions, withdrawVersion } from './sign-timestamp.ts';
@@ -23,10 +24,21 @@ export interface TimestampRun {
   readonly withdraw?: number | undefined;
   /** What it is for in place of the files of the workspace. */
   readonly own?: OwnMetadata | undefined;
-  /** It is to be brought to others afterwards; until all have it, what it withdraws is remembered as unfinished. */
-  readonly isToBeBrought?: boolean;
+  /** Who is to have it afterwards: until they do, they owe what it withdraws. */
+  readonly bringing?: Bringing | undefined;
   readonly now?: number;
 }
+
+/** Who is to have what is signed. */
+export interface Bringing {
+  readonly places: readonly Place[];
+  /** Whether the key server may have what is withdrawn. */
+  readonly keyServer: boolean;
+  /** Whether it is told by this run. */
+  readonly tells: boolean;
+}
+
+const TO_NOBODY: Bringing = { places: [], keyServer: false, tells: false };
 
 /**
  * Signs a timestamp, or withdraws a version.
@@ -56,7 +68,7 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
     const { signers, rootId } = store;
     const freshFor = freshness.hours * 3600;
     const remembered = await readLastPublished(workspace);
-    const beforeUse = (signed: SignedTimestamp) => remember(workspace, remembered, signed, run);
+    const beforeUse = (signed: SignedTimestamp) => remember(workspace, signed, run);
     const options = { own, signer: signers.timestamp, rootId, freshFor, remembered, beforeUse };
     return perform(run, { ...options, now: run.now ?? nowInSeconds() }).catch((error: unknown) =>
       explainUnknownSigner(error, resolve(workspace.directory, out), async () => store),
@@ -64,23 +76,17 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
   });
 }
 
-/** First: whatever ends the run then, what was withdrawn is not shown again, and somebody is told that not all have heard of it. */
+/** First: whatever ends the run then, what was withdrawn is not shown again, and it is known who has not heard of it. */
 async function remember(
   workspace: Workspace,
-  remembered: LastPublished,
-  signed: SignedTimestamp,
-  { withdraw, isToBeBrought = false }: TimestampRun,
+  { before, publication, version }: SignedTimestamp,
+  { withdraw, bringing = TO_NOBODY }: TimestampRun,
 ): Promise<void> {
-  const withdrawn = withdraw === undefined ? [] : [withdraw];
-  const unfinished = [...remembered.unfinished, ...(isToBeBrought ? withdrawn : [])];
-  const news = { withdrawn, elsewhere: [signed.before], unfinished, ...confirmedBy(signed, remembered) };
-  await rememberPublished(workspace, news);
-}
-
-/** What was published last, or may have been, and is confirmed by this. */
-function confirmedBy({ publication, version }: SignedTimestamp, { publication: last, begun }: LastPublished) {
-  if (last?.version === publication) return { publication: { ...last, timestamp: version } };
-  return { begun: begun.filter((one) => one.version === publication).map((one) => ({ ...one, timestamp: version })) };
+  await rememberPublished(workspace, (last) => {
+    const signed = withTimestamp(withNews(last, { elsewhere: [before] }), publication, version);
+    const told = bringing.tells ? withTelling(signed, publication) : signed;
+    return withdraw === undefined ? told : withWithdrawn(told, withdraw, bringing);
+  });
 }
 
 async function runWithKeyFile(

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { describeRekey } from '../../cli/protection-summary.ts';
 import { describeMove } from '../../cli/publish-summary.ts';
-import type { LastPublished } from '../../publisher/last-published.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { type LastPublished, NOTHING } from '../../publisher/published-places.ts';
 
 describe('a new key', () => {
   it('is said to be that of the sets whose documents are encrypted anew, whichever run made it', () => {
@@ -31,14 +31,7 @@ describe('a new key', () => {
 });
 
 describe('publishing to another place than the last time', () => {
-  const last: LastPublished = {
-    target: '/srv/web',
-    withdrawn: [],
-    elsewhere: [],
-    publication: undefined,
-    begun: [],
-    unfinished: [],
-  };
+  const last: LastPublished = { ...NOTHING, current: '/srv/web' };
   const place = (target?: string, publish?: string) =>
     ({ configuration: { publish }, target: target && { name: target }, out: '/w/protected' }) as unknown as Parameters<
       typeof describeMove
@@ -54,7 +47,7 @@ describe('publishing to another place than the last time', () => {
 
   it.each([
     ['it is the same', last, place('/srv/web')],
-    ['there was none', { ...last, target: null }, place('/srv/web')],
+    ['there was none', { ...last, current: null }, place('/srv/web')],
     ['wispr.json names one', last, place(undefined, '/srv/web')],
   ])('is none where %s', (_, before, now) => expect(describeMove(before, now)).toEqual([]));
 });

@@ -6,9 +6,10 @@ import { describePlace } from '../../cli/commands/timestamp.ts';
 import { locatePlaces } from '../../cli/publication-places.ts';
 import { describeMove } from '../../cli/publish-summary.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
-import { placesOf, readLastPublished } from '../../publisher/last-published.ts';
+import { readLastPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { publishAgainCommand, publishCommand } from '../../publisher/publish/publish-command.ts';
+import { currentPlace } from '../../publisher/published-places.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { runWispr } from '../support/wispr.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
@@ -23,7 +24,7 @@ const publishTo = async (name: string | undefined) => {
   return publishSite({ workspace, out: made.out, keysAreThere: true, ...target });
 };
 const locate = async (named?: string, ofLast = false) => {
-  const [last] = ofLast ? placesOf(await readLastPublished(workspaceOf(made.configurationFile))) : [];
+  const last = ofLast ? currentPlace(await readLastPublished(workspaceOf(made.configurationFile)))?.target : undefined;
   return locatePlaces(named, { config: made.configurationFile }, last);
 };
 

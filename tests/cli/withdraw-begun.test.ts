@@ -8,15 +8,17 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
-import { readLastPublished, rememberPublished } from '../../publisher/last-published.ts';
+import { rememberPublished } from '../../publisher/last-published.ts';
 import { metadataIn } from '../../publisher/publication/places.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { publishAgainCommand } from '../../publisher/publish/publish-command.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
+import { withBegun } from '../../publisher/published-places.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { lastOf } from '../support/last-published.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -69,7 +71,7 @@ const publish = async (where: string, cut?: 'taken' | 'lost') => {
   };
   const target = cut ? alteredTarget(honest, { put }) : honest;
   const renewTimestamp = renewerOf(workspace, made.out, PASSPHRASE, nowInSeconds());
-  const options = { keysAreThere: true, isConfirmedByKeyServer: true, renewTimestamp };
+  const options = { keysAreThere: true, renewTimestamp };
   const publishing = publishSite({ workspace, out: made.out, target, ...options });
   return cut ? expect(publishing).rejects.toThrow('no power') : publishing;
 };
@@ -79,7 +81,7 @@ const confirm = (withdraw?: number, hasToken = true) =>
     { config: made.configurationFile, ...(hasToken && { tokenFile: join(made.directory, 'token') }) },
     { onDoubt: (doubt) => void doubts.push(doubt) },
   );
-const last = () => readLastPublished(workspace);
+const last = () => lastOf(workspace);
 const saidBy = (bytes: Uint8Array) => {
   const { signed } = JSON.parse(Buffer.from(bytes).toString());
   return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
@@ -126,7 +128,10 @@ describe('the target that was named for it', () => {
     const { target } = await confirm(2);
     expect([target, await shown(other)]).toEqual([other, { publication: 2, withdrawn: [2] }]);
     expect(await shown(place)).toEqual({ publication: 1, withdrawn: [] });
-    expect(await last()).toMatchObject({ target: other, publication: { version: 2 }, begun: [] });
+    expect(await last()).toMatchObject({ target: place, publication: { version: 1 }, begun: [], unfinished: [] });
+    expect(saidBy(known ?? new Uint8Array())).toEqual({ publication: 1, withdrawn: [] }); // told nothing of a slip that it does not know
+    expect((await confirm()).target).toBe(place);
+    expect(await shown(place)).toMatchObject({ publication: 1 });
   });
 });
 
@@ -141,7 +146,7 @@ describe('two targets that it was on its way to', () => {
   });
 
   it.each(['first', 'second'])(
-    'are looked at both, where only the %s has it; then the other is forgotten',
+    'are looked at both, where only the %s has it; then the other may still show it',
     async (which) => {
       await publish(place);
       await publish(other);
@@ -154,7 +159,7 @@ describe('two targets that it was on its way to', () => {
         { publication: 2, withdrawn: [2] },
         { publication: 1, withdrawn: [] },
       ]);
-      expect(await last()).toMatchObject({ target: taken, publication: { version: 2 }, begun: [], unfinished: [] });
+      expect(await last()).toMatchObject({ target: other, begun: [{ version: 2, target: lost }], unfinished: [] });
     },
   );
 
@@ -162,8 +167,10 @@ describe('two targets that it was on its way to', () => {
     await publish(place, 'taken');
     await publish(other, 'taken');
     const mend = await breakHost(other);
-    await expect(confirm(1)).rejects.toThrow(/^it is signed, but not where/);
-    expect([await shown(place), await last()]).toMatchObject([{ withdrawn: [1] }, { unfinished: [1] }]);
+    await expect(confirm(1)).rejects.toThrow(
+      `it is signed, and at ${place}; the key server was told; but not at ${other}`,
+    );
+    expect([await shown(place), await last()]).toMatchObject([{ withdrawn: [1] }, { owed: [[1, other]] }]);
     await mend();
     await confirm(1);
     expect([await shown(other), await last()]).toMatchObject([{ withdrawn: [1] }, { begun: [], unfinished: [] }]);
@@ -175,11 +182,11 @@ describe('two targets that it was on its way to', () => {
     await publish(place, 'lost');
     await publish(other, 'taken');
     const mend = await breakHost(other);
-    await expect(confirm(2, false)).rejects.toThrow(/^it is signed, but not where/);
-    expect(await last()).toMatchObject({ withdrawn: [2], unfinished: [2] });
+    await expect(confirm(2, false)).rejects.toThrow(`it is signed; but not at ${other}: `);
+    expect(await last()).toMatchObject({ withdrawn: [2], owed: [[2, other]] });
     await mend();
     await confirm(2, false);
-    expect([await shown(other), await last()]).toMatchObject([{ withdrawn: [2] }, { begun: [], unfinished: [] }]);
+    expect([await shown(other), await last()]).toMatchObject([{ withdrawn: [2] }, { unfinished: [] }]);
   });
 
   it('are remembered while nothing was published, or something elsewhere', async () => {
@@ -417,7 +424,8 @@ it('what is withdrawn is remembered before anybody can see it', async () => {
     replaceTimestamp: () => Promise.reject(new Error('no power')),
   };
   const from = { configurationFile: made.configurationFile };
-  const run = { from, own, passphrase: PASSPHRASE, withdraw: 1, isToBeBrought: true };
+  const bringing = { places: [place], keyServer: true, tells: true };
+  const run = { from, own, passphrase: PASSPHRASE, withdraw: 1, bringing };
   await expect(runTimestamp(run)).rejects.toThrow('no power');
   expect(await last()).toMatchObject({ withdrawn: [1], unfinished: [1] });
 });
@@ -428,6 +436,7 @@ it('no more are remembered than sixteen, the last', async () => {
     sha256: 'a'.repeat(64),
     target: place,
   }));
-  for (const one of begun) await rememberPublished(workspace, { begun: [one] });
+  for (const { target, ...one } of begun)
+    await rememberPublished(workspace, (before) => withBegun(before, target, one));
   expect((await last()).begun).toEqual(begun.slice(4));
 });

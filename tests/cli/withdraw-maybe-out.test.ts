@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
-import { readLastPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
+import { lastOf } from '../support/last-published.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -49,7 +49,7 @@ const confirm = (withdraw?: number) =>
     { config: made.configurationFile },
     { onDoubt: (doubt) => void doubts.push(doubt) },
   );
-const last = () => readLastPublished(workspaceOf(made.configurationFile));
+const last = () => lastOf(workspaceOf(made.configurationFile));
 const atPlace = (name: string) => join(place, METADATA_PATH, name);
 const shown = async () => {
   const { signed } = JSON.parse(await readFile(join(place, TIMESTAMP), 'utf8'));
@@ -96,8 +96,9 @@ describe('after an upload whose last answer was lost', () => {
 
   it('a workspace that forgot that it was on its way signs as well, unless the host shows that it is not', async () => {
     const file = workspaceOf(made.configurationFile).lastPublished;
-    const { begun: _, ...rest } = JSON.parse(await readFile(file, 'utf8'));
-    await writeFile(file, JSON.stringify(rest));
+    const { places: remembered, ...rest } = JSON.parse(await readFile(file, 'utf8'));
+    const [{ begun: _, ...known }] = remembered;
+    await writeFile(file, JSON.stringify({ ...rest, places: [known] }));
     await rm(atPlace(TIMESTAMP_FILE));
     await confirm(2);
     expect([await shown(), doubts]).toEqual([{ publication: 2, withdrawn: [2] }, [MAY_BE_OUT]]);

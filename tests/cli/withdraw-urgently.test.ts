@@ -12,12 +12,12 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
-import { readLastPublished } from '../../publisher/last-published.ts';
 import { metadataIn } from '../../publisher/publication/places.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { withdrawVersion } from '../../publisher/timestamp/sign-timestamp.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { lastOf } from '../support/last-published.ts';
 import { startProgram } from '../support/programs.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { type StallingServer, startStallingServer } from '../support/stalling-s3.ts';
@@ -115,7 +115,7 @@ const shown = async () => {
   target.close();
   return withdrawnBy(bytes ?? new Uint8Array());
 };
-const unfinished = async () => (await readLastPublished(workspaceOf(made.configurationFile))).unfinished;
+const unfinished = async () => (await lastOf(workspaceOf(made.configurationFile))).unfinished;
 /** What `wispr keys list` says on standard error. */
 const listed = async () => {
   const lines: string[] = [];

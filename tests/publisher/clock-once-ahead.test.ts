@@ -8,14 +8,15 @@ import { signMetadata, timestampMetadata } from '../../core/publication/writer.t
 import { nowInSeconds } from '../../node-support/clock.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
-import { type PublishedSnapshot, readLastPublished, rememberPublished } from '../../publisher/last-published.ts';
 import { openPublication } from '../../publisher/publication/open.ts';
 import { placeAtTarget, placeInDirectory } from '../../publisher/publication/places.ts';
 import { checkClock } from '../../publisher/publish/clock-check.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
+import type { PublishedSnapshot } from '../../publisher/published-places.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { changePublication, lastOf } from '../support/last-published.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -173,9 +174,9 @@ describe.each([
 
   it('stops who does not know what was confirmed: earlier versions of wispr did not write it', async () => {
     await protectAhead('<p>2');
-    const { publication } = await readLastPublished(workspace());
+    const { publication } = await lastOf(workspace());
     const { timestamp: _, ...rest } = publication as PublishedSnapshot;
-    await rememberPublished(workspace(), { publication: rest });
+    await changePublication(workspace(), rest);
     await expect(confirm(1)).rejects.toMatchObject(WAY_OUT);
   });
 });

@@ -2,17 +2,18 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
-import { readLastPublished } from '../../publisher/last-published.ts';
+import { rememberPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { startContentHost } from '../support/content-host.ts';
+import { lastOf } from '../support/last-published.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let made: TestWorkspace;
@@ -90,7 +91,7 @@ it('a publication is remembered though the key server refuses to learn of it', a
   const publishing = publishSite({ workspace, out: made.out, target, keyServer, keysAreThere: true });
   await expect(publishing).rejects.toMatchObject({ code: 'key-server-refused' });
   await host.close();
-  expect(await readLastPublished(workspace)).toMatchObject({ target: place, publication: { version: 1 } });
+  expect(await lastOf(workspace)).toMatchObject({ target: place, publication: { version: 1 } });
 });
 
 it('what was withdrawn stays so where the output is put back from before', async () => {
@@ -121,9 +122,77 @@ it('and where output and index are lost: then what is published may be the same 
   expect((await made.protect()).publication).toMatchObject({ version: 3, mayRepeat: undefined });
 });
 
+describe('what earlier versions of wispr wrote', () => {
+  const one = (version: number) => ({ version, sha256: 'a'.repeat(64) });
+  const EARLIER: [string, object, object][] = [
+    [
+      'a target',
+      { target: '/a', withdrawn: [1] },
+      { target: '/a', publication: undefined, withdrawn: [1], highest: 1, owed: [] },
+    ],
+    ['nothing', { target: null, withdrawn: [] }, { target: null, publication: undefined, highest: 0, owed: [] }],
+    [
+      'a publication',
+      { target: '/a', withdrawn: [1], elsewhere: [], publication: one(2) },
+      { target: '/a', publication: one(2), begun: [], highest: 2, owed: [] },
+    ],
+    [
+      'one that had begun, at the target',
+      { target: '/a', withdrawn: [], elsewhere: [], publication: one(2), begun: one(3) },
+      { target: '/a', publication: one(2), begun: [{ ...one(3), target: '/a' }], highest: 3 },
+    ],
+    [
+      'what was unfinished, and is owed by all who may have it',
+      {
+        ...{ target: '/a', withdrawn: [3], elsewhere: [], publication: one(2), unfinished: [3] },
+        begun: [
+          { ...one(3), target: '/b' },
+          { ...one(4), target: '/a' },
+        ],
+      },
+      {
+        target: '/a',
+        publication: one(2),
+        owed: [
+          [3, '/b'],
+          [3, 'key server'],
+        ],
+        highest: 4,
+      },
+    ],
+    [
+      'what was unfinished, and may be anywhere',
+      { target: null, withdrawn: [2], publication: one(2), unfinished: [2] },
+      {
+        target: null,
+        owed: [
+          [2, null],
+          [2, 'key server'],
+        ],
+      },
+    ],
+  ];
+  it.each(EARLIER)('is carried over: %s', async (_, written, read) => {
+    await writeFile(workspace.lastPublished, JSON.stringify(written));
+    const before = await lastOf(workspace);
+    expect(before).toMatchObject(read);
+    await rememberPublished(workspace, (last) => ({ ...last, highest: 9 }));
+    expect(await lastOf(workspace)).toEqual({ ...before, highest: 9 });
+  });
+});
+
 it('a damaged memory is not taken for an empty one', async () => {
   await publish();
-  for (const text of ['', '{}', '{"target":1,"withdrawn":[]}', '{"target":null,"withdrawn":["1"]}']) {
+  const good = JSON.parse(await readFile(workspace.lastPublished, 'utf8'));
+  const [there] = good.places;
+  const damaged = [
+    ...[{ current: 1 }, { current: '/elsewhere' }, { highest: '1' }, { withdrawn: ['1'] }, { elsewhere: [1] }],
+    ...[{ keyServer: {} }, { keyServer: { told: 1, owed: 1 } }, { places: {} }, { places: [there, there] }],
+    ...[{ target: 1 }, { publication: {} }, { begun: [1] }, { owed: ['1'] }].map((wrong) => ({
+      places: [{ ...there, ...wrong }],
+    })),
+  ].map((wrong) => JSON.stringify({ ...good, ...wrong }));
+  for (const text of ['', '{}', '{"target":1,"withdrawn":[]}', '{"target":null,"withdrawn":["1"]}', ...damaged]) {
     await writeFile(workspace.lastPublished, text);
     await expect(made.protect()).rejects.toMatchObject({ code: 'key-store-damaged' });
     await expect(confirm(1)).rejects.toMatchObject({ code: 'key-store-damaged' });

@@ -10,13 +10,13 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
-import { readLastPublished, rememberPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { changePublication, lastOf } from '../support/last-published.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -115,7 +115,9 @@ describe('the key server learns of it, and confirms nothing else,', () => {
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b');
     const workspace = workspaceOf(made.configurationFile);
     const last = JSON.parse(await readFile(workspace.lastPublished, 'utf8'));
-    await writeFile(workspace.lastPublished, JSON.stringify({ ...last, target: 's3://bucket' }));
+    const [known] = last.places;
+    const elsewhere = { current: 's3://bucket', places: [{ ...known, target: 's3://bucket' }] };
+    await writeFile(workspace.lastPublished, JSON.stringify({ ...last, ...elsewhere }));
   };
   afterEach(() => vi.unstubAllEnvs());
 
@@ -324,10 +326,10 @@ it('where the output is gone, it is said where that was looked for, and what to 
 describe('where an earlier version of wispr remembered no root', () => {
   const forgetRoot = async () => {
     const workspace = workspaceOf(made.configurationFile);
-    const { publication } = await readLastPublished(workspace);
+    const { publication } = await lastOf(workspace);
     if (publication === undefined) throw new Error('nothing was published');
     const { version, sha256 } = publication;
-    await rememberPublished(workspace, { publication: { version, sha256 } });
+    await changePublication(workspace, { version, sha256 });
   };
   const COMBINATIONS = (['targets', 'snapshot', 'timestamp'] as const).flatMap((role) =>
     ['<p>1', '<p>2'].map((text) => [role, text] as const),

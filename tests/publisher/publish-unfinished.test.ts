@@ -5,12 +5,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { warningsAfterPublishing } from '../../cli/publish-summary.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { readLastPublished } from '../../publisher/last-published.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { lastOf } from '../support/last-published.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
@@ -38,32 +38,35 @@ beforeEach(async () => {
   await made.protect();
   await publish();
   const from = { configurationFile: made.configurationFile };
-  await runTimestamp({ from, passphrase: PASSPHRASE, withdraw: 1, isToBeBrought: true });
+  await runTimestamp({
+    from,
+    passphrase: PASSPHRASE,
+    withdraw: 1,
+    bringing: { places: [place], keyServer: true, tells: true },
+  });
 });
 afterEach(() => made.remove());
 
 const publish = (more: Partial<PublishOptions> = {}) =>
   publishSite({ workspace: workspaceOf(made.configurationFile), out: made.out, target, keysAreThere: true, ...more });
-const unfinished = async () => (await readLastPublished(workspaceOf(made.configurationFile))).unfinished;
-const told = () => ({ keyServer: { origin: keyServer.origin, token: 'a'.repeat(43) }, isConfirmedByKeyServer: true });
+const owed = async () => (await lastOf(workspaceOf(made.configurationFile))).owed;
+const told = () => ({ keyServer: { origin: keyServer.origin, token: 'a'.repeat(43) } });
 
 it.each([
   ['that took it', 200, []],
-  ['that does not answer', 503, [1]],
-  ['that refuses it', 401, [1]],
+  ['that does not answer', 503, [[1, 'key server']]],
+  ['that refuses it', 401, [[1, 'key server']]],
 ])('a key server %s', async (_, answer, left) => {
   status = answer;
   const summary = await publish(told()).catch((error) => expect(error.code).toBe('key-server-refused'));
-  expect(await unfinished()).toEqual(left);
+  expect(await owed()).toEqual(left);
   if (answer === 503 && summary)
     expect(warningsAfterPublishing(summary).join('\n')).toContain('may confirm publication 1, though it is withdrawn');
 });
 
-it('a key server that is told by hand may not have it; where there is none, all have it', async () => {
-  await publish({ isConfirmedByKeyServer: true });
-  expect(await unfinished()).toEqual([1]);
+it('a run without a token takes nothing from the key server', async () => {
   await publish();
-  expect(await unfinished()).toEqual([]);
+  expect(await owed()).toEqual([[1, 'key server']]);
 });
 
 it('a host that takes it and shows what was before does not have it', async () => {
@@ -72,5 +75,5 @@ it('a host that takes it and shows what was before does not have it', async () =
     get: async (path, maximum) => (path === TIMESTAMP ? before : target.get(path, maximum)),
   });
   await expect(publish({ target: reverting, ...told() })).rejects.toMatchObject({ code: 'target-reverted' });
-  expect(await unfinished()).toEqual([1]);
+  expect(await owed()).toEqual([[1, place]]);
 });

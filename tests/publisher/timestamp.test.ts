@@ -12,6 +12,7 @@ import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
 import { rememberPublished } from '../../publisher/last-published.ts';
 import { metadataIn } from '../../publisher/publication/places.ts';
+import { withNews } from '../../publisher/published-places.ts';
 import { runTimestamp, type TimestampRun } from '../../publisher/timestamp/run.ts';
 import { signNewerThan } from '../../publisher/timestamp/sign-timestamp.ts';
 import { repeatsWithdrawn } from '../../publisher/timestamp/withdrawn.ts';
@@ -163,7 +164,7 @@ describe('a withdrawal', () => {
     await withKey();
     await remember({ ...(await lastSeen()), own });
     await expectRefused(withKey({ withdraw: 1 }), 'withdrawals-full'); // or it would be said to be done
-    await rememberPublished(workspaceOf(workspace.configurationFile), { withdrawn: own });
+    await rememberPublished(workspaceOf(workspace.configurationFile), (last) => withNews(last, { withdrawn: own }));
     await expectRefused(inWorkspace({ withdraw: 1 }), 'withdrawals-full');
     await expect(inWorkspace({ withdraw: 1 })).rejects.toMatchObject({ hint: expect.stringContaining('rotate') });
   });

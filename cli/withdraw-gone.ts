@@ -1,0 +1,57 @@
+/** `wispr withdraw --gone`: places that are gone for good, by the publisher's word. */
+import { resolve } from 'node:path';
+import { readConfiguration } from '../publisher/configuration/read.ts';
+import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
+import {
+  type LastPublished,
+  type Place,
+  withNews,
+  withoutKeyServer,
+  withoutPlace,
+} from '../publisher/published-places.ts';
+import { type Workspace, withLock } from '../publisher/workspace.ts';
+import { urgentlyBusy } from './confirm-words.ts';
+import type { ConfirmFlags } from './confirmed.ts';
+import { UsageError } from './voice.ts';
+
+/**
+ * Forgets them, and what they owe. What is withdrawn stays so here, whoever is left to be told.
+ *
+ * @returns whether there were targets among them
+ * @throws UsageError where nothing was published to one of them; PublishError `workspace-busy`
+ */
+export async function giveUpGone(workspace: Workspace, { gone = [] }: ConfirmFlags, version: number): Promise<boolean> {
+  if (gone.length === 0) return false;
+  const { keyServer, out } = await readConfiguration(workspace.configuration);
+  const own = resolve(workspace.directory, out);
+  const change = (last: LastPublished) =>
+    gone.reduce(
+      (all, named) =>
+        isOrigin(named, keyServer) ? withoutKeyServer(all) : withoutPlace(all, placeNamed(all, named, own)),
+      withNews(last, { withdrawn: versionsUpTo(last, version) }),
+    );
+  change(await readLastPublished(workspace)); // what is typed wrong is said before anything
+  await withLock(workspace, () => rememberPublished(workspace, change)).catch((error: unknown) => {
+    throw urgentlyBusy(error, version);
+  });
+  return !gone.every((named) => isOrigin(named, keyServer));
+}
+
+/** What was never made is not withdrawn by that. */
+function versionsUpTo({ highest }: LastPublished, version: number): number[] {
+  return version <= highest ? [version] : [];
+}
+
+function isOrigin(named: string, keyServer: string): boolean {
+  return named === keyServer || named === `${keyServer}/`;
+}
+
+function placeNamed({ places }: LastPublished, named: string, out: string): Place {
+  const names = [named, resolve(named)];
+  const found = places.find(({ target }) => names.includes(target ?? out));
+  if (found) return found.target;
+  const known = places.map(({ target }) => target ?? out).join(', ');
+  throw new UsageError(`nothing was published to ${named}`, {
+    hint: known === '' ? 'leave --gone out' : `these places are remembered: ${known}`,
+  });
+}
