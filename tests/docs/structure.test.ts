@@ -54,6 +54,7 @@ describe('the structure', () => {
     ['core/primitives/x.ts', 'node:crypto'],
     ['node-support/x.ts', '../core/encoding/bytes.ts'],
     ['node-support/x.ts', 'node:fs'],
+    ['node-support/undici.ts', 'undici'],
     ['publisher/verify/x.ts', '../../core/object/head.ts'],
     ['publisher/verify/x.ts', '../../node-support/clock.ts'],
     ['client-proxy/x.ts', 'undici'],
