@@ -1,6 +1,6 @@
 /**
  * `wispr withdraw`, at every place that may show a publication. All are looked at beside one another; the key server is asked once, before anything
- * is told, and told once, of the highest publication that is signed. What was not brought stays owed by its place.
+ * is told, and told once, of a publication that its readers may have. What was not brought stays owed by its place.
  */
 import { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
@@ -13,7 +13,6 @@ import type { KeyServerQuestion } from '../publisher/publish/key-server.ts';
 import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-server-says.ts';
 import {
   currentPlace,
-  currentPublication,
   type LastPublished,
   placesToWithdraw,
   unfinishedOf,
@@ -36,6 +35,7 @@ import type { PublicationPlaces } from './publication-places.ts';
 import type { Together, WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';
 import { type OpenedPlaces, openPlaces } from './withdraw-open.ts';
+import { tellingOf } from './withdraw-telling.ts';
 import { nameOf, notEverywhere, notOut } from './withdraw-words.ts';
 
 /** @throws as `confirmFromWorkspace` */
@@ -70,6 +70,11 @@ function hasIt(says: KeyServerSays | undefined, version: number): boolean {
   return typeof says === 'object' && says.version === version;
 }
 
+/** Whether a key server may confirm a publication of that number, or something later whose timestamp is to name it. */
+function mayHave(says: KeyServerSays, version: number): boolean {
+  return typeof says === 'object' ? says.version >= version : says === 'unknown';
+}
+
 /** A place that shows something else, and owes nothing by that. */
 interface Elsewhere {
   readonly at: WithdrawAt;
@@ -88,6 +93,7 @@ class Withdrawing {
   readonly #elsewhere: Elsewhere[] = [];
   #telling: WithdrawAt | undefined;
   #isOwed = false;
+  #saying: Promise<KeyServerSays> | undefined;
 
   constructor({ all, closed, together, question }: OpenedPlaces, onlooker: Onlooker) {
     this.#run = together.run;
@@ -117,6 +123,7 @@ class Withdrawing {
   }
 
   async #withdraw(end: AbortSignal): Promise<void> {
+    this.#says().catch(() => undefined); // beside all others
     const late = await this.#lookAtAll(this.#all, end);
     const isAlone = !this.#all.some(({ chosen }) => chosen);
     if (isAlone) await this.#lookAtAll(late, undefined);
@@ -125,9 +132,9 @@ class Withdrawing {
     const rest = isAlone ? [] : late;
     await this.#settle();
     if (signing.length === 0) return;
-    const bringing = await this.#bringingTo();
+    const bringing = await this.#bringingTo(signing);
     await this.#signAll(signing, bringing);
-    await Promise.all([this.#bringAll(signing, bringing), ...rest.map((at) => this.#finishLate(at))]);
+    await Promise.all([this.#bringAll(signing), ...rest.map((at) => this.#finishLate(at))]);
     const first = this.#all.find(({ hasIt }) => hasIt);
     if (first && this.#remembered.current === undefined)
       await this.#remember((last) => withCurrent(last, first.place), false); // not whoever was quicker
@@ -172,7 +179,12 @@ class Withdrawing {
   }
 
   /** @returns `none` where nobody here can have told it, and it does not say otherwise */
-  async #says(): Promise<KeyServerSays> {
+  #says(): Promise<KeyServerSays> {
+    this.#saying ??= this.#ask();
+    return this.#saying;
+  }
+
+  async #ask(): Promise<KeyServerSays> {
     const { keyServer } = this.#remembered;
     const [first] = this.#all;
     const mayHaveIt = keyServer.told >= this.#run.withdraw;
@@ -200,25 +212,20 @@ class Withdrawing {
     await this.#remember(change, isNowhere);
   }
 
-  /**
-   * Who is to have it. A key server that knows nothing of what was a slip elsewhere is told nothing of it: it would end what it confirms.
-   */
-  async #bringingTo(): Promise<Bringing> {
+  /** Who is to have it. */
+  async #bringingTo(signing: readonly WithdrawAt[]): Promise<Bringing> {
     const { withdraw } = this.#run;
-    const { keyServer, current } = this.#remembered;
     const open = this.#all.filter((at) => !this.#elsewhere.some((one) => one.at === at));
     const places = [...open.flatMap(({ owing }) => owing), ...this.#closed.map(({ place }) => place)];
-    if (this.#together.keyServer === undefined) return { places, keyServer: keyServer.told >= withdraw, tells: false };
-    const published = currentPublication(this.#remembered);
-    const isGoodElsewhere = published !== undefined && published.version < withdraw;
-    const isSlip = isGoodElsewhere && current !== undefined && !places.includes(current) && !(await this.#mayKnow());
-    return { places, keyServer: !isSlip, tells: !isSlip };
+    if (this.#together.keyServer !== undefined) this.#telling = await this.#tellingOf(signing);
+    return { places, keyServer: this.#telling !== undefined || mayHave(await this.#says(), withdraw), tells: false };
   }
 
-  async #mayKnow(): Promise<boolean> {
-    const says = await this.#says();
-    if (typeof says === 'object') return says.version >= this.#run.withdraw;
-    return says === 'unknown';
+  async #tellingOf(signing: readonly WithdrawAt[]): Promise<WithdrawAt | undefined> {
+    const [first] = signing;
+    if (first === undefined) return undefined;
+    const last = await readLastPublished(first.places.workspace);
+    return tellingOf(signing, { withdraw: this.#run.withdraw, last, says: await this.#says() });
   }
 
   /** What lies in the output is signed once, for all that have it. The first signature remembers who owes it. */
@@ -228,7 +235,8 @@ class Withdrawing {
       try {
         const isOwn = at.chosen?.live === undefined;
         const alone = { ...bringing, keyServer: false, places: at.owing };
-        const signed = await at.sign(this.#isOwed ? alone : bringing, isOwn ? own : undefined);
+        const tells = this.#telling !== undefined && at.chosen?.live === this.#telling.chosen?.live;
+        const signed = await at.sign({ ...(this.#isOwed ? alone : bringing), tells }, isOwn ? own : undefined);
         this.#isOwed = true;
         if (isOwn) own = signed;
       } catch (error) {
@@ -237,10 +245,8 @@ class Withdrawing {
     }
   }
 
-  async #bringAll(signing: readonly WithdrawAt[], { tells }: Bringing): Promise<void> {
+  async #bringAll(signing: readonly WithdrawAt[]): Promise<void> {
     const signed = signing.filter((at) => at.signed);
-    const highest = Math.max(...signed.map((at) => at.signed?.publication ?? 0));
-    if (tells) this.#telling = signed.find((at) => at.signed?.publication === highest);
     await Promise.all(signed.map((at) => at.bring(at === this.#telling ? this.#together.keyServer : undefined)));
   }
 
