@@ -2,7 +2,7 @@
  * `wispr withdraw` where a publication is, or may be, at more than one place: each owes it until it was brought there, whatever becomes of the
  * others; and the key server, the real one where what it refuses matters, is asked once and told once.
  */
-import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -145,6 +145,50 @@ describe('with the real key server, and its token,', () => {
     expect(await last()).toMatchObject({ target: A, begun: [], unfinished: [] });
   });
 
+  it('an output that was served once tells it of nothing that was never published', async () => {
+    await publish(null);
+    await protectNext('<p>2');
+    await publish(A);
+    await protectNext('<p>3');
+    await confirm(1);
+    expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([[2, [1]], [2, [1]], []]);
+    await confirm();
+  });
+
+  it('nor does a slip at another place, where what is withdrawn is out there as well', async () => {
+    await publish(B);
+    await protectNext('<p>2');
+    await publish(A);
+    await protectNext('<p>3');
+    await publish(B, 'taken');
+    await confirm(1);
+    expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
+      [2, [1]],
+      [3, [1]],
+      [2, [1]],
+    ]);
+    await confirm();
+  });
+
+  it('nor where what it has is at a place that fails', async () => {
+    await publish(B);
+    await protectNext('<p>2');
+    await publish(A);
+    await protectNext('<p>3');
+    await publish(B, 'taken');
+    await rename(A, `${A}-away`);
+    await writeFile(A, '');
+    await expect(confirm(1)).rejects.toThrow(`not at ${A}`);
+    expect([await shown(B), await atKeyServer()]).toEqual([
+      [3, [1]],
+      [2, []],
+    ]);
+    await rm(A);
+    await rename(`${A}-away`, A);
+    await confirm(1);
+    expect([await atKeyServer(), (await last()).owed]).toEqual([[2, [1]], []]);
+  });
+
   it('where it knows a later one than is signed, it is told once, and not again and again', async () => {
     await publish(A);
     await protectNext('<p>2');
@@ -247,6 +291,16 @@ describe('a place that fails', () => {
     await expect(confirm(1, [join(B, 'x')])).rejects.toMatchObject({ code: 'usage', hint: expect.stringContaining(B) });
     expect(await confirm(1, [B])).toMatchObject({ target: A, besides: [], unfinished: [] });
     expect(await last()).toMatchObject({ target: A, withdrawn: [1], owed: [] });
+  });
+
+  it('and is given up in a run that comes to nothing leaves it to be owed by the others', async () => {
+    await mend();
+    await publish(B);
+    const run = { passphrase: 'wrong', withdraw: 2 };
+    await expect(confirmFromWorkspace(run, { config: made.configurationFile, gone: [B] })).rejects.toThrow();
+    expect(await last()).toMatchObject({ withdrawn: [1, 2], owed: [[2, A]] });
+    await confirm(2);
+    expect([await shown(A), (await last()).owed]).toEqual([[2, [1, 2]], []]);
   });
 
   it('is where publishing something higher ends it as well', async () => {
