@@ -18,6 +18,11 @@ export function urgentlyBusy(error: unknown, withdraw: number | undefined): unkn
   return new PublishError(error.code, error.message, { cause: error, hint });
 }
 
+/** To a place that nobody knew of when it was looked around. */
+export function publishedMeanwhile(): PublishError {
+  return new PublishError('workspace-busy', 'another wispr has published to it meanwhile');
+}
+
 /**
  * What is later than what is to be confirmed, and owed there, comes first: who was told of it takes nothing earlier.
  *

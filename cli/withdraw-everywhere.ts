@@ -14,6 +14,7 @@ import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-
 import {
   currentPlace,
   type LastPublished,
+  type Place,
   placesToWithdraw,
   unfinishedOf,
   withCurrent,
@@ -21,6 +22,7 @@ import {
   withOwedByKeyServer,
   withoutOwed,
   withoutOwedByKeyServer,
+  withWithdrawn,
 } from '../publisher/published-places.ts';
 import type { Bringing } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
@@ -28,7 +30,7 @@ import { withLock, workspaceOf } from '../publisher/workspace.ts';
 import { isOfEnding, needsAnother } from './confirm-failures.ts';
 import { rememberIfFree } from './confirm-memory.ts';
 import { CONFIRM_LIMITS, type Onlooker, stoppedAt } from './confirm-steps.ts';
-import { urgentlyBusy } from './confirm-words.ts';
+import { publishedMeanwhile, urgentlyBusy } from './confirm-words.ts';
 import { aboutPlaces, type Confirmed, type ConfirmFlags } from './confirmed.ts';
 import { locateConfiguration } from './locate-configuration.ts';
 import type { PublicationPlaces } from './publication-places.ts';
@@ -89,7 +91,9 @@ class Withdrawing {
   readonly #question: KeyServerQuestion;
   /** In the order of the places. */
   readonly #all: readonly WithdrawAt[];
-  readonly #closed: OpenedPlaces['closed'];
+  /** Where nothing was done. */
+  readonly #closed: OpenedPlaces['closed'][number][];
+  readonly #names: readonly Place[];
   readonly #elsewhere: Elsewhere[] = [];
   #telling: WithdrawAt | undefined;
   #isOwed = false;
@@ -102,7 +106,8 @@ class Withdrawing {
     this.#together = together;
     this.#question = question;
     this.#all = all;
-    this.#closed = closed;
+    this.#closed = [...closed];
+    this.#names = [...all, ...closed].map(({ place }) => place);
   }
 
   async withdraw(end: AbortSignal): Promise<Confirmed> {
@@ -135,9 +140,17 @@ class Withdrawing {
     const bringing = await this.#bringingTo(signing);
     await this.#signAll(signing, bringing);
     await Promise.all([this.#bringAll(signing), ...rest.map((at) => this.#finishLate(at))]);
-    const first = this.#all.find(({ hasIt }) => hasIt);
-    if (first && this.#remembered.current === undefined)
-      await this.#remember((last) => withCurrent(last, first.place), false); // not whoever was quicker
+    await this.#confirmFirst();
+    await this.#findAppeared();
+  }
+
+  /** Of those that have the first publication, not whoever was quicker is confirmed; nor where somebody else has published it by now. */
+  async #confirmFirst(): Promise<void> {
+    const having = this.#all.filter(({ hasIt }) => hasIt);
+    const [first] = having;
+    if (first === undefined || this.#remembered.current !== undefined) return;
+    const isOurs = ({ current }: LastPublished) => having.some(({ place }) => place === current);
+    await this.#remember((last) => (isOurs(last) ? withCurrent(last, first.place) : last), false);
   }
 
   /** @returns those that did not show in time what they have, and without which nothing can be signed for them */
@@ -202,8 +215,10 @@ class Withdrawing {
     const isNowhere = this.#elsewhere.length === this.#all.length && this.#closed.length === 0;
     const says = isNowhere ? await this.#says() : undefined;
     const isBegun = this.#elsewhere.some(({ notShown }) => notShown.isBegun);
+    const open = isNowhere ? [] : this.#owing().filter((place) => !settled.some((at) => at.place === place));
+    const owing = { places: open, keyServer: !isNowhere && mayHave(await this.#says(), withdraw) };
     const change = (last: LastPublished): LastPublished => {
-      const known = isBegun ? withNews(last, { withdrawn: [withdraw] }) : last; // nothing that is made here brings it
+      const known = isBegun ? withWithdrawn(last, withdraw, owing) : last; // nothing that is made here brings it
       if (says === 'unknown') return isBegun ? withOwedByKeyServer(known, withdraw) : known;
       const after = settled.reduce((all, { place }) => withoutOwed(all, place, withdraw), known);
       if (hasIt(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
@@ -215,10 +230,27 @@ class Withdrawing {
   /** Who is to have it. */
   async #bringingTo(signing: readonly WithdrawAt[]): Promise<Bringing> {
     const { withdraw } = this.#run;
-    const open = this.#all.filter((at) => !this.#elsewhere.some((one) => one.at === at));
-    const places = [...open.flatMap(({ owing }) => owing), ...this.#closed.map(({ place }) => place)];
     if (this.#together.keyServer !== undefined) this.#telling = await this.#tellingOf(signing);
-    return { places, keyServer: this.#telling !== undefined || mayHave(await this.#says(), withdraw), tells: false };
+    const keyServer = this.#telling !== undefined || mayHave(await this.#says(), withdraw);
+    const known = { places: this.#names, told: this.#remembered.keyServer.told };
+    return { places: this.#owing(), keyServer, tells: false, known };
+  }
+
+  /** All but those that are known to show something else. */
+  #owing(): Place[] {
+    const open = this.#all.filter((at) => !this.#elsewhere.some((one) => one.at === at));
+    return [...open.flatMap(({ owing }) => owing), ...this.#closed.map(({ place }) => place)];
+  }
+
+  /** Those that it was published to while this command looked around. */
+  async #findAppeared(): Promise<void> {
+    const [first] = this.#all;
+    if (first === undefined) return;
+    const { places } = await readLastPublished(first.places.workspace);
+    const owing = places.filter(
+      ({ owed, target }) => owed.includes(this.#run.withdraw) && !this.#names.includes(target),
+    );
+    this.#closed.push(...owing.map(({ target: place }) => ({ place, error: publishedMeanwhile() })));
   }
 
   async #tellingOf(signing: readonly WithdrawAt[]): Promise<WithdrawAt | undefined> {
@@ -234,7 +266,7 @@ class Withdrawing {
     for (const at of signing) {
       try {
         const isOwn = at.chosen?.live === undefined;
-        const alone = { ...bringing, keyServer: false, places: at.owing };
+        const alone = { ...bringing, keyServer: false, places: at.owing, known: undefined };
         const tells = this.#telling !== undefined && at.chosen?.live === this.#telling.chosen?.live;
         const signed = await at.sign({ ...(this.#isOwed ? alone : bringing), tells }, isOwn ? own : undefined);
         this.#isOwed = true;

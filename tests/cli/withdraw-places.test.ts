@@ -393,6 +393,28 @@ it('of two that have the first publication, the last that it was on its way to i
   expect((await last()).target).toBe(B);
 });
 
+it('who publishes it while its first places are brought the withdrawal has it confirmed there', async () => {
+  await alone();
+  const { place: other } = await places.next();
+  await publish(A, 'taken');
+  await publish(B, 'taken');
+  const { put } = DirectoryTarget.prototype;
+  let isBegun = false;
+  DirectoryTarget.prototype.put = async function (this: DirectoryTarget, ...args) {
+    if (!isBegun) {
+      isBegun = true;
+      await publish(other);
+    }
+    return put.apply(this, args);
+  };
+  try {
+    await confirm(1);
+  } finally {
+    DirectoryTarget.prototype.put = put;
+  }
+  expect((await last()).target).toBe(other);
+});
+
 /** Until a place shows that 1 is withdrawn, and it is remembered that it does. */
 const hasItAt = async (where: string) => {
   while (JSON.stringify((await last()).owed).includes(where)) await new Promise(setImmediate);
@@ -402,19 +424,20 @@ describe('what the key server does not say', () => {
   let host: ContentHost;
   let status: number;
   let known: Uint8Array | undefined;
+  let meanwhile: (() => Promise<unknown>) | undefined;
   beforeAll(async () => {
     host = await startContentHost();
-    host.handlers.set(
-      TIMESTAMP,
-      (_, response) => void response.writeHead(status).end(status === 200 ? known : undefined),
-    );
+    host.handlers.set(TIMESTAMP, async (_, response) => {
+      await meanwhile?.();
+      response.writeHead(status).end(status === 200 ? known : undefined);
+    });
     host.handlers.set('/v1/publication', (request, response) => {
       request.resume().on('end', () => response.writeHead(200).end('{}'));
     });
   });
   afterAll(() => host.close());
   beforeEach(async () => {
-    [status, known] = [404, undefined];
+    [status, known, meanwhile] = [404, undefined, undefined];
     await open({ keyServer: host.origin });
     token = `wispr-publish-${'a'.repeat(43)}`;
     await writeFile(join(made.directory, 'token'), `${token}\n`, { mode: 0o600 });
@@ -429,6 +452,20 @@ describe('what the key server does not say', () => {
     await expect(confirm(2)).rejects.toThrow(/^it is signed, but not where .*the key server was told/);
     await mend();
   });
+  it('nobody waits for with the lock: a place that appears meanwhile owes it as well, and is named', async () => {
+    meanwhile = async () => {
+      meanwhile = undefined;
+      token = undefined;
+      await publish(B);
+    };
+    await expect(confirm(1)).rejects.toMatchObject({
+      message: expect.stringMatching(`at ${A}.*; but not at ${B}: another wispr has published to it meanwhile`),
+    });
+    expect([await shown(B), (await last()).owed]).toEqual([[2, [2]], expect.arrayContaining([[1, B]])]);
+    await confirm(1);
+    expect((await shown(B))[1]).toEqual([1, 2]);
+  });
+
   const unsure = { message: expect.stringContaining('the key server does not say whether it has it') };
 
   it.each([500, 429, 403])('is no proof that it does not have it: %s', async (answer) => {
@@ -509,6 +546,22 @@ describe('without a token, and so without a key server that was ever told,', () 
     await expect(confirm(2)).rejects.toMatchObject({ message: expect.stringContaining(`which shows 1, nor at ${B}`) });
     await confirm();
     expect([await shown(A), (await last()).owed]).toEqual([[1, []], []]);
+  });
+
+  it('what one of them does not show, and another that cannot be opened may, stays owed there', async () => {
+    await publish(A);
+    await protectNext('<p>2');
+    await publish(A, 'lost');
+    await publish(B, 'taken');
+    await protectNext('<p>3');
+    await rename(B, `${B}-away`);
+    await writeFile(B, '');
+    await expect(confirm(2)).rejects.toThrow(`nothing was signed; but not at ${B}`);
+    expect(await last()).toMatchObject({ withdrawn: [2], owed: [[2, B]] });
+    await rm(B);
+    await rename(`${B}-away`, B);
+    await confirm(2);
+    expect([await shown(B), (await last()).owed]).toEqual([[2, [2]], []]);
   });
 
   it('what arrives late elsewhere is withdrawn by the same command', async () => {
