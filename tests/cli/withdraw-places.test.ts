@@ -217,6 +217,18 @@ describe('with the real key server, and its token,', () => {
     expect((await confirm()).target).toBe(A);
   });
 
+  it('where it knows one of another machine, wispr timestamp tells it once, and not again and again', async () => {
+    const putBack = await copyOut(true);
+    await publish(A);
+    const before = await readFile(workspace.lastPublished);
+    await protectNext('<p>2');
+    await publish(B);
+    await putBack();
+    await writeFile(workspace.lastPublished, before);
+    await expect(confirm()).rejects.toThrow(/409.*it has publication 2 of this site, .*than 1$/);
+    await expect(confirm()).rejects.toThrow(/409.*it has publication 2 of this site, .*than 1$/); // and not 429
+  });
+
   it('what it was told once, it owes until it is told of the withdrawal: a run without the token says so', async () => {
     await publish(A);
     const withToken = token;
@@ -399,11 +411,11 @@ it('who publishes it while its first places are brought the withdrawal has it co
   await publish(A, 'taken');
   await publish(B, 'taken');
   const { put } = DirectoryTarget.prototype;
-  let isBegun = false;
+  let publishing: Promise<unknown> | undefined;
   DirectoryTarget.prototype.put = async function (this: DirectoryTarget, ...args) {
-    if (!isBegun) {
-      isBegun = true;
-      await publish(other);
+    if (this.name !== other) {
+      publishing ??= publish(other);
+      await publishing;
     }
     return put.apply(this, args);
   };
