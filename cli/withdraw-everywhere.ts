@@ -9,7 +9,7 @@ import { readLastPublished, rememberPublished } from '../publisher/last-publishe
 import { openOutput } from '../publisher/publication/own.ts';
 import { attempt } from '../publisher/publish/bring-failures.ts';
 import type { Chosen, NotShown } from '../publisher/publish/choose-publication.ts';
-import type { KeyServerQuestion } from '../publisher/publish/key-server.ts';
+import { isUnreachable, type KeyServerQuestion } from '../publisher/publish/key-server.ts';
 import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-server-says.ts';
 import {
   currentPlace,
@@ -22,6 +22,7 @@ import {
   withOwedByKeyServer,
   withoutOwed,
   withoutOwedByKeyServer,
+  withTold,
   withWithdrawn,
 } from '../publisher/published-places.ts';
 import type { Bringing } from '../publisher/timestamp/run.ts';
@@ -37,8 +38,8 @@ import type { PublicationPlaces } from './publication-places.ts';
 import type { Together, WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';
 import { type OpenedPlaces, openPlaces } from './withdraw-open.ts';
-import { tellingOf } from './withdraw-telling.ts';
-import { nameOf, notEverywhere, notOut } from './withdraw-words.ts';
+import { isPast, mayConfirm, tellingOf } from './withdraw-telling.ts';
+import { hasLater, nameOf, notEverywhere, notOut, orGivenUp, saysNothing } from './withdraw-words.ts';
 
 /** @throws as `confirmFromWorkspace` */
 export async function withdrawEverywhere(
@@ -70,11 +71,6 @@ function saidOnce({ onWait, onDoubt, ...onlooker }: Onlooker): Onlooker {
 /** Whether a key server has a publication of that number: what was signed for it may be here no more. */
 function hasIt(says: KeyServerSays | undefined, version: number): boolean {
   return typeof says === 'object' && says.version === version;
-}
-
-/** Whether a key server may confirm a publication of that number, or something later whose timestamp is to name it. */
-function mayHave(says: KeyServerSays, version: number): boolean {
-  return typeof says === 'object' ? says.version >= version : says === 'unknown';
 }
 
 /** A place that shows something else, and owes nothing by that. */
@@ -140,8 +136,20 @@ class Withdrawing {
     const bringing = await this.#bringingTo(signing);
     await this.#signAll(signing, bringing);
     await Promise.all([this.#bringAll(signing), ...rest.map((at) => this.#finishLate(at))]);
+    await this.#settleKeyServer();
     await this.#confirmFirst();
     await this.#findAppeared();
+  }
+
+  /** It is not told where there is nothing to tell it. */
+  async #settleKeyServer(): Promise<void> {
+    const { withdraw } = this.#run;
+    const says = await this.#says();
+    if (this.#telling !== undefined) return;
+    if (says === 'none') await this.#remember((last) => withoutOwedByKeyServer(last, withdraw), false);
+    if (!isPast(says, withdraw, this.#remembered)) return;
+    await this.#remember((last) => withTold(last, { publication: says.version, withdrawn: [] }), false);
+    if (this.#together.keyServer) this.#onlooker.onDoubt?.(hasLater(this.#question.origin, says.version));
   }
 
   /** Of those that have the first publication, not whoever was quicker is confirmed; nor where somebody else has published it by now. */
@@ -216,7 +224,7 @@ class Withdrawing {
     const says = isNowhere ? await this.#says() : undefined;
     const isBegun = this.#elsewhere.some(({ notShown }) => notShown.isBegun);
     const open = isNowhere ? [] : this.#owing().filter((place) => !settled.some((at) => at.place === place));
-    const owing = { places: open, keyServer: !isNowhere && mayHave(await this.#says(), withdraw) };
+    const owing = { places: open, keyServer: !isNowhere && mayConfirm(await this.#says(), withdraw, this.#remembered) };
     const change = (last: LastPublished): LastPublished => {
       const known = isBegun ? withWithdrawn(last, withdraw, owing) : last; // nothing that is made here brings it
       if (says === 'unknown') return isBegun ? withOwedByKeyServer(known, withdraw) : known;
@@ -231,7 +239,7 @@ class Withdrawing {
   async #bringingTo(signing: readonly WithdrawAt[]): Promise<Bringing> {
     const { withdraw } = this.#run;
     if (this.#together.keyServer !== undefined) this.#telling = await this.#tellingOf(signing);
-    const keyServer = this.#telling !== undefined || mayHave(await this.#says(), withdraw);
+    const keyServer = this.#telling !== undefined || mayConfirm(await this.#says(), withdraw, this.#remembered);
     const known = { places: this.#names, told: this.#remembered.keyServer.told };
     return { places: this.#owing(), keyServer, tells: false, known };
   }
@@ -246,7 +254,11 @@ class Withdrawing {
   async #findAppeared(): Promise<void> {
     const [first] = this.#all;
     if (first === undefined) return;
-    const { places } = await readLastPublished(first.places.workspace);
+    const { places, keyServer } = await readLastPublished(first.places.workspace);
+    const isUntold = this.#together.keyServer !== undefined && this.#telling === undefined;
+    const { origin } = this.#question;
+    if (isUntold && keyServer.owed.includes(this.#run.withdraw))
+      this.#closed.push({ place: origin, error: saysNothing(origin) });
     const owing = places.filter(
       ({ owed, target }) => owed.includes(this.#run.withdraw) && !this.#names.includes(target),
     );
@@ -294,7 +306,7 @@ class Withdrawing {
   async #outcome(): Promise<Confirmed> {
     const [first] = this.#all;
     if (first === undefined) throw new Error('no place was opened');
-    const done = this.#all.filter(({ hasIt, error }) => hasIt && error === undefined);
+    const done = this.#all.filter(({ hasIt, isOnlyTold, error }) => (hasIt || isOnlyTold) && error === undefined);
     const failed = this.#all.filter(({ error }) => error !== undefined);
     if (this.#onlooker.signal?.aborted && failed.some(({ error }) => isOfEnding(error))) throw this.#stopped();
     if (failed.length + this.#closed.length > 0) throw this.#failure(failed);
@@ -305,6 +317,7 @@ class Withdrawing {
     return {
       ...aboutPlaces(confirmed.places),
       signed: confirmed.signed,
+      isOnlyTold: confirmed.isOnlyTold,
       keyServerTold: this.#telling?.brought?.isTold ?? false,
       besides: others.flatMap(({ places }) => places.target?.name ?? []),
       notShown: this.#elsewhere.map(({ at, notShown: { shown } }) => ({ target: nameOf(at.places), shown })),
@@ -321,12 +334,16 @@ class Withdrawing {
 
   #failure(failed: readonly WithdrawAt[]): unknown {
     const [first] = failed;
-    if (this.#together.isOne && first) return first.error;
+    const { origin } = this.#question;
+    const isSilent = isUnreachable(this.#telling?.brought?.refusal);
+    if (this.#together.isOne && first)
+      return isSilent ? orGivenUp(first.error, this.#run.withdraw, origin) : first.error;
     return notEverywhere(this.#run.withdraw, {
       has: this.#all.filter(({ hasIt }) => hasIt),
       failed,
       closed: this.#closed,
       telling: this.#telling,
+      silent: isSilent ? origin : undefined,
     });
   }
 

@@ -46,7 +46,8 @@ function withOwing(last: LastPublished, version: number): LastPublished {
   return withWithdrawn(last, version, { places, keyServer: last.keyServer.told >= version });
 }
 
-function isOrigin(named: string, keyServer: string): boolean {
+/** Whether a key server is what is named. */
+export function isOrigin(named: string, keyServer: string): boolean {
   return named === keyServer || named === `${keyServer}/`;
 }
 
