@@ -227,8 +227,8 @@ class Withdrawing {
     const owing = { places: open, keyServer: !isNowhere && mayConfirm(await this.#says(), withdraw, this.#remembered) };
     const change = (last: LastPublished): LastPublished => {
       const known = isBegun ? withWithdrawn(last, withdraw, owing) : last; // nothing that is made here brings it
-      if (says === 'unknown') return isBegun ? withOwedByKeyServer(known, withdraw) : known;
       const after = settled.reduce((all, { place }) => withoutOwed(all, place, withdraw), known);
+      if (says === 'unknown') return isBegun ? withOwedByKeyServer(after, withdraw) : after;
       if (hasIt(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
       return says === undefined ? after : withoutOwedByKeyServer(after, withdraw);
     };

@@ -115,6 +115,7 @@ describe('with the real key server, and its token,', () => {
   let folder: string;
 
   beforeEach(async () => {
+    isOpen = true;
     folder = temporaryFolder();
     const config = configIn(folder);
     // After a second refusal it is told nothing more.
@@ -126,10 +127,7 @@ describe('with the real key server, and its token,', () => {
     await writeFile(join(made.directory, 'token'), `${token}\n`, { mode: 0o600 });
     await made.protect();
   });
-  let isOpen = true;
-  beforeEach(() => {
-    isOpen = true;
-  });
+  let isOpen: boolean;
   afterEach(async () => {
     if (isOpen) await server.close();
     await rm(folder, { recursive: true });
@@ -448,6 +446,7 @@ describe('what the key server does not say', () => {
   let status: number;
   let known: Uint8Array | undefined;
   let meanwhile: (() => Promise<unknown>) | undefined;
+  let told: number[];
   beforeAll(async () => {
     host = await startContentHost();
     host.handlers.set(TIMESTAMP, async (_, response) => {
@@ -455,12 +454,13 @@ describe('what the key server does not say', () => {
       response.writeHead(status).end(status === 200 ? known : undefined);
     });
     host.handlers.set('/v1/publication', (request, response) => {
+      told.push(2);
       request.resume().on('end', () => response.writeHead(200).end('{}'));
     });
   });
   afterAll(() => host.close());
   beforeEach(async () => {
-    [status, known, meanwhile] = [404, undefined, undefined];
+    [status, known, meanwhile, told] = [404, undefined, undefined, []];
     await open({ keyServer: host.origin });
     token = `wispr-publish-${'a'.repeat(43)}`;
     await writeFile(join(made.directory, 'token'), `${token}\n`, { mode: 0o600 });
@@ -495,7 +495,15 @@ describe('what the key server does not say', () => {
     status = answer;
     await expect(confirm(2)).rejects.toMatchObject(unsure);
     expect((await last()).unfinished).toEqual([2]);
-    await expect(confirm()).rejects.toMatchObject({ code: 'publication-withdrawn' });
+    expect((await last()).owed).toEqual([[2, 'key server']]);
+    const before = await readFile(join(A, TIMESTAMP));
+    await expect(confirm()).rejects.toMatchObject({
+      code: 'publication-withdrawn',
+      message: expect.stringMatching(`^it is signed, and at ${A}, .* publication 2 is withdrawn; but`),
+    });
+    expect(await shown(A)).toEqual([1, []]);
+    expect(await readFile(join(A, TIMESTAMP))).not.toEqual(before);
+    expect(told).toEqual([2]);
     status = 404;
     await expect(confirm(2)).rejects.toMatchObject({ code: 'version-unknown' });
     expect((await last()).unfinished).toEqual([]);
