@@ -4,6 +4,7 @@
  */
 import { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
+import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { PublishError } from '../publisher/errors.ts';
 import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
 import { openOutput } from '../publisher/publication/own.ts';
@@ -15,6 +16,7 @@ import {
   currentPlace,
   type LastPublished,
   type Place,
+  placeOf,
   placesToWithdraw,
   unfinishedOf,
   withCurrent,
@@ -27,7 +29,7 @@ import {
 } from '../publisher/published-places.ts';
 import type { Bringing } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
-import { withLock, workspaceOf } from '../publisher/workspace.ts';
+import { type Workspace, withLock, workspaceOf } from '../publisher/workspace.ts';
 import { isOfEnding, needsAnother } from './confirm-failures.ts';
 import { rememberIfFree } from './confirm-memory.ts';
 import { CONFIRM_LIMITS, type Onlooker, stoppedAt } from './confirm-steps.ts';
@@ -55,7 +57,15 @@ export async function withdrawEverywhere(
   const end = AbortSignal.timeout((onlooker.limits ?? CONFIRM_LIMITS).looking);
   const sayingOnce = saidOnce(onlooker);
   const opening = { run, remembered, flags, onlooker: sayingOnce, end };
-  return new Withdrawing(await openPlaces(names.length > 0 ? names : [usual], opening), sayingOnce).withdraw(end);
+  const all = names.length > 0 ? [...names, ...(await besides(remembered, names, workspace))] : [usual];
+  return new Withdrawing(await openPlaces(all, opening), sayingOnce).withdraw(end);
+}
+
+/** Earlier versions of wispr remembered no publication: where only the output owes it by that, the target that is configured may show it. */
+async function besides(remembered: LastPublished, names: readonly Place[], { configuration }: Workspace) {
+  const isOfEarlier = names.every((name) => name === null) && placeOf(remembered, null).publication === undefined;
+  const { publish } = await readConfiguration(configuration);
+  return isOfEarlier && publish !== undefined ? [undefined] : [];
 }
 
 /** Each place says what it waits for, and what is doubtful. */

@@ -139,6 +139,6 @@ function owedBy({ places, atKeyServer }: Unfinished, keyServer = 'the key server
 export function describeUnfinished(unfinished: readonly Unfinished[]): string[] {
   return unfinished.flatMap((one) => [
     `publication ${one.version} is withdrawn, but that was not brought to everybody who is to have it: ${owedBy(one)}`,
-    `hint: run "wispr withdraw ${one.version}" again: it finishes that${one.atKeyServer ? ', with the token of the key server' : ''}`,
+    `hint: run "wispr withdraw ${one.version}" again: it finishes that${one.atKeyServer ? ', with the token of the key server; one that was never told, or is gone for good, is given up with "--gone" and its origin' : ''}`,
   ]);
 }

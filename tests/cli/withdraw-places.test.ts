@@ -541,6 +541,34 @@ describe('what the key server does not say', () => {
   });
 });
 
+describe('what an earlier version of wispr has written', () => {
+  it('says nothing of a key server, which is asked whether it was ever told', async () => {
+    const host = await startContentHost();
+    let answer = 500;
+    host.handlers.set(TIMESTAMP, (_, response) => void response.writeHead(answer).end());
+    await open({ keyServer: host.origin, timestampBy: 'publisher' });
+    await made.protect();
+    await publish(A);
+    const { target, publication } = await last();
+    await writeFile(workspace.lastPublished, JSON.stringify({ target, withdrawn: [], elsewhere: [], publication }));
+    await confirm(1);
+    expect([await shown(A), (await last()).owed]).toEqual([[1, [1]], [[1, 'key server']]]);
+    answer = 404;
+    await confirm(1);
+    expect((await last()).owed).toEqual([]);
+    await host.close();
+  });
+
+  it('without a publication has a withdrawal brought to the target that is configured', async () => {
+    await open({ timestampBy: 'publisher', publish: A });
+    await made.protect();
+    await publish(A);
+    await writeFile(workspace.lastPublished, JSON.stringify({ target: null, withdrawn: [1], unfinished: [1] }));
+    expect((await confirm(1)).besides).toEqual([A]);
+    expect([await shown(A), (await last()).owed.filter(([, who]) => who !== 'key server')]).toEqual([[1, [1]], []]);
+  });
+});
+
 describe('without a token, and so without a key server that was ever told,', () => {
   beforeEach(alone);
 
