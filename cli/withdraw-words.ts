@@ -79,7 +79,7 @@ export function saysNothing(keyServer: string): PublishError {
 /** Whether it answers again nobody knows but the publisher. */
 export function orGivenUp(error: unknown, version: number, keyServer: string): unknown {
   if (!(error instanceof PublishError || error instanceof StorageError)) return error;
-  return reworded(error, error.message, `${error.hint}; ${goneForGood(version, [keyServer])}`);
+  return reworded(error, error.message, `${goneForGood(version, [keyServer])}; else ${error.hint}`);
 }
 
 function goneForGood(version: number, names: readonly string[]): string {
