@@ -1,4 +1,5 @@
 /** What `wispr timestamp` and `wispr withdraw` are about: where the output has gone on, and is not published yet, it is what readers have. */
+import type { PublicationError } from '../core/publication/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { Target } from '../node-support/storage/target.ts';
 import { openKeyStore } from '../publisher/keys/key-store.ts';
@@ -13,7 +14,7 @@ import {
 } from '../publisher/publish/choose-publication.ts';
 import { type LastPublished, placeOf } from '../publisher/published-places.ts';
 import { readKeyStore } from '../publisher/workspace.ts';
-import { checkFinished } from './confirm-words.ts';
+import { checkFinished, laterAtKeyServer } from './confirm-words.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 
 /** Who decides, and what is known. */
@@ -27,14 +28,17 @@ export interface Choice {
 const AS_IT_LIES = { live: undefined, last: undefined, mayBeOut: false, isBegun: false, isSeen: true };
 
 /** @throws PublicationError `publication-withdrawn` where something later is; what `chooseToConfirm` throws */
-export async function whatToConfirm(choice: Choice): Promise<ToConfirm> {
+export async function whatToConfirm(
+  choice: Choice,
+): Promise<ToConfirm & { readonly kept?: PublicationError | undefined }> {
   const { target, places } = choice;
   if (target === undefined) return AS_IT_LIES;
   const remembered = await readLastPublished(places.workspace);
   const place = placeOf(remembered, target.name);
   const chosen = await choosing(choice, (own) => chooseToConfirm(place, { ...own, target, urgent: false }));
-  checkFinished(remembered, target.name, chosen.last, places.token !== undefined);
-  return chosen;
+  checkFinished(remembered, target.name, chosen.last);
+  const kept = places.token === undefined ? undefined : laterAtKeyServer(remembered, target.name, chosen.last);
+  return { ...chosen, kept };
 }
 
 /** @throws what `chooseToWithdraw` throws */

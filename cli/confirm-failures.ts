@@ -18,9 +18,14 @@ export function needsAnother(error: unknown): boolean {
 
 /** By the key server, at the target or in what it tells readers itself. */
 export function isOutrun(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof KnowsLater) return false;
+  if (isOfLater(error) || !(error instanceof Error)) return false;
   const byItsAnswer = isRefusal(error) && isRollback(error);
   return byItsAnswer || isOutrunByOthers(error) || isOutrun(error.cause);
+}
+
+/** Whatever words it is in by now: to be told again changes nothing. */
+function isOfLater(error: unknown): boolean {
+  return error instanceof KnowsLater || (error instanceof Error && isOfLater(error.cause));
 }
 
 /** At the target. */

@@ -73,15 +73,16 @@ class Confirming {
     const clocks = { ...clocksOf(this.#places), target: undefined, signal };
     await during('asking', () => checkClock(nowInSeconds(), clocks));
     const choice = { places: this.#places, passphrase: this.#run.passphrase, target };
-    const { live, last } = await during('looking', () => whatToConfirm(choice));
+    const { live, last, kept } = await during('looking', () => whatToConfirm(choice));
     return this.#repeated(async () => {
       const to = this.#to(live);
       const silent = await adopt(to);
-      const tells = this.#keyServer !== undefined && silent === undefined;
+      const tells = this.#keyServer !== undefined && (silent ?? kept) === undefined;
       const signed = await this.#sign(to, tells).catch((error: unknown) => unfinishedFirst(error, this.#places, last));
-      await this.#bring(signed, silent ? { ...to, keyServer: undefined } : to).catch((error: unknown) => {
+      await this.#bring(signed, (silent ?? kept) ? { ...to, keyServer: undefined } : to).catch((error: unknown) => {
         throw withWhatRemains(live ? hiddenOrLost(error, this.#places) : error, silent, this.#places);
       });
+      if (kept) throw kept;
       if (silent) throw signedButNotTold(silent, this.#places);
       return signed;
     });

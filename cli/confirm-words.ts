@@ -18,21 +18,34 @@ export function urgentlyBusy(error: unknown, withdraw: number | undefined): unkn
   return new PublishError(error.code, error.message, { cause: error, hint });
 }
 
+/** To a place that nobody knew of when it was looked around. */
+export function publishedMeanwhile(): PublishError {
+  return new PublishError('workspace-busy', 'another wispr has published to it meanwhile');
+}
+
 /**
  * What is later than what is to be confirmed, and owed there, comes first: who was told of it takes nothing earlier.
  *
- * @param tellsKeyServer - whether the key server is told as well
  * @throws PublicationError `publication-withdrawn`
  */
-export function checkFinished(
-  remembered: LastPublished,
+export function checkFinished(remembered: LastPublished, target: Place, last: PublishedSnapshot | undefined): void {
+  const later = laterOwed(placeOf(remembered, target), last);
+  if (later !== undefined) throw notWithAll(`publication ${later} is withdrawn`, later);
+}
+
+/** Why the key server, where that owes it, is told nothing of what is to be confirmed: that keeps nobody from confirming it at the target. */
+export function laterAtKeyServer(
+  { keyServer }: LastPublished,
   target: Place,
   last: PublishedSnapshot | undefined,
-  tellsKeyServer: boolean,
-): void {
-  const owed = [...placeOf(remembered, target).owed, ...(tellsKeyServer ? remembered.keyServer.owed : [])];
-  const later = owed.findLast((version) => last !== undefined && version > last.version);
-  if (later !== undefined) throw notWithAll(`publication ${later} is withdrawn`, later);
+): PublicationError | undefined {
+  const later = laterOwed(keyServer, last);
+  const done = `it is signed, and at ${target}, and the key server is not told of it: publication ${later} is withdrawn`;
+  return later === undefined ? undefined : notWithAll(done, later);
+}
+
+function laterOwed({ owed }: Pick<LastPublished['keyServer'], 'owed'>, last: PublishedSnapshot | undefined) {
+  return owed.findLast((version) => last !== undefined && version > last.version);
 }
 
 /** What only is withdrawn here, readers go on with. @param last - what was to be confirmed */

@@ -10,6 +10,8 @@ export interface Confirmed {
   /** How messages name the target; `undefined` where there is none. */
   readonly target: string | undefined;
   readonly keyServerTold: boolean;
+  /** Whether no target has it, and the key server alone told readers of what is withdrawn. */
+  readonly isOnlyTold?: boolean;
   /** Further targets that have it now. */
   readonly besides?: readonly string[];
   /** Targets that were to have it, and show another publication, so that there was nothing to bring. */

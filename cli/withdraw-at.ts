@@ -3,6 +3,7 @@ import { nowInSeconds } from '../node-support/clock.ts';
 import { StorageError } from '../node-support/storage/errors.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { openOutput } from '../publisher/publication/own.ts';
+import { isBehind } from '../publisher/publish/bring-failures.ts';
 import { type AdoptPlaces, type Found, lookAround } from '../publisher/publish/bring-timestamp.ts';
 import { type Brought, bringToBoth, failureOf } from '../publisher/publish/bring-urgently.ts';
 import type { Chosen, ToWithdraw } from '../publisher/publish/choose-publication.ts';
@@ -67,6 +68,11 @@ export class WithdrawAt {
 
   get owing(): readonly Place[] {
     return this.isOwing ? [this.place] : [];
+  }
+
+  /** Whether it never had it, and the key server, which sent readers there, was told: there is nothing to bring. */
+  get isOnlyTold(): boolean {
+    return !this.isOwing && this.brought?.isTold === true && isBehind(this.brought.failure);
   }
 
   /** What is there. @param end - of looking; without it, as long as it takes */
@@ -168,7 +174,7 @@ export class WithdrawAt {
     this.error = undefined;
     try {
       this.brought = await bringToBoth(urgent);
-      const failed = failureOf(urgent, this.brought);
+      const failed = this.isOnlyTold ? undefined : failureOf(urgent, this.brought);
       if (failed)
         this.error = withWhatRemains(chosen.live ? hiddenOrLost(failed, this.places) : failed, undefined, this.places);
     } catch (error) {

@@ -1,20 +1,22 @@
 /**
  * `wispr withdraw`, at every place that may show a publication. All are looked at beside one another; the key server is asked once, before anything
- * is told, and told once, of the highest publication that is signed. What was not brought stays owed by its place.
+ * is told, and told once, of a publication that its readers may have. What was not brought stays owed by its place.
  */
 import { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
+import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { PublishError } from '../publisher/errors.ts';
 import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
 import { openOutput } from '../publisher/publication/own.ts';
 import { attempt } from '../publisher/publish/bring-failures.ts';
 import type { Chosen, NotShown } from '../publisher/publish/choose-publication.ts';
-import type { KeyServerQuestion } from '../publisher/publish/key-server.ts';
+import { isUnreachable, type KeyServerQuestion } from '../publisher/publish/key-server.ts';
 import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-server-says.ts';
 import {
   currentPlace,
-  currentPublication,
   type LastPublished,
+  type Place,
+  placeOf,
   placesToWithdraw,
   unfinishedOf,
   withCurrent,
@@ -22,21 +24,24 @@ import {
   withOwedByKeyServer,
   withoutOwed,
   withoutOwedByKeyServer,
+  withTold,
+  withWithdrawn,
 } from '../publisher/published-places.ts';
 import type { Bringing } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
-import { withLock, workspaceOf } from '../publisher/workspace.ts';
+import { type Workspace, withLock, workspaceOf } from '../publisher/workspace.ts';
 import { isOfEnding, needsAnother } from './confirm-failures.ts';
 import { rememberIfFree } from './confirm-memory.ts';
 import { CONFIRM_LIMITS, type Onlooker, stoppedAt } from './confirm-steps.ts';
-import { urgentlyBusy } from './confirm-words.ts';
+import { publishedMeanwhile, urgentlyBusy } from './confirm-words.ts';
 import { aboutPlaces, type Confirmed, type ConfirmFlags } from './confirmed.ts';
 import { locateConfiguration } from './locate-configuration.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 import type { Together, WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';
 import { type OpenedPlaces, openPlaces } from './withdraw-open.ts';
-import { nameOf, notEverywhere, notOut } from './withdraw-words.ts';
+import { isPast, mayConfirm, tellingOf } from './withdraw-telling.ts';
+import { hasLater, nameOf, notEverywhere, notOut, orGivenUp, saysNothing } from './withdraw-words.ts';
 
 /** @throws as `confirmFromWorkspace` */
 export async function withdrawEverywhere(
@@ -52,7 +57,15 @@ export async function withdrawEverywhere(
   const end = AbortSignal.timeout((onlooker.limits ?? CONFIRM_LIMITS).looking);
   const sayingOnce = saidOnce(onlooker);
   const opening = { run, remembered, flags, onlooker: sayingOnce, end };
-  return new Withdrawing(await openPlaces(names.length > 0 ? names : [usual], opening), sayingOnce).withdraw(end);
+  const all = names.length > 0 ? [...names, ...(await besides(remembered, names, workspace))] : [usual];
+  return new Withdrawing(await openPlaces(all, opening), sayingOnce).withdraw(end);
+}
+
+/** Earlier versions of wispr remembered no publication: where only the output owes it by that, the target that is configured may show it. */
+async function besides(remembered: LastPublished, names: readonly Place[], { configuration }: Workspace) {
+  const isOfEarlier = names.every((name) => name === null) && placeOf(remembered, null).publication === undefined;
+  const { publish } = await readConfiguration(configuration);
+  return isOfEarlier && publish !== undefined ? [undefined] : [];
 }
 
 /** Each place says what it waits for, and what is doubtful. */
@@ -84,10 +97,13 @@ class Withdrawing {
   readonly #question: KeyServerQuestion;
   /** In the order of the places. */
   readonly #all: readonly WithdrawAt[];
-  readonly #closed: OpenedPlaces['closed'];
+  /** Where nothing was done. */
+  readonly #closed: OpenedPlaces['closed'][number][];
+  readonly #names: readonly Place[];
   readonly #elsewhere: Elsewhere[] = [];
   #telling: WithdrawAt | undefined;
   #isOwed = false;
+  #saying: Promise<KeyServerSays> | undefined;
 
   constructor({ all, closed, together, question }: OpenedPlaces, onlooker: Onlooker) {
     this.#run = together.run;
@@ -96,7 +112,8 @@ class Withdrawing {
     this.#together = together;
     this.#question = question;
     this.#all = all;
-    this.#closed = closed;
+    this.#closed = [...closed];
+    this.#names = [...all, ...closed].map(({ place }) => place);
   }
 
   async withdraw(end: AbortSignal): Promise<Confirmed> {
@@ -117,6 +134,7 @@ class Withdrawing {
   }
 
   async #withdraw(end: AbortSignal): Promise<void> {
+    this.#says().catch(() => undefined); // beside all others
     const late = await this.#lookAtAll(this.#all, end);
     const isAlone = !this.#all.some(({ chosen }) => chosen);
     if (isAlone) await this.#lookAtAll(late, undefined);
@@ -125,12 +143,32 @@ class Withdrawing {
     const rest = isAlone ? [] : late;
     await this.#settle();
     if (signing.length === 0) return;
-    const bringing = await this.#bringingTo();
+    const bringing = await this.#bringingTo(signing);
     await this.#signAll(signing, bringing);
-    await Promise.all([this.#bringAll(signing, bringing), ...rest.map((at) => this.#finishLate(at))]);
-    const first = this.#all.find(({ hasIt }) => hasIt);
-    if (first && this.#remembered.current === undefined)
-      await this.#remember((last) => withCurrent(last, first.place), false); // not whoever was quicker
+    await Promise.all([this.#bringAll(signing), ...rest.map((at) => this.#finishLate(at))]);
+    await this.#settleKeyServer();
+    await this.#confirmFirst();
+    await this.#findAppeared();
+  }
+
+  /** It is not told where there is nothing to tell it. */
+  async #settleKeyServer(): Promise<void> {
+    const { withdraw } = this.#run;
+    const says = await this.#says();
+    if (this.#telling !== undefined) return;
+    if (says === 'none') await this.#remember((last) => withoutOwedByKeyServer(last, withdraw), false);
+    if (!isPast(says, withdraw, this.#remembered)) return;
+    await this.#remember((last) => withTold(last, { publication: says.version, withdrawn: [] }), false);
+    if (this.#together.keyServer) this.#onlooker.onDoubt?.(hasLater(this.#question.origin, says.version));
+  }
+
+  /** Of those that have the first publication, not whoever was quicker is confirmed; nor where somebody else has published it by now. */
+  async #confirmFirst(): Promise<void> {
+    const having = this.#all.filter(({ hasIt }) => hasIt);
+    const [first] = having;
+    if (first === undefined || this.#remembered.current !== undefined) return;
+    const isOurs = ({ current }: LastPublished) => having.some(({ place }) => place === current);
+    await this.#remember((last) => (isOurs(last) ? withCurrent(last, first.place) : last), false);
   }
 
   /** @returns those that did not show in time what they have, and without which nothing can be signed for them */
@@ -172,7 +210,12 @@ class Withdrawing {
   }
 
   /** @returns `none` where nobody here can have told it, and it does not say otherwise */
-  async #says(): Promise<KeyServerSays> {
+  #says(): Promise<KeyServerSays> {
+    this.#saying ??= this.#ask();
+    return this.#saying;
+  }
+
+  async #ask(): Promise<KeyServerSays> {
     const { keyServer } = this.#remembered;
     const [first] = this.#all;
     const mayHaveIt = keyServer.told >= this.#run.withdraw;
@@ -190,35 +233,53 @@ class Withdrawing {
     const isNowhere = this.#elsewhere.length === this.#all.length && this.#closed.length === 0;
     const says = isNowhere ? await this.#says() : undefined;
     const isBegun = this.#elsewhere.some(({ notShown }) => notShown.isBegun);
+    const open = isNowhere ? [] : this.#owing().filter((place) => !settled.some((at) => at.place === place));
+    const owing = { places: open, keyServer: !isNowhere && mayConfirm(await this.#says(), withdraw, this.#remembered) };
     const change = (last: LastPublished): LastPublished => {
-      const known = isBegun ? withNews(last, { withdrawn: [withdraw] }) : last; // nothing that is made here brings it
-      if (says === 'unknown') return isBegun ? withOwedByKeyServer(known, withdraw) : known;
+      const known = isBegun ? withWithdrawn(last, withdraw, owing) : last; // nothing that is made here brings it
       const after = settled.reduce((all, { place }) => withoutOwed(all, place, withdraw), known);
+      if (says === 'unknown') return isBegun ? withOwedByKeyServer(after, withdraw) : after;
       if (hasIt(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
       return says === undefined ? after : withoutOwedByKeyServer(after, withdraw);
     };
     await this.#remember(change, isNowhere);
   }
 
-  /**
-   * Who is to have it. A key server that knows nothing of what was a slip elsewhere is told nothing of it: it would end what it confirms.
-   */
-  async #bringingTo(): Promise<Bringing> {
+  /** Who is to have it. */
+  async #bringingTo(signing: readonly WithdrawAt[]): Promise<Bringing> {
     const { withdraw } = this.#run;
-    const { keyServer, current } = this.#remembered;
-    const open = this.#all.filter((at) => !this.#elsewhere.some((one) => one.at === at));
-    const places = [...open.flatMap(({ owing }) => owing), ...this.#closed.map(({ place }) => place)];
-    if (this.#together.keyServer === undefined) return { places, keyServer: keyServer.told >= withdraw, tells: false };
-    const published = currentPublication(this.#remembered);
-    const isGoodElsewhere = published !== undefined && published.version < withdraw;
-    const isSlip = isGoodElsewhere && current !== undefined && !places.includes(current) && !(await this.#mayKnow());
-    return { places, keyServer: !isSlip, tells: !isSlip };
+    if (this.#together.keyServer !== undefined) this.#telling = await this.#tellingOf(signing);
+    const keyServer = this.#telling !== undefined || mayConfirm(await this.#says(), withdraw, this.#remembered);
+    const known = { places: this.#names, told: this.#remembered.keyServer.told };
+    return { places: this.#owing(), keyServer, tells: false, known };
   }
 
-  async #mayKnow(): Promise<boolean> {
-    const says = await this.#says();
-    if (typeof says === 'object') return says.version >= this.#run.withdraw;
-    return says === 'unknown';
+  /** All but those that are known to show something else. */
+  #owing(): Place[] {
+    const open = this.#all.filter((at) => !this.#elsewhere.some((one) => one.at === at));
+    return [...open.flatMap(({ owing }) => owing), ...this.#closed.map(({ place }) => place)];
+  }
+
+  /** Those that it was published to while this command looked around. */
+  async #findAppeared(): Promise<void> {
+    const [first] = this.#all;
+    if (first === undefined) return;
+    const { places, keyServer } = await readLastPublished(first.places.workspace);
+    const isUntold = this.#together.keyServer !== undefined && this.#telling === undefined;
+    const { origin } = this.#question;
+    if (isUntold && keyServer.owed.includes(this.#run.withdraw))
+      this.#closed.push({ place: origin, error: saysNothing(origin) });
+    const owing = places.filter(
+      ({ owed, target }) => owed.includes(this.#run.withdraw) && !this.#names.includes(target),
+    );
+    this.#closed.push(...owing.map(({ target: place }) => ({ place, error: publishedMeanwhile() })));
+  }
+
+  async #tellingOf(signing: readonly WithdrawAt[]): Promise<WithdrawAt | undefined> {
+    const [first] = signing;
+    if (first === undefined) return undefined;
+    const last = await readLastPublished(first.places.workspace);
+    return tellingOf(signing, { withdraw: this.#run.withdraw, last, says: await this.#says() });
   }
 
   /** What lies in the output is signed once, for all that have it. The first signature remembers who owes it. */
@@ -227,8 +288,9 @@ class Withdrawing {
     for (const at of signing) {
       try {
         const isOwn = at.chosen?.live === undefined;
-        const alone = { ...bringing, keyServer: false, places: at.owing };
-        const signed = await at.sign(this.#isOwed ? alone : bringing, isOwn ? own : undefined);
+        const alone = { ...bringing, keyServer: false, places: at.owing, known: undefined };
+        const tells = this.#telling !== undefined && at.chosen?.live === this.#telling.chosen?.live;
+        const signed = await at.sign({ ...(this.#isOwed ? alone : bringing), tells }, isOwn ? own : undefined);
         this.#isOwed = true;
         if (isOwn) own = signed;
       } catch (error) {
@@ -237,10 +299,8 @@ class Withdrawing {
     }
   }
 
-  async #bringAll(signing: readonly WithdrawAt[], { tells }: Bringing): Promise<void> {
+  async #bringAll(signing: readonly WithdrawAt[]): Promise<void> {
     const signed = signing.filter((at) => at.signed);
-    const highest = Math.max(...signed.map((at) => at.signed?.publication ?? 0));
-    if (tells) this.#telling = signed.find((at) => at.signed?.publication === highest);
     await Promise.all(signed.map((at) => at.bring(at === this.#telling ? this.#together.keyServer : undefined)));
   }
 
@@ -256,7 +316,7 @@ class Withdrawing {
   async #outcome(): Promise<Confirmed> {
     const [first] = this.#all;
     if (first === undefined) throw new Error('no place was opened');
-    const done = this.#all.filter(({ hasIt, error }) => hasIt && error === undefined);
+    const done = this.#all.filter(({ hasIt, isOnlyTold, error }) => (hasIt || isOnlyTold) && error === undefined);
     const failed = this.#all.filter(({ error }) => error !== undefined);
     if (this.#onlooker.signal?.aborted && failed.some(({ error }) => isOfEnding(error))) throw this.#stopped();
     if (failed.length + this.#closed.length > 0) throw this.#failure(failed);
@@ -267,6 +327,7 @@ class Withdrawing {
     return {
       ...aboutPlaces(confirmed.places),
       signed: confirmed.signed,
+      isOnlyTold: confirmed.isOnlyTold,
       keyServerTold: this.#telling?.brought?.isTold ?? false,
       besides: others.flatMap(({ places }) => places.target?.name ?? []),
       notShown: this.#elsewhere.map(({ at, notShown: { shown } }) => ({ target: nameOf(at.places), shown })),
@@ -283,12 +344,16 @@ class Withdrawing {
 
   #failure(failed: readonly WithdrawAt[]): unknown {
     const [first] = failed;
-    if (this.#together.isOne && first) return first.error;
+    const { origin } = this.#question;
+    const isSilent = isUnreachable(this.#telling?.brought?.refusal);
+    if (this.#together.isOne && first)
+      return isSilent ? orGivenUp(first.error, this.#run.withdraw, origin) : first.error;
     return notEverywhere(this.#run.withdraw, {
       has: this.#all.filter(({ hasIt }) => hasIt),
       failed,
       closed: this.#closed,
       telling: this.#telling,
+      silent: isSilent ? origin : undefined,
     });
   }
 

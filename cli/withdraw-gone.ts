@@ -5,9 +5,10 @@ import { readLastPublished, rememberPublished } from '../publisher/last-publishe
 import {
   type LastPublished,
   type Place,
-  withNews,
+  placesToWithdraw,
   withoutKeyServer,
   withoutPlace,
+  withWithdrawn,
 } from '../publisher/published-places.ts';
 import { type Workspace, withLock } from '../publisher/workspace.ts';
 import { urgentlyBusy } from './confirm-words.ts';
@@ -15,7 +16,7 @@ import type { ConfirmFlags } from './confirmed.ts';
 import { UsageError } from './voice.ts';
 
 /**
- * Forgets them, and what they owe. What is withdrawn stays so here, whoever is left to be told.
+ * Forgets them, and what they owe. What is withdrawn stays so here, and is owed by whoever is left.
  *
  * @returns whether there were targets among them
  * @throws UsageError where nothing was published to one of them; PublishError `workspace-busy`
@@ -24,12 +25,14 @@ export async function giveUpGone(workspace: Workspace, { gone = [] }: ConfirmFla
   if (gone.length === 0) return false;
   const { keyServer, out } = await readConfiguration(workspace.configuration);
   const own = resolve(workspace.directory, out);
-  const change = (last: LastPublished) =>
-    gone.reduce(
+  const change = (last: LastPublished) => {
+    const left = gone.reduce(
       (all, named) =>
         isOrigin(named, keyServer) ? withoutKeyServer(all) : withoutPlace(all, placeNamed(all, named, own)),
-      withNews(last, { withdrawn: versionsUpTo(last, version) }),
+      last,
     );
+    return version <= last.highest ? withOwing(left, version) : left; // what was never made is not withdrawn by that
+  };
   change(await readLastPublished(workspace)); // what is typed wrong is said before anything
   await withLock(workspace, () => rememberPublished(workspace, change)).catch((error: unknown) => {
     throw urgentlyBusy(error, version);
@@ -37,12 +40,14 @@ export async function giveUpGone(workspace: Workspace, { gone = [] }: ConfirmFla
   return !gone.every((named) => isOrigin(named, keyServer));
 }
 
-/** What was never made is not withdrawn by that. */
-function versionsUpTo({ highest }: LastPublished, version: number): number[] {
-  return version <= highest ? [version] : [];
+/** Whatever ends the run then, those that are left are to have it. */
+function withOwing(last: LastPublished, version: number): LastPublished {
+  const places = placesToWithdraw(last, version);
+  return withWithdrawn(last, version, { places, keyServer: last.keyServer.told >= version });
 }
 
-function isOrigin(named: string, keyServer: string): boolean {
+/** Whether a key server is what is named. */
+export function isOrigin(named: string, keyServer: string): boolean {
   return named === keyServer || named === `${keyServer}/`;
 }
 

@@ -5,6 +5,7 @@ import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
 import type { ConfirmFlags } from './confirmed.ts';
 import { locatePlaces, type PublicationPlaces } from './publication-places.ts';
 import { anyOf, type Together, WithdrawAt } from './withdraw-at.ts';
+import { isOrigin } from './withdraw-gone.ts';
 
 export interface OpenedPlaces {
   /** In the order in which they were named. */
@@ -44,7 +45,13 @@ export async function openPlaces(names: readonly (Place | undefined)[], opening:
   const together = togetherOf(first.places, question, names.length === 1, opening);
   const all = opened.map(({ name, places }, index) => {
     const place = name === undefined ? (places.target?.name ?? null) : name;
-    return new WithdrawAt(place, places, new ConfirmSteps(places, opening.onlooker), together, index === 0);
+    return new WithdrawAt(
+      place,
+      places,
+      new ConfirmSteps(places, opening.onlooker),
+      together,
+      index === 0 && together.keyServer !== undefined,
+    );
   });
   return { all, closed, together, question };
 }
@@ -64,8 +71,9 @@ function togetherOf(
   { token }: PublicationPlaces,
   { origin, answered }: KeyServerQuestion,
   isOne: boolean,
-  { run, remembered, onlooker: { signal } }: Opening,
+  { run, remembered, flags: { gone = [] }, onlooker: { signal } }: Opening,
 ): Together {
+  const isGone = gone.some((named) => isOrigin(named, origin));
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const next = turn.then(work);
@@ -75,7 +83,7 @@ function togetherOf(
   return {
     run,
     remembered,
-    keyServer: token === undefined ? undefined : { origin, token, signal, answered },
+    keyServer: token === undefined || isGone ? undefined : { origin, token, signal, answered },
     isOne,
     inTurn,
   };

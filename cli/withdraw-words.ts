@@ -62,10 +62,33 @@ interface ByPlace {
   readonly closed: readonly { readonly place: Place; readonly error: unknown }[];
   /** With which the key server was told. */
   readonly telling: AtPlace | undefined;
+  /** A key server that does not answer. */
+  readonly silent: string | undefined;
+}
+
+/** There is nothing to tell it. */
+export function hasLater(keyServer: string, version: number): string {
+  return `the key server ${keyServer} has publication ${version}, which is later, and is told nothing; the next "wispr publish" with its token names what is withdrawn`;
+}
+
+/** What it may confirm is not known, nor of what it can be told. */
+export function saysNothing(keyServer: string): PublishError {
+  return new PublishError('key-server-unreachable', `the key server ${keyServer} does not say what it has`);
+}
+
+/** Whether it answers again nobody knows but the publisher. */
+export function orGivenUp(error: unknown, version: number, keyServer: string): unknown {
+  if (!(error instanceof PublishError || error instanceof StorageError)) return error;
+  return reworded(error, error.message, `${goneForGood(version, [keyServer])}; else ${error.hint}`);
+}
+
+function goneForGood(version: number, names: readonly string[]): string {
+  const ways = names.map((name) => `"wispr withdraw ${version} --gone ${shellWord(name)}"`);
+  return `what is gone for good is given up with ${ways.join(', ')}`;
 }
 
 /** What kept it from some of its places, or from the key server. */
-export function notEverywhere(version: number, { has, failed, closed, telling }: ByPlace): unknown {
+export function notEverywhere(version: number, { has, failed, closed, telling, silent }: ByPlace): unknown {
   const without = failed.filter(({ hasIt }) => !hasIt);
   const reasons = [
     ...without.map(({ places, brought, error }) => [nameOf(places), brought?.failure ?? error] as const),
@@ -91,7 +114,7 @@ export function notEverywhere(version: number, { has, failed, closed, telling }:
   const message = `${done}; but ${missing.join('; and ')}`;
   const hint = waysOn(
     version,
-    reasons.map(([name]) => name),
+    [...reasons.map(([name]) => name), ...(silent === undefined ? [] : [silent])],
     [...new Set(errors.map((error) => (error as CodedError).hint))],
   );
   return first instanceof CodedError ? reworded(first as PublishError | StorageError, message, hint) : errors[0];
@@ -103,8 +126,7 @@ function waysOn(version: number, names: readonly string[], hints: readonly (stri
     .filter((hint) => hint !== undefined)
     .map((hint) => hint.replace(', or name another directory', ''));
   const again = 'run the same command again when that is mended: it goes on with what is left';
-  const gone = names.map((name) => `"wispr withdraw ${version} --gone ${shellWord(name)}"`);
-  const give = gone.length > 0 ? `; what is gone for good is given up with ${gone.join(', ')}` : '';
+  const give = names.length > 0 ? `; ${goneForGood(version, names)}` : '';
   return [...mending, `${again}${give}`].join('; then ');
 }
 
@@ -117,6 +139,6 @@ function owedBy({ places, atKeyServer }: Unfinished, keyServer = 'the key server
 export function describeUnfinished(unfinished: readonly Unfinished[]): string[] {
   return unfinished.flatMap((one) => [
     `publication ${one.version} is withdrawn, but that was not brought to everybody who is to have it: ${owedBy(one)}`,
-    `hint: run "wispr withdraw ${one.version}" again: it finishes that${one.atKeyServer ? ', with the token of the key server' : ''}`,
+    `hint: run "wispr withdraw ${one.version}" again: it finishes that${one.atKeyServer ? ', with the token of the key server; one that was never told, or is gone for good, is given up with "--gone" and its origin' : ''}`,
   ]);
 }

@@ -245,13 +245,14 @@ function saysSomething({ publication, begun, owed }: KnownPlace): boolean {
   return publication !== undefined || begun.length + owed.length > 0;
 }
 
-/** First those go that owe nothing. */
+/** First those go that owe nothing, and of them those to which nothing was on its way. */
 function boundedPlaces(places: readonly KnownPlace[], current: Place | undefined): KnownPlace[] {
   const spare = places.length - PLACES_LIMITS.places;
   if (spare <= 0) return [...places];
+  const matters = ({ owed, begun }: KnownPlace) => (owed.length > 0 ? 2 : begun.length > 0 ? 1 : 0);
   const others = places.filter(({ target }) => target !== current);
-  const leaving = [...others.filter(({ owed }) => owed.length === 0), ...others.filter(({ owed }) => owed.length > 0)];
-  return places.filter((place) => !leaving.slice(0, spare).includes(place));
+  const leaving = others.toSorted((one, other) => matters(one) - matters(other)).slice(0, spare);
+  return places.filter((place) => !leaving.includes(place));
 }
 
 /** Readers of a higher publication take nothing that is below it. */

@@ -40,7 +40,7 @@ export function addTimestampFlags(command: Command): Command {
   return command
     .option('-c, --config <file>', 'wispr.json, or its directory (default: this directory)')
     .option('--key <file>', 'the timestamp key alone, from "wispr keys export timestamp FILE"; needs --metadata')
-    .option('--metadata <dir>', 'the directory with timestamp.json, if not in the output')
+    .option('--metadata <dir>', 'with --key: the directory with timestamp.json')
     .option('--token-file <file>', 'the file with the publishing token of the key server')
     .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
     .option('-q, --quiet', 'say nothing but errors and warnings')
@@ -77,6 +77,10 @@ export async function signTimestamp(
   prepare: () => Promise<void> = async () => undefined,
 ): Promise<Confirmed> {
   const from = keySource(flags);
+  if (flags.metadata !== undefined && flags.key === undefined)
+    throw new UsageError('--metadata says where a key file signs, and there is none', {
+      hint: 'add --key FILE; or leave --metadata out: the timestamp goes to the target and the key server of wispr.json',
+    });
   if (flags.metadata !== undefined && flags.tokenFile !== undefined)
     throw new UsageError('with --metadata nobody is told but who is served from there: leave --token-file out', {
       hint: 'without --metadata, the timestamp goes to the target and the key server of wispr.json',

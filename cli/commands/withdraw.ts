@@ -85,7 +85,10 @@ function tell(version: number, confirmed: Confirmed, file: string): void {
       `hint: put right what was wrong, then "${publishAgain}", or "wispr protect" where you copy the output yourself: publication ${publication + 1} ends this`,
     );
   }
-  for (const name of [target, ...besides]) if (name !== undefined) say(`it is at ${name} now`);
+  if (confirmed.isOnlyTold)
+    say(`it is not at ${target}: only the key server told readers of that publication; a higher one ends this`);
+  const at = confirmed.isOnlyTold ? besides : [target, ...besides];
+  for (const name of at) if (name !== undefined) say(`it is at ${name} now`);
   for (const { target: name, shown } of notShown)
     say(
       `it was not brought to ${name}, which shows ${shown}; if publication ${version} appears there after all, run the same command again`,

@@ -11,7 +11,15 @@ import { openSigningKeys } from '../keys/signing-keys.ts';
 import { readLastPublished, rememberPublished } from '../last-published.ts';
 import { explainUnknownSigner } from '../protect/older-keys.ts';
 import { metadataIn, type OwnMetadata } from '../publication/places.ts';
-import { type Place, withNews, withTelling, withTimestamp, withWithdrawn } from '../published-places.ts';
+import {
+  type LastPublished,
+  type Place,
+  placesToWithdraw,
+  withNews,
+  withTelling,
+  withTimestamp,
+  withWithdrawn,
+} from '../published-places.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
 import { lastSeenAfter, lastSeenFile, readLastSeen, writeLastSeen } from './last-seen.ts';
 import { type SignedTimestamp, signTimestamp, type TimestampOptions, withdrawVersion } from './sign-timestamp.ts';
@@ -36,6 +44,8 @@ export interface Bringing {
   readonly keyServer: boolean;
   /** Whether it is told by this run. */
   readonly tells: boolean;
+  /** What was known when it was looked around: who appeared since is to have it too. */
+  readonly known?: { readonly places: readonly Place[]; readonly told: number } | undefined;
 }
 
 const TO_NOBODY: Bringing = { places: [], keyServer: false, tells: false };
@@ -85,8 +95,16 @@ async function remember(
   await rememberPublished(workspace, (last) => {
     const signed = withTimestamp(withNews(last, { elsewhere: [before] }), publication, version);
     const told = bringing.tells ? withTelling(signed, publication) : signed;
-    return withdraw === undefined ? told : withWithdrawn(told, withdraw, bringing);
+    return withdraw === undefined ? told : withWithdrawn(told, withdraw, owingBy(last, withdraw, bringing));
   });
+}
+
+/** Nobody held the lock while others were looked at. */
+function owingBy(last: LastPublished, version: number, { places, keyServer, known }: Bringing) {
+  if (known === undefined) return { places, keyServer };
+  const appeared = placesToWithdraw(last, version).filter((target) => !known.places.includes(target));
+  const { told } = last.keyServer;
+  return { places: [...places, ...appeared], keyServer: keyServer || (told > known.told && told >= version) };
 }
 
 async function runWithKeyFile(

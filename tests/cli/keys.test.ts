@@ -236,6 +236,13 @@ describe('wispr timestamp', () => {
       /^Publication 5 is confirmed until [\d-]{10} \d\d:\d\d UTC\.\n$/,
     );
     await expectError(wispr(...cron), 2, 'add --metadata');
+    for (const command of [['timestamp'], ['withdraw', '5', '--yes']])
+      await expectError(
+        wispr(...command, '--metadata', METADATA, ...withPassphrase),
+        2,
+        '--metadata says',
+        'add --key',
+      );
     const wrongFile = wispr('timestamp', '--key', 'publisher.keys', '--metadata', METADATA, ...withPassphrase);
     await expectError(wrongFile, 1, '[key-store-kind]', 'hint: name a file that "wispr keys new-signer"');
     await publish({ version: 4 });

@@ -2,7 +2,7 @@
  * `wispr withdraw` where a publication is, or may be, at more than one place: each owes it until it was brought there, whatever becomes of the
  * others; and the key server, the real one where what it refuses matters, is asked once and told once.
  */
-import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -115,6 +115,7 @@ describe('with the real key server, and its token,', () => {
   let folder: string;
 
   beforeEach(async () => {
+    isOpen = true;
     folder = temporaryFolder();
     const config = configIn(folder);
     // After a second refusal it is told nothing more.
@@ -126,8 +127,9 @@ describe('with the real key server, and its token,', () => {
     await writeFile(join(made.directory, 'token'), `${token}\n`, { mode: 0o600 });
     await made.protect();
   });
+  let isOpen: boolean;
   afterEach(async () => {
-    await server.close();
+    if (isOpen) await server.close();
     await rm(folder, { recursive: true });
   });
   const atKeyServer = async () => saidBy(new Uint8Array(await (await fetch(server.url + TIMESTAMP)).arrayBuffer()));
@@ -145,19 +147,71 @@ describe('with the real key server, and its token,', () => {
     expect(await last()).toMatchObject({ target: A, begun: [], unfinished: [] });
   });
 
-  it('where it knows a later one than is signed, it is told once, and not again and again', async () => {
+  it('an output that was served once tells it of nothing that was never published', async () => {
+    await publish(null);
+    await protectNext('<p>2');
+    await publish(A);
+    await protectNext('<p>3');
+    await confirm(1);
+    expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([[2, [1]], [2, [1]], []]);
+    await confirm();
+  });
+
+  it('nor does a slip at another place, where what is withdrawn is out there as well', async () => {
+    await publish(B);
+    await protectNext('<p>2');
+    await publish(A);
+    await protectNext('<p>3');
+    await publish(B, 'taken');
+    await confirm(1);
+    expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
+      [2, [1]],
+      [3, [1]],
+      [2, [1]],
+    ]);
+    await confirm();
+  });
+
+  it('nor where what it has is at a place that fails', async () => {
+    await publish(B);
+    await protectNext('<p>2');
+    await publish(A);
+    await protectNext('<p>3');
+    await publish(B, 'taken');
+    await rename(A, `${A}-away`);
+    await writeFile(A, '');
+    await expect(confirm(1)).rejects.toThrow(`not at ${A}`);
+    expect([await shown(B), await atKeyServer()]).toEqual([
+      [3, [1]],
+      [2, []],
+    ]);
+    await rm(A);
+    await rename(`${A}-away`, A);
+    await confirm(1);
+    expect([await atKeyServer(), (await last()).owed]).toEqual([[2, [1]], []]);
+  });
+
+  it('where it has a later one than is signed, there is nothing to tell it, nor anything owed', async () => {
     await publish(A);
     await protectNext('<p>2');
     await publish(B);
     await rm(B, { recursive: true });
-    await expect(confirm(1, [B])).rejects.toMatchObject({
-      code: 'key-server-refused',
-      message: expect.stringMatching(`at ${A}; but the key server .*409.*it has publication 2 of this site, .*than 1$`),
-    });
-    expect([await shown(A), (await last()).owed]).toEqual([[1, [1]], [[1, 'key server']]]);
+    expect(await confirm(1, [B])).toMatchObject({ target: A, keyServerTold: false, unfinished: [] });
+    expect(doubts).toEqual([expect.stringContaining('has publication 2, which is later, and is told nothing')]);
+    expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([[1, [1]], [2, []], []]);
     await protectNext('<p>3');
     await publish(A);
     expect([await atKeyServer(), (await last()).owed]).toEqual([[3, [1]], []]);
+  });
+
+  it('that is gone for good can be given up while its token is there', async () => {
+    await publish(A);
+    isOpen = false;
+    await server.close();
+    const ways = expect.stringContaining(`"wispr withdraw 1 --gone ${server.url}"`);
+    await expect(confirm(1)).rejects.toMatchObject({ code: 'key-server-unreachable', hint: ways });
+    expect(await confirm(1, [server.url])).toMatchObject({ target: A, keyServerTold: false, unfinished: [] });
+    expect((await last()).owed).toEqual([]);
   });
 
   it('where only it has what was at a place that is gone, it is told, and nothing else owes that', async () => {
@@ -165,12 +219,23 @@ describe('with the real key server, and its token,', () => {
     await protectNext('<p>2');
     await publish(B);
     await rm(B, { recursive: true });
-    await expect(confirm(2, [B])).rejects.toMatchObject({
-      message: expect.stringContaining('the key server was told'),
-    });
+    for (const gone of [[B], []])
+      expect(await confirm(2, gone)).toMatchObject({ keyServerTold: true, isOnlyTold: true, besides: [] });
     expect([await atKeyServer(), await shown(A), (await last()).owed]).toEqual([[2, [2]], [1, []], []]);
     token = undefined;
     expect((await confirm()).target).toBe(A);
+  });
+
+  it('where it knows one of another machine, wispr timestamp tells it once, and not again and again', async () => {
+    const putBack = await copyOut(true);
+    await publish(A);
+    const before = await readFile(workspace.lastPublished);
+    await protectNext('<p>2');
+    await publish(B);
+    await putBack();
+    await writeFile(workspace.lastPublished, before);
+    await expect(confirm()).rejects.toThrow(/409.*it has publication 2 of this site, .*than 1$/);
+    await expect(confirm()).rejects.toThrow(/409.*it has publication 2 of this site, .*than 1$/); // and not 429
   });
 
   it('what it was told once, it owes until it is told of the withdrawal: a run without the token says so', async () => {
@@ -247,6 +312,16 @@ describe('a place that fails', () => {
     await expect(confirm(1, [join(B, 'x')])).rejects.toMatchObject({ code: 'usage', hint: expect.stringContaining(B) });
     expect(await confirm(1, [B])).toMatchObject({ target: A, besides: [], unfinished: [] });
     expect(await last()).toMatchObject({ target: A, withdrawn: [1], owed: [] });
+  });
+
+  it('and is given up in a run that comes to nothing leaves it to be owed by the others', async () => {
+    await mend();
+    await publish(B);
+    const run = { passphrase: 'wrong', withdraw: 2 };
+    await expect(confirmFromWorkspace(run, { config: made.configurationFile, gone: [B] })).rejects.toThrow();
+    expect(await last()).toMatchObject({ withdrawn: [1, 2], owed: [[2, A]] });
+    await confirm(2);
+    expect([await shown(A), (await last()).owed]).toEqual([[2, [1, 2]], []]);
   });
 
   it('is where publishing something higher ends it as well', async () => {
@@ -339,6 +414,28 @@ it('of two that have the first publication, the last that it was on its way to i
   expect((await last()).target).toBe(B);
 });
 
+it('who publishes it while its first places are brought the withdrawal has it confirmed there', async () => {
+  await alone();
+  const { place: other } = await places.next();
+  await publish(A, 'taken');
+  await publish(B, 'taken');
+  const { put } = DirectoryTarget.prototype;
+  let publishing: Promise<unknown> | undefined;
+  DirectoryTarget.prototype.put = async function (this: DirectoryTarget, ...args) {
+    if (this.name !== other) {
+      publishing ??= publish(other);
+      await publishing;
+    }
+    return put.apply(this, args);
+  };
+  try {
+    await confirm(1);
+  } finally {
+    DirectoryTarget.prototype.put = put;
+  }
+  expect((await last()).target).toBe(other);
+});
+
 /** Until a place shows that 1 is withdrawn, and it is remembered that it does. */
 const hasItAt = async (where: string) => {
   while (JSON.stringify((await last()).owed).includes(where)) await new Promise(setImmediate);
@@ -348,19 +445,22 @@ describe('what the key server does not say', () => {
   let host: ContentHost;
   let status: number;
   let known: Uint8Array | undefined;
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  let told: number[];
   beforeAll(async () => {
     host = await startContentHost();
-    host.handlers.set(
-      TIMESTAMP,
-      (_, response) => void response.writeHead(status).end(status === 200 ? known : undefined),
-    );
+    host.handlers.set(TIMESTAMP, async (_, response) => {
+      await meanwhile?.();
+      response.writeHead(status).end(status === 200 ? known : undefined);
+    });
     host.handlers.set('/v1/publication', (request, response) => {
+      told.push(2);
       request.resume().on('end', () => response.writeHead(200).end('{}'));
     });
   });
   afterAll(() => host.close());
   beforeEach(async () => {
-    [status, known] = [404, undefined];
+    [status, known, meanwhile, told] = [404, undefined, undefined, []];
     await open({ keyServer: host.origin });
     token = `wispr-publish-${'a'.repeat(43)}`;
     await writeFile(join(made.directory, 'token'), `${token}\n`, { mode: 0o600 });
@@ -375,13 +475,35 @@ describe('what the key server does not say', () => {
     await expect(confirm(2)).rejects.toThrow(/^it is signed, but not where .*the key server was told/);
     await mend();
   });
+  it('nobody waits for with the lock: a place that appears meanwhile owes it as well, and is named', async () => {
+    meanwhile = async () => {
+      meanwhile = undefined;
+      token = undefined;
+      await publish(B);
+    };
+    await expect(confirm(1)).rejects.toMatchObject({
+      message: expect.stringMatching(`at ${A}.*; but not at ${B}: another wispr has published to it meanwhile`),
+    });
+    expect([await shown(B), (await last()).owed]).toEqual([[2, [2]], expect.arrayContaining([[1, B]])]);
+    await confirm(1);
+    expect((await shown(B))[1]).toEqual([1, 2]);
+  });
+
   const unsure = { message: expect.stringContaining('the key server does not say whether it has it') };
 
   it.each([500, 429, 403])('is no proof that it does not have it: %s', async (answer) => {
     status = answer;
     await expect(confirm(2)).rejects.toMatchObject(unsure);
     expect((await last()).unfinished).toEqual([2]);
-    await expect(confirm()).rejects.toMatchObject({ code: 'publication-withdrawn' });
+    expect((await last()).owed).toEqual([[2, 'key server']]);
+    const before = await readFile(join(A, TIMESTAMP));
+    await expect(confirm()).rejects.toMatchObject({
+      code: 'publication-withdrawn',
+      message: expect.stringMatching(`^it is signed, and at ${A}, .* publication 2 is withdrawn; but`),
+    });
+    expect(await shown(A)).toEqual([1, []]);
+    expect(await readFile(join(A, TIMESTAMP))).not.toEqual(before);
+    expect(told).toEqual([2]);
     status = 404;
     await expect(confirm(2)).rejects.toMatchObject({ code: 'version-unknown' });
     expect((await last()).unfinished).toEqual([]);
@@ -416,6 +538,34 @@ describe('what the key server does not say', () => {
     token = undefined;
     await confirm();
     expect(await shown(A)).toEqual([1, []]);
+  });
+});
+
+describe('what an earlier version of wispr has written', () => {
+  it('says nothing of a key server, which is asked whether it was ever told', async () => {
+    const host = await startContentHost();
+    let answer = 500;
+    host.handlers.set(TIMESTAMP, (_, response) => void response.writeHead(answer).end());
+    await open({ keyServer: host.origin, timestampBy: 'publisher' });
+    await made.protect();
+    await publish(A);
+    const { target, publication } = await last();
+    await writeFile(workspace.lastPublished, JSON.stringify({ target, withdrawn: [], elsewhere: [], publication }));
+    await confirm(1);
+    expect([await shown(A), (await last()).owed]).toEqual([[1, [1]], [[1, 'key server']]]);
+    answer = 404;
+    await confirm(1);
+    expect((await last()).owed).toEqual([]);
+    await host.close();
+  });
+
+  it('without a publication has a withdrawal brought to the target that is configured', async () => {
+    await open({ timestampBy: 'publisher', publish: A });
+    await made.protect();
+    await publish(A);
+    await writeFile(workspace.lastPublished, JSON.stringify({ target: null, withdrawn: [1], unfinished: [1] }));
+    expect((await confirm(1)).besides).toEqual([A]);
+    expect([await shown(A), (await last()).owed.filter(([, who]) => who !== 'key server')]).toEqual([[1, [1]], []]);
   });
 });
 
@@ -455,6 +605,22 @@ describe('without a token, and so without a key server that was ever told,', () 
     await expect(confirm(2)).rejects.toMatchObject({ message: expect.stringContaining(`which shows 1, nor at ${B}`) });
     await confirm();
     expect([await shown(A), (await last()).owed]).toEqual([[1, []], []]);
+  });
+
+  it('what one of them does not show, and another that cannot be opened may, stays owed there', async () => {
+    await publish(A);
+    await protectNext('<p>2');
+    await publish(A, 'lost');
+    await publish(B, 'taken');
+    await protectNext('<p>3');
+    await rename(B, `${B}-away`);
+    await writeFile(B, '');
+    await expect(confirm(2)).rejects.toThrow(`nothing was signed; but not at ${B}`);
+    expect(await last()).toMatchObject({ withdrawn: [2], owed: [[2, B]] });
+    await rm(B);
+    await rename(`${B}-away`, B);
+    await confirm(2);
+    expect([await shown(B), (await last()).owed]).toEqual([[2, [2]], []]);
   });
 
   it('what arrives late elsewhere is withdrawn by the same command', async () => {

@@ -271,4 +271,11 @@ describe('what is on its way', () => {
       all.at(-1),
     ]);
   });
+
+  it('and of them those to which something was on its way go last', () => {
+    const begun = withBegun(withPublished(NOTHING, 'last', snapshotOf(1), undefined), 'first', snapshotOf(2));
+    const all = Array.from({ length: PLACES_LIMITS.places + 5 }, (_, index) => `place ${index}`);
+    const after = all.reduce((last, place) => withPublished(last, place, snapshotOf(1), undefined), begun);
+    expect(placesToWithdraw(after, 2)).toEqual(['first']);
+  });
 });

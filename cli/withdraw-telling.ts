@@ -1,0 +1,68 @@
+/** With what the key server is told of a withdrawal: never with a publication that its readers cannot have. */
+import type { MetaFile } from '../core/publication/metadata.ts';
+import { nowInSeconds } from '../node-support/clock.ts';
+import { openOutput } from '../publisher/publication/own.ts';
+import type { KeyServerSays } from '../publisher/publish/key-server-says.ts';
+import { currentPublication, type LastPublished } from '../publisher/published-places.ts';
+import type { WithdrawAt } from './withdraw-at.ts';
+
+export interface Telling {
+  readonly withdraw: number;
+  /** As it is by now. */
+  readonly last: LastPublished;
+  readonly says: KeyServerSays;
+}
+
+/**
+ * The place whose publication it is told of: the one that it has, if that is signed; else that of the place that is confirmed. What lies in the
+ * output goes on with every `wispr protect`, so it counts only where the output is what is confirmed. A slip elsewhere that it does not know would
+ * end what it confirms.
+ *
+ * @param signing - where something is signed
+ */
+export async function tellingOf(signing: readonly WithdrawAt[], telling: Telling): Promise<WithdrawAt | undefined> {
+  const { withdraw, last, says } = telling;
+  const current = last.current ?? null;
+  const versions = new Map<WithdrawAt, number>();
+  for (const at of signing) versions.set(at, await versionAt(at));
+  const least = isPast(says, withdraw, last) ? says.version : 0; // what is lower it refuses
+  const isAble = (at: WithdrawAt) => (versions.get(at) ?? 0) >= least && (at.place !== null || current === null);
+  const able = signing.filter(isAble);
+  const having = (version: number) => able.filter((at) => versions.get(at) === version);
+  const confirmed = able.find(({ place }) => place === current);
+  if (typeof says === 'object') {
+    const known = having(says.version);
+    if (known.length > 0) return known.find((at) => at === confirmed) ?? known[0];
+  }
+  if (confirmed) return confirmed;
+  if (last.current === undefined) return highestOf(able, versions);
+  return isSlip(telling) ? undefined : having(withdraw)[0];
+}
+
+/** Whether it has something later of ours than what is withdrawn: its readers take nothing below that. */
+export function isPast(says: KeyServerSays, version: number, { highest }: LastPublished): says is MetaFile {
+  return typeof says === 'object' && says.version > version && says.version <= highest;
+}
+
+/** Whether it may confirm what is withdrawn, as far as is known, and so owes that. */
+export function mayConfirm(says: KeyServerSays, version: number, last: LastPublished): boolean {
+  if (typeof says === 'object') return says.version >= version && !isPast(says, version, last);
+  return says === 'unknown';
+}
+
+function highestOf(able: readonly WithdrawAt[], versions: ReadonlyMap<WithdrawAt, number>): WithdrawAt | undefined {
+  const of = (at: WithdrawAt) => versions.get(at) ?? 0;
+  return able.toSorted((one, other) => of(other) - of(one))[0];
+}
+
+/** Whether something good is published, and what is withdrawn was on its way elsewhere, of which it knows nothing. */
+function isSlip({ withdraw, last, says }: Telling): boolean {
+  const published = currentPublication(last);
+  const mayKnow = typeof says === 'object' ? says.version >= withdraw : says === 'unknown';
+  return published !== undefined && published.version < withdraw && !mayKnow;
+}
+
+async function versionAt({ chosen, places }: WithdrawAt): Promise<number> {
+  if (chosen?.live) return chosen.live.version;
+  return (await openOutput(places.out, { now: nowInSeconds() })).state.snapshot.version;
+}

@@ -1,0 +1,27 @@
+/** Of which publication a key server is told, where several are signed: never of one that its readers cannot have. */
+import { expect, it } from 'vitest';
+import type { WithdrawAt } from '../../cli/withdraw-at.ts';
+import { tellingOf } from '../../cli/withdraw-telling.ts';
+import type { KeyServerSays } from '../../publisher/publish/key-server-says.ts';
+import { NOTHING, type Place, withPublished } from '../../publisher/published-places.ts';
+
+const sha256 = 'a'.repeat(64);
+const at = (place: Place, version: number) => ({ place, chosen: { live: { version } } }) as unknown as WithdrawAt;
+const has = (version: number): KeyServerSays => ({ version, length: 1, sha256 });
+const confirmedAt = (place: Place, version: number) => withPublished(NOTHING, place, { version, sha256 }, undefined);
+
+it.each<[string, WithdrawAt[], KeyServerSays, Place | undefined, number, Place | undefined]>([
+  ['what it has', [at('A', 3), at('B', 2)], has(2), 'A', 1, 'B'],
+  ['the place that is confirmed, of two that have that', [at('B', 2), at('A', 2)], has(2), 'A', 1, 'A'],
+  ['the place that is confirmed, where it says nothing', [at('B', 3), at('A', 2)], 'unknown', 'A', 1, 'A'],
+  ['the highest, where none is yet', [at('B', 1), at('A', 2)], 'none', undefined, 1, 'A'],
+  ['the output, where that is what is confirmed', [at('B', 3), at(null, 2)], 'unknown', null, 1, null],
+  ['not the output, where a target is', [at(null, 3), at('B', 3)], has(3), 'A', 3, 'B'],
+  ['not something later, where what is confirmed fails', [at('B', 3)], 'unknown', 'A', 1, undefined],
+  ['what is withdrawn itself, where what is confirmed fails', [at('B', 3)], 'unknown', 'A', 3, 'B'],
+  ['not a slip of which it knows nothing', [at('B', 3)], has(2), 'A', 3, undefined],
+])('%s', async (_, signing, says, current, withdraw, expected) => {
+  const last = current === undefined ? NOTHING : confirmedAt(current, 2);
+  const telling = await tellingOf(signing, { withdraw, last, says });
+  expect(telling?.place).toBe(expected);
+});
