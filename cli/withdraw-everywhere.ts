@@ -9,8 +9,8 @@ import type { PublishError } from '../publisher/errors.ts';
 import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
 import { openOutput } from '../publisher/publication/own.ts';
 import { attempt } from '../publisher/publish/bring-failures.ts';
-import type { Chosen, NotShown } from '../publisher/publish/choose-publication.ts';
-import { isUnreachable, type KeyServerQuestion } from '../publisher/publish/key-server.ts';
+import type { Chosen } from '../publisher/publish/choose-publication.ts';
+import type { KeyServerQuestion } from '../publisher/publish/key-server.ts';
 import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-server-says.ts';
 import {
   currentPlace,
@@ -18,7 +18,6 @@ import {
   type Place,
   placeOf,
   placesToWithdraw,
-  unfinishedOf,
   withCurrent,
   withNews,
   withOwedByKeyServer,
@@ -34,14 +33,14 @@ import { isOfEnding, needsAnother } from './confirm-failures.ts';
 import { rememberIfFree } from './confirm-memory.ts';
 import { CONFIRM_LIMITS, type Onlooker, stoppedAt } from './confirm-steps.ts';
 import { publishedMeanwhile, urgentlyBusy } from './confirm-words.ts';
-import { aboutPlaces, type Confirmed, type ConfirmFlags } from './confirmed.ts';
+import type { Confirmed, ConfirmFlags } from './confirmed.ts';
 import { locateConfiguration } from './locate-configuration.ts';
-import type { PublicationPlaces } from './publication-places.ts';
 import type { Together, WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';
 import { type OpenedPlaces, openPlaces } from './withdraw-open.ts';
+import { type Elsewhere, hasNumber, outcomeOf } from './withdraw-outcome.ts';
 import { isPast, mayConfirm, tellingOf } from './withdraw-telling.ts';
-import { hasLater, nameOf, notEverywhere, notOut, orGivenUp, saysNothing } from './withdraw-words.ts';
+import { hasLater, saysNothing } from './withdraw-words.ts';
 
 /** @throws as `confirmFromWorkspace` */
 export async function withdrawEverywhere(
@@ -76,17 +75,6 @@ function saidOnce({ onWait, onDoubt, ...onlooker }: Onlooker): Onlooker {
     said.add(what);
   };
   return { ...onlooker, ...(onWait && { onWait: once(onWait) }), ...(onDoubt && { onDoubt: once(onDoubt) }) };
-}
-
-/** Whether a key server has a publication of that number: what was signed for it may be here no more. */
-function hasIt(says: KeyServerSays | undefined, version: number): boolean {
-  return typeof says === 'object' && says.version === version;
-}
-
-/** A place that shows something else, and owes nothing by that. */
-interface Elsewhere {
-  readonly at: WithdrawAt;
-  readonly notShown: NotShown;
 }
 
 class Withdrawing {
@@ -239,7 +227,7 @@ class Withdrawing {
       const known = isBegun ? withWithdrawn(last, withdraw, owing) : last; // nothing that is made here brings it
       const after = settled.reduce((all, { place }) => withoutOwed(all, place, withdraw), known);
       if (says === 'unknown') return isBegun ? withOwedByKeyServer(after, withdraw) : after;
-      if (hasIt(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
+      if (hasNumber(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
       return says === undefined ? after : withoutOwedByKeyServer(after, withdraw);
     };
     await this.#remember(change, isNowhere);
@@ -314,54 +302,17 @@ class Withdrawing {
   }
 
   async #outcome(): Promise<Confirmed> {
-    const [first] = this.#all;
-    if (first === undefined) throw new Error('no place was opened');
-    const done = this.#all.filter(({ hasIt, isOnlyTold, error }) => (hasIt || isOnlyTold) && error === undefined);
-    const failed = this.#all.filter(({ error }) => error !== undefined);
-    if (this.#onlooker.signal?.aborted && failed.some(({ error }) => isOfEnding(error))) throw this.#stopped();
-    if (failed.length + this.#closed.length > 0) throw this.#failure(failed);
-    const [confirmed, ...others] = done;
-    if (confirmed?.signed === undefined) throw await this.#nowhere();
-    const { workspace } = confirmed.places;
-    const unfinished = unfinishedOf(await readLastPublished(workspace));
-    return {
-      ...aboutPlaces(confirmed.places),
-      signed: confirmed.signed,
-      isOnlyTold: confirmed.isOnlyTold,
-      keyServerTold: this.#telling?.brought?.isTold ?? false,
-      besides: others.flatMap(({ places }) => places.target?.name ?? []),
-      notShown: this.#elsewhere.map(({ at, notShown: { shown } }) => ({ target: nameOf(at.places), shown })),
-      unfinished,
-      isConfirmedByKeyServer: this.#goesOnAtKeyServer(confirmed.places),
-    };
-  }
-
-  /** Without a token, it may confirm what is withdrawn; with one it was told, or knows nothing of that. */
-  #goesOnAtKeyServer({ configuration, token }: PublicationPlaces): boolean {
-    if (token !== undefined) return false;
-    return configuration.timestampBy === 'keyserver' || this.#remembered.keyServer.told >= this.#run.withdraw;
-  }
-
-  #failure(failed: readonly WithdrawAt[]): unknown {
-    const [first] = failed;
-    const { origin } = this.#question;
-    const isSilent = isUnreachable(this.#telling?.brought?.refusal);
-    if (this.#together.isOne && first)
-      return isSilent ? orGivenUp(first.error, this.#run.withdraw, origin) : first.error;
-    return notEverywhere(this.#run.withdraw, {
-      has: this.#all.filter(({ hasIt }) => hasIt),
-      failed,
+    const failed = this.#all.some(({ error }) => isOfEnding(error));
+    if (this.#onlooker.signal?.aborted && failed) throw this.#stopped();
+    return outcomeOf({
+      all: this.#all,
       closed: this.#closed,
+      elsewhere: this.#elsewhere,
       telling: this.#telling,
-      silent: isSilent ? origin : undefined,
+      together: this.#together,
+      keyServer: this.#question.origin,
+      says: () => this.#says(),
     });
-  }
-
-  async #nowhere(): Promise<unknown> {
-    const says = await this.#says();
-    const all = this.#elsewhere.map(({ at, notShown }) => ({ ...notShown, places: at.places }));
-    const { withdraw } = this.#run;
-    return notOut(withdraw, all, { keyServer: this.#question.origin, says: hasIt(says, withdraw) ? 'it' : says });
   }
 
   #ended(error: unknown): unknown {
