@@ -25,6 +25,16 @@ export interface Onlooker {
   readonly limits?: ConfirmLimits;
 }
 
+/** Of several places, each says what it waits for, and what is doubtful: the same thing is told once. */
+export function saidOnce({ onWait, onDoubt, ...onlooker }: Onlooker): Onlooker {
+  const said = new Set<string>();
+  const once = (say: (what: string) => void) => (what: string) => {
+    if (!said.has(what)) say(what);
+    said.add(what);
+  };
+  return { ...onlooker, ...(onWait && { onWait: once(onWait) }), ...(onDoubt && { onDoubt: once(onDoubt) }) };
+}
+
 export class ConfirmSteps {
   readonly signal: AbortSignal | undefined;
   readonly limits: ConfirmLimits;

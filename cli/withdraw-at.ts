@@ -88,7 +88,7 @@ export class WithdrawAt {
     const choice = { places: this.places, passphrase: run.passphrase, target: looking };
     const chosen =
       (await this.#inOutput()) ?? (await during('looking', () => whatToWithdraw(run.withdraw, remembered, choice)));
-    if ('sign' in chosen) await this.#lookAround(chosen.sign, end);
+    if ('sign' in chosen) await this.take(chosen.sign, end);
     const said = await doubt;
     if (said !== undefined) this.steps.doubt(said);
     return chosen;
@@ -102,12 +102,8 @@ export class WithdrawAt {
     return shown < run.withdraw ? { notShown: { shown, isBegun: false, anyway: undefined } } : undefined;
   }
 
-  /** It is to be signed there. */
+  /** It is to be signed there. @param end - of looking, as in {@link look} */
   async take(chosen: ToWithdraw, end: AbortSignal | undefined): Promise<void> {
-    await this.#lookAround(chosen, end);
-  }
-
-  async #lookAround(chosen: ToWithdraw, end: AbortSignal | undefined): Promise<void> {
     const { target } = this.places;
     const looking = target && end ? answeringUntil(target, end) : target;
     const to = { ...this.#to(chosen, this.#together.keyServer), target: looking };

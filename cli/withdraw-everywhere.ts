@@ -4,7 +4,7 @@
  */
 import { CodedError } from '../core/errors.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
-import { readConfiguration } from '../publisher/configuration/read.ts';
+import { lazily } from '../node-support/lazily.ts';
 import type { PublishError } from '../publisher/errors.ts';
 import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
 import { openOutput } from '../publisher/publication/own.ts';
@@ -16,8 +16,6 @@ import {
   currentPlace,
   type LastPublished,
   type Place,
-  placeOf,
-  placesToWithdraw,
   withCurrent,
   withNews,
   withOwedByKeyServer,
@@ -28,16 +26,16 @@ import {
 } from '../publisher/published-places.ts';
 import type { Bringing } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
-import { type Workspace, withLock, workspaceOf } from '../publisher/workspace.ts';
+import { withLock, workspaceOf } from '../publisher/workspace.ts';
 import { isOfEnding, needsAnother } from './confirm-failures.ts';
 import { rememberIfFree } from './confirm-memory.ts';
-import { CONFIRM_LIMITS, type Onlooker, stoppedAt } from './confirm-steps.ts';
+import { CONFIRM_LIMITS, type Onlooker, saidOnce, stoppedAt } from './confirm-steps.ts';
 import { publishedMeanwhile, urgentlyBusy } from './confirm-words.ts';
 import type { Confirmed, ConfirmFlags } from './confirmed.ts';
 import { locateConfiguration } from './locate-configuration.ts';
 import type { Together, WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';
-import { type OpenedPlaces, openPlaces } from './withdraw-open.ts';
+import { namesToWithdraw, type OpenedPlaces, openPlaces } from './withdraw-open.ts';
 import { type Elsewhere, hasNumber, outcomeOf } from './withdraw-outcome.ts';
 import { isPast, mayConfirm, tellingOf } from './withdraw-telling.ts';
 import { hasLater, saysNothing } from './withdraw-words.ts';
@@ -51,30 +49,12 @@ export async function withdrawEverywhere(
   const workspace = workspaceOf(locateConfiguration(undefined, flags.config));
   const isGivenUp = await giveUpGone(workspace, flags, run.withdraw);
   const remembered = await readLastPublished(workspace);
-  const names = placesToWithdraw(remembered, run.withdraw);
   const usual = currentPlace(remembered)?.target ?? (isGivenUp ? null : undefined);
   const end = AbortSignal.timeout((onlooker.limits ?? CONFIRM_LIMITS).looking);
   const sayingOnce = saidOnce(onlooker);
   const opening = { run, remembered, flags, onlooker: sayingOnce, end };
-  const all = names.length > 0 ? [...names, ...(await besides(remembered, names, workspace))] : [usual];
-  return new Withdrawing(await openPlaces(all, opening), sayingOnce).withdraw(end);
-}
-
-/** Earlier versions of wispr remembered no publication: where only the output owes it by that, the target that is configured may show it. */
-async function besides(remembered: LastPublished, names: readonly Place[], { configuration }: Workspace) {
-  const isOfEarlier = names.every((name) => name === null) && placeOf(remembered, null).publication === undefined;
-  const { publish } = await readConfiguration(configuration);
-  return isOfEarlier && publish !== undefined ? [undefined] : [];
-}
-
-/** Each place says what it waits for, and what is doubtful. */
-function saidOnce({ onWait, onDoubt, ...onlooker }: Onlooker): Onlooker {
-  const said = new Set<string>();
-  const once = (say: (what: string) => void) => (what: string) => {
-    if (!said.has(what)) say(what);
-    said.add(what);
-  };
-  return { ...onlooker, ...(onWait && { onWait: once(onWait) }), ...(onDoubt && { onDoubt: once(onDoubt) }) };
+  const names = await namesToWithdraw(remembered, run.withdraw, workspace, usual);
+  return new Withdrawing(await openPlaces(names, opening), sayingOnce).withdraw(end);
 }
 
 class Withdrawing {
@@ -91,7 +71,8 @@ class Withdrawing {
   readonly #elsewhere: Elsewhere[] = [];
   #telling: WithdrawAt | undefined;
   #isOwed = false;
-  #saying: Promise<KeyServerSays> | undefined;
+  /** What the key server says: `none` where nobody here can have told it, and it does not say otherwise. It is asked once. */
+  readonly #says = lazily(() => this.#ask());
 
   constructor({ all, closed, together, question }: OpenedPlaces, onlooker: Onlooker) {
     this.#run = together.run;
@@ -114,7 +95,7 @@ class Withdrawing {
       await this.#withdraw(end);
       return await this.#outcome();
     } catch (error) {
-      throw this.#ended(error);
+      throw isOfEnding(error) && signal?.aborted ? this.#stopped() : error;
     } finally {
       signal?.removeEventListener('abort', giveUp);
       giveUp();
@@ -195,12 +176,6 @@ class Withdrawing {
       this.#elsewhere.splice(0, this.#elsewhere.length, ...this.#elsewhere.filter((one) => one.at !== at));
       return;
     }
-  }
-
-  /** @returns `none` where nobody here can have told it, and it does not say otherwise */
-  #says(): Promise<KeyServerSays> {
-    this.#saying ??= this.#ask();
-    return this.#saying;
   }
 
   async #ask(): Promise<KeyServerSays> {
@@ -311,12 +286,8 @@ class Withdrawing {
       telling: this.#telling,
       together: this.#together,
       keyServer: this.#question.origin,
-      says: () => this.#says(),
+      says: this.#says,
     });
-  }
-
-  #ended(error: unknown): unknown {
-    return isOfEnding(error) && this.#onlooker.signal?.aborted ? this.#stopped() : error;
   }
 
   #stopped(): PublishError {

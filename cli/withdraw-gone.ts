@@ -28,7 +28,7 @@ export async function giveUpGone(workspace: Workspace, { gone = [] }: ConfirmFla
   const change = (last: LastPublished) => {
     const left = gone.reduce(
       (all, named) =>
-        isOrigin(named, keyServer) ? withoutKeyServer(all) : withoutPlace(all, placeNamed(all, named, own)),
+        isKeyServer(named, keyServer) ? withoutKeyServer(all) : withoutPlace(all, placeNamed(all, named, own)),
       last,
     );
     return version <= last.highest ? withOwing(left, version) : left; // what was never made is not withdrawn by that
@@ -37,7 +37,7 @@ export async function giveUpGone(workspace: Workspace, { gone = [] }: ConfirmFla
   await withLock(workspace, () => rememberPublished(workspace, change)).catch((error: unknown) => {
     throw urgentlyBusy(error, version);
   });
-  return !gone.every((named) => isOrigin(named, keyServer));
+  return !gone.every((named) => isKeyServer(named, keyServer));
 }
 
 /** Whatever ends the run then, those that are left are to have it. */
@@ -47,7 +47,7 @@ function withOwing(last: LastPublished, version: number): LastPublished {
 }
 
 /** Whether a key server is what is named. */
-export function isOrigin(named: string, keyServer: string): boolean {
+export function isKeyServer(named: string, keyServer: string): boolean {
   return named === keyServer || named === `${keyServer}/`;
 }
 

@@ -1,11 +1,14 @@
 /** Opens the places where something is to be withdrawn: one that cannot be opened keeps nobody from the others. */
+import { lazily } from '../node-support/lazily.ts';
+import { readConfiguration } from '../publisher/configuration/read.ts';
 import { fetchTimestamp, type KeyServerQuestion } from '../publisher/publish/key-server.ts';
-import type { LastPublished, Place } from '../publisher/published-places.ts';
+import { type LastPublished, type Place, placeOf, placesToWithdraw } from '../publisher/published-places.ts';
+import type { Workspace } from '../publisher/workspace.ts';
 import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
 import type { ConfirmFlags } from './confirmed.ts';
 import { locatePlaces, type PublicationPlaces } from './publication-places.ts';
 import { anyOf, type Together, WithdrawAt } from './withdraw-at.ts';
-import { isOrigin } from './withdraw-gone.ts';
+import { isKeyServer } from './withdraw-gone.ts';
 
 export interface OpenedPlaces {
   /** In the order in which they were named. */
@@ -23,6 +26,26 @@ interface Opening {
   readonly onlooker: Onlooker;
   /** Of looking, and of asking. */
   readonly end: AbortSignal;
+}
+
+/**
+ * Where a version is to be withdrawn.
+ *
+ * @param usual - where nothing is remembered that may show it
+ * @returns `undefined` for what `wispr.json` names
+ */
+export async function namesToWithdraw(
+  remembered: LastPublished,
+  version: number,
+  { configuration }: Workspace,
+  usual: Place | undefined,
+): Promise<(Place | undefined)[]> {
+  const names = placesToWithdraw(remembered, version);
+  if (names.length === 0) return [usual];
+  // Earlier versions of wispr remembered no publication: where only the output owes it by that, the target that is configured may show it.
+  const isOfEarlier = names.every((name) => name === null) && placeOf(remembered, null).publication === undefined;
+  const { publish } = await readConfiguration(configuration);
+  return isOfEarlier && publish !== undefined ? [...names, undefined] : names;
 }
 
 /**
@@ -59,12 +82,7 @@ export async function openPlaces(names: readonly (Place | undefined)[], opening:
 /** One command asks once. */
 function askedOnce({ configuration }: PublicationPlaces, { onlooker, end }: Opening): KeyServerQuestion {
   const question = { origin: configuration.keyServer, signal: anyOf(onlooker.signal, end) };
-  let answer: Promise<Uint8Array | undefined> | undefined;
-  const answered = () => {
-    answer ??= fetchTimestamp(question);
-    return answer;
-  };
-  return { ...question, answered };
+  return { ...question, answered: lazily(() => fetchTimestamp(question)) };
 }
 
 function togetherOf(
@@ -73,7 +91,7 @@ function togetherOf(
   isOne: boolean,
   { run, remembered, flags: { gone = [] }, onlooker: { signal } }: Opening,
 ): Together {
-  const isGone = gone.some((named) => isOrigin(named, origin));
+  const isGone = gone.some((named) => isKeyServer(named, origin));
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const next = turn.then(work);

@@ -1,10 +1,10 @@
 /** Publications whose timestamp was on its way when `wispr publish` ended: where they may be, and what is confirmed, withdrawn and published then. */
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import { parseHandOver } from '../../core/publication/hand-over.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
@@ -16,13 +16,12 @@ import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { withBegun } from '../../publisher/published-places.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
-import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { lastOf } from '../support/last-published.ts';
 import { TargetPlaces } from '../support/target-places.ts';
+import { breakTimestamp, NO_POWER, saidAt, saidBy, TIMESTAMP, withoutPower } from '../support/target-timestamp.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
-const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
 const places = new TargetPlaces();
 let keyServer: ContentHost;
 /** What the key server confirms, and whether it answers. */
@@ -62,18 +61,14 @@ const protectNext = async (text: string) => {
   await made.write('a.html', text);
   await made.protect();
 };
-/** @param cut - whether the run is killed while the timestamp is put: the host has it by then, or not */
+/** @param cut - see {@link withoutPower} */
 const publish = async (where: string, cut?: 'taken' | 'lost') => {
   const honest = await openTarget(where);
-  const put: typeof honest.put = async (path, ...rest) => {
-    if (path !== TIMESTAMP || cut !== 'lost') await honest.put(path, ...rest);
-    if (path === TIMESTAMP) throw new Error('no power');
-  };
-  const target = cut ? alteredTarget(honest, { put }) : honest;
+  const target = cut ? withoutPower(honest, cut) : honest;
   const renewTimestamp = renewerOf(workspace, made.out, PASSPHRASE, nowInSeconds());
   const options = { keysAreThere: true, renewTimestamp };
   const publishing = publishSite({ workspace, out: made.out, target, ...options });
-  return cut ? expect(publishing).rejects.toThrow('no power') : publishing;
+  return cut ? expect(publishing).rejects.toThrow(NO_POWER) : publishing;
 };
 const confirm = (withdraw?: number, hasToken = true) =>
   confirmFromWorkspace(
@@ -82,22 +77,6 @@ const confirm = (withdraw?: number, hasToken = true) =>
     { onDoubt: (doubt) => void doubts.push(doubt) },
   );
 const last = () => lastOf(workspace);
-const saidBy = (bytes: Uint8Array) => {
-  const { signed } = JSON.parse(Buffer.from(bytes).toString());
-  return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
-};
-const shown = async (where: string) => saidBy(await readFile(join(where, TIMESTAMP)));
-/** Its timestamp cannot be read; @returns mends that. */
-const breakHost = async (where: string) => {
-  const file = join(where, TIMESTAMP);
-  const bytes = await readFile(file);
-  await rm(file);
-  await mkdir(file);
-  return async () => {
-    await rm(file, { recursive: true });
-    await writeFile(file, bytes);
-  };
-};
 const isNotOut = { code: 'version-unknown', message: expect.stringContaining('; here it counts as withdrawn') };
 const namesWithdraw = (version: number) => ({
   code: 'publication-withdrawn',
@@ -109,7 +88,7 @@ describe('the target that was named for it', () => {
     await publish(other, 'taken');
     expect(await publishAgainCommand(made.configurationFile)).toBe(`wispr publish ${other}`);
     const { target } = await confirm(1);
-    expect([target, await shown(other)]).toEqual([other, { publication: 1, withdrawn: [1] }]);
+    expect([target, await saidAt(other)]).toEqual([other, { publication: 1, withdrawn: [1] }]);
     expect(await last()).toMatchObject({ target: other, publication: { version: 1 }, begun: [], unfinished: [] });
   });
 
@@ -124,14 +103,14 @@ describe('the target that was named for it', () => {
     await protectNext('<p>2');
     await publish(other, 'taken');
     expect((await confirm()).target).toBe(place);
-    expect(await shown(place)).toEqual({ publication: 1, withdrawn: [] });
+    expect(await saidAt(place)).toEqual({ publication: 1, withdrawn: [] });
     const { target } = await confirm(2);
-    expect([target, await shown(other)]).toEqual([other, { publication: 2, withdrawn: [2] }]);
-    expect(await shown(place)).toEqual({ publication: 1, withdrawn: [] });
+    expect([target, await saidAt(other)]).toEqual([other, { publication: 2, withdrawn: [2] }]);
+    expect(await saidAt(place)).toEqual({ publication: 1, withdrawn: [] });
     expect(await last()).toMatchObject({ target: place, publication: { version: 1 }, begun: [], unfinished: [] });
     expect(saidBy(known ?? new Uint8Array())).toEqual({ publication: 1, withdrawn: [] }); // told nothing of a slip that it does not know
     expect((await confirm()).target).toBe(place);
-    expect(await shown(place)).toMatchObject({ publication: 1 });
+    expect(await saidAt(place)).toMatchObject({ publication: 1 });
   });
 });
 
@@ -141,7 +120,7 @@ describe('two targets that it was on its way to', () => {
     await publish(other, 'taken');
     const { target, besides } = await confirm(1);
     expect([target, besides]).toEqual([other, [place]]);
-    for (const where of [place, other]) expect(await shown(where)).toEqual({ publication: 1, withdrawn: [1] });
+    for (const where of [place, other]) expect(await saidAt(where)).toEqual({ publication: 1, withdrawn: [1] });
     expect(await last()).toMatchObject({ target: other, publication: { version: 1 }, begun: [], unfinished: [] });
   });
 
@@ -154,7 +133,7 @@ describe('two targets that it was on its way to', () => {
       const [taken, lost] = which === 'first' ? [place, other] : [other, place];
       for (const where of [place, other]) await publish(where, where === taken ? 'taken' : 'lost');
       const { target } = await confirm(2, false);
-      expect([target, await shown(taken), await shown(lost)]).toEqual([
+      expect([target, await saidAt(taken), await saidAt(lost)]).toEqual([
         taken,
         { publication: 2, withdrawn: [2] },
         { publication: 1, withdrawn: [] },
@@ -166,14 +145,14 @@ describe('two targets that it was on its way to', () => {
   it('have both their turn, where one fails, and the same command again finishes it', async () => {
     await publish(place, 'taken');
     await publish(other, 'taken');
-    const mend = await breakHost(other);
+    const mend = await breakTimestamp(other);
     await expect(confirm(1)).rejects.toThrow(
       `it is signed, and at ${place}; the key server was told; but not at ${other}`,
     );
-    expect([await shown(place), await last()]).toMatchObject([{ withdrawn: [1] }, { owed: [[1, other]] }]);
+    expect([await saidAt(place), await last()]).toMatchObject([{ withdrawn: [1] }, { owed: [[1, other]] }]);
     await mend();
     await confirm(1);
-    expect([await shown(other), await last()]).toMatchObject([{ withdrawn: [1] }, { begun: [], unfinished: [] }]);
+    expect([await saidAt(other), await last()]).toMatchObject([{ withdrawn: [1] }, { begun: [], unfinished: [] }]);
   });
 
   it('are not both done with where one has not got it, and the other fails', async () => {
@@ -181,12 +160,12 @@ describe('two targets that it was on its way to', () => {
     await protectNext('<p>2');
     await publish(place, 'lost');
     await publish(other, 'taken');
-    const mend = await breakHost(other);
+    const mend = await breakTimestamp(other);
     await expect(confirm(2, false)).rejects.toThrow(`it is signed; but not at ${other}: `);
     expect(await last()).toMatchObject({ withdrawn: [2], owed: [[2, other]] });
     await mend();
     await confirm(2, false);
-    expect([await shown(other), await last()]).toMatchObject([{ withdrawn: [2] }, { unfinished: [] }]);
+    expect([await saidAt(other), await last()]).toMatchObject([{ withdrawn: [2] }, { unfinished: [] }]);
   });
 
   it('are remembered while nothing was published, or something elsewhere', async () => {
@@ -203,8 +182,8 @@ describe('two targets that it was on its way to', () => {
       begun: [{ version: 1, target: other }],
     });
     const { target, besides } = await confirm(1);
-    expect([target, besides, await shown(other)]).toEqual([place, [other], { publication: 1, withdrawn: [1] }]);
-    expect(await shown(place)).toEqual({ publication: 2, withdrawn: [1] });
+    expect([target, besides, await saidAt(other)]).toEqual([place, [other], { publication: 1, withdrawn: [1] }]);
+    expect(await saidAt(place)).toEqual({ publication: 2, withdrawn: [1] });
     expect(await last()).toMatchObject({ target: place, publication: { version: 2 }, begun: [] });
   });
 });
@@ -225,7 +204,7 @@ describe('one that is out, below another that was only protected,', () => {
 
   it('is confirmed, and known from then on', async () => {
     await confirm();
-    expect([await shown(place), await last()]).toMatchObject([
+    expect([await saidAt(place), await last()]).toMatchObject([
       { publication: 2 },
       { publication: { version: 2 }, begun: [] },
     ]);
@@ -233,11 +212,11 @@ describe('one that is out, below another that was only protected,', () => {
 
   it('stays with its readers when the one before is withdrawn', async () => {
     await confirm(1);
-    expect([await shown(place), doubts]).toEqual([{ publication: 2, withdrawn: [1] }, []]);
+    expect([await saidAt(place), doubts]).toEqual([{ publication: 2, withdrawn: [1] }, []]);
   });
 
   it('is said to be where readers may have it, though the host hides it, when the one before is withdrawn', async () => {
-    await breakHost(place);
+    await breakTimestamp(place);
     await expect(confirm(1)).rejects.toThrow(/^it is signed, but not where/);
     expect(doubts.join()).toContain(`readers may have publication 2 already, for all that ${place} shows`);
   });
@@ -250,12 +229,12 @@ it('of two that were on their way, what is shown is withdrawn, and the other doe
   await protectNext('<p>3');
   await publish(place, 'lost');
   expect((await last()).begun.map(({ version }) => version)).toEqual([2, 3]);
-  const mend = await breakHost(place);
+  const mend = await breakTimestamp(place);
   await expect(confirm(2)).rejects.toThrow(/^it is signed, but not where/);
   expect(saidBy(known ?? new Uint8Array())).toEqual({ publication: 2, withdrawn: [2] });
   await mend();
   await confirm(2);
-  expect(await shown(place)).toEqual({ publication: 2, withdrawn: [2] });
+  expect(await saidAt(place)).toEqual({ publication: 2, withdrawn: [2] });
 });
 
 describe('one that did not arrive', () => {
@@ -278,10 +257,10 @@ describe('one that did not arrive', () => {
     await made.protect();
     await expect(publish(place)).rejects.toMatchObject(refused);
     await confirm(); // what readers have goes on
-    expect(await shown(place)).toEqual({ publication: 1, withdrawn: [] });
+    expect(await saidAt(place)).toEqual({ publication: 1, withdrawn: [] });
     await protectNext('<p>3');
     await publish(place);
-    expect(await shown(place)).toEqual({ publication: 3, withdrawn: [2] });
+    expect(await saidAt(place)).toEqual({ publication: 3, withdrawn: [2] });
   });
 
   it('and arrives later is withdrawn by the same command, which a confirmation names', async () => {
@@ -292,13 +271,13 @@ describe('one that did not arrive', () => {
     const refused = { code: 'publication-withdrawn', message: 'publication 2 was withdrawn here' };
     await expect(publish(place)).rejects.toMatchObject(refused);
     await confirm(2);
-    expect([await shown(place), await last()]).toMatchObject([{ publication: 2, withdrawn: [2] }, { unfinished: [] }]);
+    expect([await saidAt(place), await last()]).toMatchObject([{ publication: 2, withdrawn: [2] }, { unfinished: [] }]);
   });
 
   describe('and was withdrawn while nobody could see that', () => {
     let mend: () => Promise<void>;
     beforeEach(async () => {
-      mend = await breakHost(place);
+      mend = await breakTimestamp(place);
       await expect(confirm(2)).rejects.toThrow(/^it is signed, but not where .*the key server was told/);
       expect(await last()).toMatchObject({ withdrawn: [2], unfinished: [2] });
       await mend();
@@ -307,7 +286,7 @@ describe('one that did not arrive', () => {
     it('is finished by the same command, because the key server was told', async () => {
       await expect(confirm()).rejects.toMatchObject(namesWithdraw(2));
       await confirm(2);
-      expect([await shown(place), await last()]).toMatchObject([
+      expect([await saidAt(place), await last()]).toMatchObject([
         { publication: 2, withdrawn: [2] },
         { unfinished: [] },
       ]);
@@ -316,7 +295,7 @@ describe('one that did not arrive', () => {
     it('has nothing to be finished where the key server knows nothing of it', async () => {
       known = undefined;
       await expect(confirm(2)).rejects.toMatchObject(isNotOut);
-      expect([await shown(place), await last()]).toMatchObject([{ publication: 1 }, { unfinished: [] }]);
+      expect([await saidAt(place), await last()]).toMatchObject([{ publication: 1 }, { unfinished: [] }]);
     });
 
     it('stays to be finished where the key server does not say', async () => {
@@ -330,7 +309,7 @@ describe('one that did not arrive', () => {
 
     it('is not forgotten by who has no token: the key server is asked all the same', async () => {
       await confirm(2, false);
-      expect(await shown(place)).toEqual({ publication: 2, withdrawn: [2] });
+      expect(await saidAt(place)).toEqual({ publication: 2, withdrawn: [2] });
     });
   });
 });
@@ -338,13 +317,13 @@ describe('one that did not arrive', () => {
 it("one that was only protected, and withdrawn while nobody could see that, takes nobody's place", async () => {
   await publish(place);
   await protectNext('<p>2');
-  const mend = await breakHost(place);
+  const mend = await breakTimestamp(place);
   await expect(confirm(2)).rejects.toThrow('it is signed');
   await mend();
   await expect(confirm(2)).rejects.toMatchObject({ message: expect.stringMatching(/which shows 1: nobody has it$/) });
   expect(await last()).toMatchObject({ withdrawn: [2], unfinished: [] });
   await expect(publish(place)).rejects.toMatchObject({ code: 'publication-withdrawn' });
-  expect(await shown(place)).toEqual({ publication: 1, withdrawn: [] });
+  expect(await saidAt(place)).toEqual({ publication: 1, withdrawn: [] });
 });
 
 describe('whatever the host shows, and whatever keys have signed it,', () => {
@@ -355,7 +334,7 @@ describe('whatever the host shows, and whatever keys have signed it,', () => {
       if (why === 'a new timestamp key')
         await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
       await protectNext('<p>2');
-      const mend = await breakHost(place);
+      const mend = await breakTimestamp(place);
       await expect(confirm(2)).rejects.toThrow('it is signed');
       await mend();
       if (why !== 'a new timestamp key') await rm(join(place, TIMESTAMP));
@@ -378,7 +357,7 @@ it('an output that was put back takes no number again', async () => {
   await Promise.all([writeFile(workspace.index, index), writeFile(workspace.keyStore, keys)]);
   await protectNext('<p>3');
   await publish(place);
-  expect(await shown(place)).toEqual({ publication: 3, withdrawn: [2] });
+  expect(await saidAt(place)).toEqual({ publication: 3, withdrawn: [2] });
 });
 
 it('of two that were on their way, the later is named where nobody can see which of them is out', async () => {
@@ -387,7 +366,7 @@ it('of two that were on their way, the later is named where nobody can see which
   await publish(place, 'lost');
   await protectNext('<p>3');
   await publish(place, 'taken');
-  await breakHost(place);
+  await breakTimestamp(place);
   await expect(confirm(2)).rejects.toThrow('it is signed');
   expect(doubts.join()).toContain('readers may have publication 3 already');
 });
@@ -400,7 +379,7 @@ it('one that was published is brought again with what says that it is withdrawn,
   await confirm(2);
   await writeFile(join(place, TIMESTAMP), before);
   await publish(place);
-  expect(await shown(place)).toEqual({ publication: 2, withdrawn: [2] });
+  expect(await saidAt(place)).toEqual({ publication: 2, withdrawn: [2] });
 });
 
 it('a confirmation without a token tells no key server, and does not say that it did', async () => {

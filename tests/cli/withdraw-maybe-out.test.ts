@@ -7,12 +7,11 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
-import { alteredTarget } from '../support/altered-target.ts';
 import { lastOf } from '../support/last-published.ts';
 import { TargetPlaces } from '../support/target-places.ts';
+import { NO_POWER, saidAt, TIMESTAMP, withoutPower } from '../support/target-timestamp.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
-const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
 const places = new TargetPlaces();
 let made: TestWorkspace;
 let place: string;
@@ -30,19 +29,12 @@ const protectNext = async (text: string) => {
   await made.write('a.html', text);
   await made.protect();
 };
-const publish = async (isTaken?: boolean) => {
+const publish = async (cut?: 'taken' | 'lost') => {
   const honest = await openTarget(place);
-  const cut = alteredTarget(honest, {
-    put: async (path, ...rest) => {
-      if (path !== TIMESTAMP) return honest.put(path, ...rest);
-      if (isTaken) await honest.put(path, ...rest);
-      throw new Error('no power');
-    },
-  });
-  const target = isTaken === undefined ? honest : cut;
+  const target = cut ? withoutPower(honest, cut) : honest;
   return publishSite({ workspace: workspaceOf(made.configurationFile), out: made.out, target, keysAreThere: true });
 };
-const interrupted = (isTaken: boolean) => expect(publish(isTaken)).rejects.toThrow('no power');
+const interrupted = (isTaken: boolean) => expect(publish(isTaken ? 'taken' : 'lost')).rejects.toThrow(NO_POWER);
 const confirm = (withdraw?: number) =>
   confirmFromWorkspace(
     { passphrase: PASSPHRASE, withdraw },
@@ -51,10 +43,7 @@ const confirm = (withdraw?: number) =>
   );
 const last = () => lastOf(workspaceOf(made.configurationFile));
 const atPlace = (name: string) => join(place, METADATA_PATH, name);
-const shown = async () => {
-  const { signed } = JSON.parse(await readFile(join(place, TIMESTAMP), 'utf8'));
-  return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
-};
+const shown = () => saidAt(place);
 const MAY_BE_OUT = expect.stringMatching(/^publication \d may be out, for all that .* shows; it is withdrawn as if/);
 
 describe('after an upload whose last answer was lost', () => {

@@ -17,6 +17,7 @@ import { verifyTree } from '../../publisher/verify/tree.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { TargetPlaces } from '../support/target-places.ts';
+import { saidAt } from '../support/target-timestamp.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -60,10 +61,7 @@ const adopting = () => ({
   now: nowInSeconds(),
 });
 const bring = (out: string, to = target) => bringTimestamp({ out, target: to, now: nowInSeconds() });
-const there = async () => {
-  const { signed } = JSON.parse(await readFile(join(place, TIMESTAMP), 'utf8'));
-  return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
-};
+const there = () => saidAt(place);
 const copyOf = async () => {
   const copy = `${place}-copy`;
   await cp(made.out, copy, { recursive: true });

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
-import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { rememberPublished } from '../../publisher/last-published.ts';
@@ -14,6 +13,7 @@ import { verifyTree } from '../../publisher/verify/tree.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { lastOf } from '../support/last-published.ts';
+import { saidAt } from '../support/target-timestamp.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 let made: TestWorkspace;
@@ -40,10 +40,6 @@ const publish = async () => {
 };
 const confirm = (withdraw?: number) =>
   confirmFromWorkspace({ passphrase: PASSPHRASE, withdraw }, { config: made.configurationFile });
-const shown = async (at: string) => {
-  const { signed } = JSON.parse(await readFile(join(at, METADATA_PATH, 'timestamp.json'), 'utf8'));
-  return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
-};
 
 it('timestamps go to where it was published last, and name what is there, whatever was only protected since', async () => {
   await publish();
@@ -54,12 +50,12 @@ it('timestamps go to where it was published last, and name what is there, whatev
   expect((await confirm()).signed).toMatchObject({ publication: 1, withdrawn: [] });
   await expect(confirm(2)).rejects.toMatchObject({ code: 'version-unknown' }); // nobody has it
   await confirm(1);
-  expect(await shown(place)).toEqual({ publication: 1, withdrawn: [1] });
+  expect(await saidAt(place)).toEqual({ publication: 1, withdrawn: [1] });
   await expect(confirm()).rejects.toMatchObject({ code: 'publication-withdrawn' });
   expect(await snapshot(made.out)).toEqual(waiting);
   await made.protect();
   await publish();
-  expect(await shown(place)).toEqual({ publication: 2, withdrawn: [1] });
+  expect(await saidAt(place)).toEqual({ publication: 2, withdrawn: [1] });
   expect((await verifyTree(place)).findings).toEqual([]);
   // And nowhere any more, once the output itself is what is served.
   await publishSite({ workspace, out: made.out, keysAreThere: true });
@@ -105,7 +101,7 @@ it('what was withdrawn stays so where the output is put back from before', async
   await cp(`${before}.index`, workspace.index);
   const { publication } = await made.protect();
   expect(publication).toMatchObject({ version: 1, isWithdrawn: true });
-  expect(await shown(made.out)).toEqual({ publication: 1, withdrawn: [1] });
+  expect(await saidAt(made.out)).toEqual({ publication: 1, withdrawn: [1] });
   await expect(confirm()).rejects.toMatchObject({ code: 'publication-withdrawn' });
 });
 
@@ -117,7 +113,7 @@ it('and where output and index are lost: then what is published may be the same 
   const { publication, recovered } = await made.protect();
   expect(publication).toMatchObject({ version: 2, isWithdrawn: false, mayRepeat: 1 });
   expect(recovered.join()).toContain('publication 1 was withdrawn');
-  expect(await shown(made.out)).toEqual({ publication: 2, withdrawn: [1] });
+  expect(await saidAt(made.out)).toEqual({ publication: 2, withdrawn: [1] });
   await made.write('a.html', '<p>2');
   expect((await made.protect()).publication).toMatchObject({ version: 3, mayRepeat: undefined });
 });

@@ -14,19 +14,18 @@ import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
-import { alteredTarget } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { changePublication, lastOf } from '../support/last-published.ts';
 import { TargetPlaces } from '../support/target-places.ts';
+import { NO_POWER, type Said, saidAt, saidBy, TIMESTAMP, withoutPower } from '../support/target-timestamp.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
 let keyServer: ContentHost;
 /** What the key server confirms, and what it was told. */
 let known: Uint8Array | undefined;
-let told: { publication: number; withdrawn: number[]; roots: number }[];
+let told: (Said & { readonly roots: number })[];
 let made: TestWorkspace;
 let place: string;
 const places = new TargetPlaces();
@@ -39,7 +38,7 @@ beforeAll(async () => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const { timestamp, roots } = parseHandOver(Buffer.concat(parts));
-    told.push({ ...saying(timestamp), roots: roots.length });
+    told.push({ ...saidBy(timestamp), roots: roots.length });
     response.writeHead(200).end('{}');
   });
 });
@@ -74,12 +73,8 @@ const confirm = (withdraw?: number, tokenFile?: string) =>
     { config: made.configurationFile, ...(tokenFile !== undefined && { tokenFile }) },
   );
 const withToken = (withdraw?: number) => confirm(withdraw, join(places.directory, 'token'));
-const saying = (bytes: Uint8Array) => {
-  const { signed } = JSON.parse(Buffer.from(bytes).toString());
-  return { publication: signed.meta['snapshot.json'].version, withdrawn: signed['x-wispr-withdrawn'] ?? [] };
-};
 const atPlace = (name: string) => join(place, METADATA_PATH, name);
-const shown = async () => saying(await readFile(join(place, TIMESTAMP)));
+const shown = () => saidAt(place);
 const hasRoot = (version: number) =>
   readFile(atPlace(`${version}.root.json`)).then(
     () => true,
@@ -87,14 +82,8 @@ const hasRoot = (version: number) =>
   );
 /** An upload that ends right before its last step. */
 const publishAllButTheTimestamp = async () => {
-  const target = await openTarget(place);
-  const full = alteredTarget(target, {
-    put: async (path, ...rest) => {
-      if (path === TIMESTAMP) throw new Error('no power');
-      return target.put(path, ...rest);
-    },
-  });
-  await expect(publish(full)).rejects.toThrow('no power');
+  const full = withoutPower(await openTarget(place), 'lost');
+  await expect(publish(full)).rejects.toThrow(NO_POWER);
 };
 
 describe('the key server learns of it, and confirms nothing else,', () => {
