@@ -1,5 +1,6 @@
 /** What `wispr timestamp` and `wispr withdraw` are about: where the output has gone on, and is not published yet, it is what readers have. */
 import type { PublicationError } from '../core/publication/errors.ts';
+import type { MetaFile } from '../core/publication/metadata.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import type { Target } from '../node-support/storage/target.ts';
 import { openKeyStore } from '../publisher/keys/key-store.ts';
@@ -9,8 +10,10 @@ import {
   type ChoicePlaces,
   type Chosen,
   chooseToConfirm,
+  chooseToTell,
   chooseToWithdraw,
   type ToConfirm,
+  type ToWithdraw,
 } from '../publisher/publish/choose-publication.ts';
 import { type LastPublished, placeOf } from '../publisher/published-places.ts';
 import { readKeyStore } from '../publisher/workspace.ts';
@@ -47,6 +50,11 @@ export async function whatToWithdraw(version: number, remembered: LastPublished,
   if (target === undefined) return { sign: AS_IT_LIES };
   const [place, { highest }] = [placeOf(remembered, target.name), remembered];
   return choosing(choice, (own) => chooseToWithdraw(version, place, { ...own, target, urgent: true, highest }));
+}
+
+/** @throws what `chooseToTell` throws */
+export function whatToTell(has: MetaFile, choice: Choice): Promise<ToWithdraw> {
+  return choosing(choice, (own) => chooseToTell(has, { ...own, target: choice.target, urgent: true }));
 }
 
 async function choosing<Chosen>(

@@ -56,7 +56,8 @@ export async function unfinishedFirst(
 ): Promise<never> {
   if (!(error instanceof PublicationError && error.code === 'publication-withdrawn')) throw error;
   const { places, keyServer } = await readLastPublished(workspace);
-  const owed = [...places.flatMap((place) => place.owed), ...keyServer.owed];
+  const all = [...places.flatMap((place) => place.owed), ...keyServer.owed];
+  const owed = all.filter((one) => one >= (last?.version ?? 0)); // what is below ends nothing of this
   const begun = places.flatMap((place) => place.begun).find((one) => one.version === last?.version);
   const version = owed.length > 0 ? Math.max(...owed) : begun?.version;
   throw version === undefined ? error : notWithAll(error.message, version, error);

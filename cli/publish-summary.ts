@@ -57,7 +57,7 @@ export function describeMove(
 ): string[] {
   const before = currentPlace(last)?.target ?? null;
   const now = target === undefined ? `no target, because ${out} counts as served itself` : target.name;
-  const goesTo = `from now on, "wispr timestamp" and "wispr withdraw" take what they sign to ${now}`;
+  const goesTo = `from now on, "wispr timestamp" takes what it signs to ${now}`;
   if (configured !== undefined)
     return [
       `${goesTo}, and not to ${configured}, which wispr.json names`,
@@ -65,7 +65,7 @@ export function describeMove(
     ];
   if (configuration.publish !== undefined || before === null || before === target?.name) return [];
   return [
-    `${goesTo}; until now they took it to ${before}`,
+    `${goesTo}; until now it took that to ${before}`,
     `hint: if that was a slip, publish to ${before} again; "publish" in wispr.json says it once for all`,
   ];
 }

@@ -1,19 +1,23 @@
-/** `wispr withdraw` at one place: what is there is looked at, a timestamp signed for it, and brought. */
+/**
+ * `wispr withdraw` at one place: what is there is looked at, a timestamp signed for it, and brought. A key server that sends readers to what no
+ * place can be asked for is one more.
+ */
+import type { MetaFile } from '../core/publication/metadata.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
 import { StorageError } from '../node-support/storage/errors.ts';
+import type { Target } from '../node-support/storage/target.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { openOutput } from '../publisher/publication/own.ts';
-import { isBehind } from '../publisher/publish/bring-failures.ts';
 import { type AdoptPlaces, type Found, lookAround } from '../publisher/publish/bring-timestamp.ts';
 import { type Brought, bringToBoth, failureOf } from '../publisher/publish/bring-urgently.ts';
 import type { Chosen, ToWithdraw } from '../publisher/publish/choose-publication.ts';
 import { clockDoubt } from '../publisher/publish/clock-check.ts';
 import type { KeyServerAccess } from '../publisher/publish/key-server.ts';
-import { answeringUntil } from '../publisher/publish/looking.ts';
+import { lookingUntil } from '../publisher/publish/looking.ts';
 import type { LastPublished, Place } from '../publisher/published-places.ts';
 import { type Bringing, runTimestamp, type TimestampRun } from '../publisher/timestamp/run.ts';
 import type { SignedTimestamp } from '../publisher/timestamp/sign-timestamp.ts';
-import { whatToWithdraw } from './confirm-choice.ts';
+import { whatToTell, whatToWithdraw } from './confirm-choice.ts';
 import { isOutrunByOthers } from './confirm-failures.ts';
 import { rememberBrought } from './confirm-memory.ts';
 import type { ConfirmSteps } from './confirm-steps.ts';
@@ -40,13 +44,11 @@ const NOBODY_ELSE: Found = { silent: undefined, failure: undefined, isPublished:
 export class WithdrawAt {
   readonly places: PublicationPlaces;
   readonly steps: ConfirmSteps;
-  /** By which it is remembered. */
-  readonly place: Place;
+  /** By which it is remembered; `undefined`: the key server alone is told. */
+  readonly place: Place | undefined;
   /** What is signed there, once that is known. */
   chosen: ToWithdraw | undefined;
   signed: SignedTimestamp | undefined;
-  /** `false` where it shows something else, never had it, and is where a key server has sent readers all the same. */
-  isOwing = true;
   /** Whether it has it now. */
   hasIt = false;
   /** Why not; also why the key server does not, where that was told here. */
@@ -58,7 +60,13 @@ export class WithdrawAt {
   #found: Found = NOBODY_ELSE;
 
   /** @param asksClocks - of the key server, which one place does for all */
-  constructor(place: Place, places: PublicationPlaces, steps: ConfirmSteps, together: Together, asksClocks: boolean) {
+  constructor(
+    place: Place | undefined,
+    places: PublicationPlaces,
+    steps: ConfirmSteps,
+    together: Together,
+    asksClocks: boolean,
+  ) {
     this.place = place;
     this.places = places;
     this.steps = steps;
@@ -67,31 +75,47 @@ export class WithdrawAt {
   }
 
   get owing(): readonly Place[] {
-    return this.isOwing ? [this.place] : [];
+    return this.place === undefined ? [] : [this.place];
   }
 
-  /** Whether it never had it, and the key server, which sent readers there, was told: there is nothing to bring. */
+  /** Whether no place is to have it, and the key server does. */
   get isOnlyTold(): boolean {
-    return !this.isOwing && this.brought?.isTold === true && isBehind(this.brought.failure);
+    return this.place === undefined && this.brought?.isTold === true;
+  }
+
+  /** Whether it is known what is to be signed, and that was not tried yet. */
+  get isWaiting(): boolean {
+    return this.chosen !== undefined && this.signed === undefined && this.error === undefined;
   }
 
   /** What is there. @param end - of looking; without it, as long as it takes */
   async look(end: AbortSignal | undefined): Promise<Chosen> {
-    const { target } = this.places;
     const { during, signal } = this.steps;
     const { run, remembered } = this.#together;
-    const looking = target && end ? answeringUntil(target, end) : target;
     const doubt = clockDoubt(nowInSeconds(), {
       keyServer: this.#asksClocks ? clocksOf(this.places).keyServer : undefined,
       signal: anyOf(signal, end),
     });
-    const choice = { places: this.places, passphrase: run.passphrase, target: looking };
-    const chosen =
-      (await this.#inOutput()) ?? (await during('looking', () => whatToWithdraw(run.withdraw, remembered, choice)));
+    const inTarget = (target: Target | undefined) => {
+      const choice = { places: this.places, passphrase: run.passphrase, target };
+      return during('looking', () => whatToWithdraw(run.withdraw, remembered, choice));
+    };
+    const chosen = (await this.#inOutput()) ?? (await lookingUntil(this.places.target, end, inTarget));
     if ('sign' in chosen) await this.take(chosen.sign, end);
     const said = await doubt;
     if (said !== undefined) this.steps.doubt(said);
     return chosen;
+  }
+
+  /** What a key server has, if that is to be signed here, whatever the place shows. @param end - of looking */
+  chooseToTell(has: MetaFile, end: AbortSignal): Promise<ToWithdraw> {
+    const { passphrase } = this.#together.run;
+    const choose = (target: Target | undefined) => whatToTell(has, { places: this.places, passphrase, target });
+    return lookingUntil(this.#target, end, choose);
+  }
+
+  get #target(): Target | undefined {
+    return this.place === undefined ? undefined : this.places.target;
   }
 
   /** The output shows what lies in it, and nothing else: what is above that is not there. */
@@ -99,15 +123,14 @@ export class WithdrawAt {
     const { run, isOne } = this.#together;
     if (this.places.target !== undefined || isOne) return undefined;
     const shown = (await openOutput(this.places.out, { now: nowInSeconds() })).state.snapshot.version;
-    return shown < run.withdraw ? { notShown: { shown, isBegun: false, anyway: undefined } } : undefined;
+    return shown < run.withdraw ? { notShown: { shown, begun: undefined } } : undefined;
   }
 
   /** It is to be signed there. @param end - of looking, as in {@link look} */
   async take(chosen: ToWithdraw, end: AbortSignal | undefined): Promise<void> {
-    const { target } = this.places;
-    const looking = target && end ? answeringUntil(target, end) : target;
-    const to = { ...this.#to(chosen, this.#together.keyServer), target: looking };
-    const found = looking || to.keyServer ? await lookAround(to) : NOBODY_ELSE;
+    const to = this.#to(chosen, this.#together.keyServer);
+    const lookFrom = (target: Target | undefined) => lookAround({ ...to, target });
+    const found = to.target || to.keyServer ? await lookingUntil(to.target, end, lookFrom) : NOBODY_ELSE;
     const isPublished = found.isPublished || chosen.isBegun; // all but its timestamp is there: who hears of it first loses nothing
     this.#found = { ...found, isPublished };
     this.chosen = chosen;
@@ -166,18 +189,24 @@ export class WithdrawAt {
       await adopt({ ...to, keyServer: keyServer && { ...keyServer, answered: undefined }, target: undefined });
       await this.#signAnew(chosen, this.#alone(keyServer));
     };
-    const urgent = { ...to, ...this.#found, silent, renew };
+    const urgent = { ...to, ...this.#found, silent, renew, signed: () => this.#bytes() };
     this.error = undefined;
     try {
       this.brought = await bringToBoth(urgent);
-      const failed = this.isOnlyTold ? undefined : failureOf(urgent, this.brought);
+      const failed = failureOf(urgent, this.brought);
       if (failed)
         this.error = withWhatRemains(chosen.live ? hiddenOrLost(failed, this.places) : failed, undefined, this.places);
     } catch (error) {
       this.error = this.#urgently(error);
     }
-    this.hasIt = this.places.target === undefined || this.steps.hasDone('bringing');
+    this.hasIt = this.place !== undefined && (to.target === undefined || this.steps.hasDone('bringing'));
     await this.#remember();
+  }
+
+  /** Whatever another place, or another program, has put into the output since. */
+  #bytes(): Uint8Array {
+    if (this.signed === undefined) throw new Error('nothing was signed');
+    return this.signed.bytes;
   }
 
   #remember(): Promise<void> {
@@ -203,7 +232,8 @@ export class WithdrawAt {
   }
 
   #to({ live, mayBeOut }: Pick<ToWithdraw, 'live' | 'mayBeOut'>, keyServer: KeyServerAccess | undefined): AdoptPlaces {
-    const { workspace, out, target } = this.places;
+    const { workspace, out } = this.places;
+    const target = this.#target;
     const { inTurn } = this.#together;
     const { during } = this.steps;
     return { workspace, out, live, mayBeOut, target, keyServer, now: nowInSeconds(), urgent: true, during, inTurn };
@@ -223,4 +253,14 @@ export class WithdrawAt {
 
 export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   return AbortSignal.any(signals.filter((signal) => signal !== undefined));
+}
+
+/** @returns does one thing after the other, whatever becomes of those before */
+export function turns(): Together['inTurn'] {
+  let turn: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = turn.then(work);
+    turn = next.catch(() => undefined);
+    return next;
+  };
 }

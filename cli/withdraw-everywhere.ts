@@ -33,12 +33,13 @@ import { CONFIRM_LIMITS, type Onlooker, saidOnce, stoppedAt } from './confirm-st
 import { publishedMeanwhile, urgentlyBusy } from './confirm-words.ts';
 import type { Confirmed, ConfirmFlags } from './confirmed.ts';
 import { locateConfiguration } from './locate-configuration.ts';
-import type { Together, WithdrawAt } from './withdraw-at.ts';
+import type { PublicationPlaces } from './publication-places.ts';
+import { type Together, turns, type WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';
 import { namesToWithdraw, type OpenedPlaces, openPlaces } from './withdraw-open.ts';
 import { type Elsewhere, hasNumber, outcomeOf } from './withdraw-outcome.ts';
-import { isPast, mayConfirm, tellingOf } from './withdraw-telling.ts';
-import { hasLater, saysNothing } from './withdraw-words.ts';
+import { isOf, isPast, mayConfirm, tellingOf } from './withdraw-telling.ts';
+import { hasLater, notTold } from './withdraw-words.ts';
 
 /** @throws as `confirmFromWorkspace` */
 export async function withdrawEverywhere(
@@ -63,26 +64,35 @@ class Withdrawing {
   readonly #onlooker: Onlooker;
   readonly #together: Together;
   readonly #question: KeyServerQuestion;
+  readonly #here: PublicationPlaces;
   /** In the order of the places. */
   readonly #all: readonly WithdrawAt[];
   /** Where nothing was done. */
   readonly #closed: OpenedPlaces['closed'][number][];
   readonly #names: readonly Place[];
+  readonly #atKeyServer: WithdrawAt;
   readonly #elsewhere: Elsewhere[] = [];
   #telling: WithdrawAt | undefined;
+  /** Whether it is remembered who is to have it: the first signature does that. */
   #isOwed = false;
+  /** What lies in the output is signed once, for all that have it. */
+  #own: SignedTimestamp | undefined;
   /** What the key server says: `none` where nobody here can have told it, and it does not say otherwise. It is asked once. */
   readonly #says = lazily(() => this.#ask());
+  /** One after the other: who is known by then is signed for. */
+  readonly #inTurn = turns();
 
-  constructor({ all, closed, together, question }: OpenedPlaces, onlooker: Onlooker) {
+  constructor({ here, all, closed, atKeyServer, together, question }: OpenedPlaces, onlooker: Onlooker) {
     this.#run = together.run;
     this.#remembered = together.remembered;
     this.#onlooker = onlooker;
     this.#together = together;
     this.#question = question;
+    this.#here = here;
     this.#all = all;
     this.#closed = [...closed];
-    this.#names = [...all, ...closed].map(({ place }) => place);
+    this.#names = [...all.flatMap(({ owing }) => owing), ...closed.map(({ place }) => place)];
+    this.#atKeyServer = atKeyServer;
   }
 
   async withdraw(end: AbortSignal): Promise<Confirmed> {
@@ -95,49 +105,26 @@ class Withdrawing {
       await this.#withdraw(end);
       return await this.#outcome();
     } catch (error) {
-      throw isOfEnding(error) && signal?.aborted ? this.#stopped() : error;
+      throw isOfEnding(error) && signal?.aborted ? this.#stopped() : urgentlyBusy(error, this.#run.withdraw);
     } finally {
       signal?.removeEventListener('abort', giveUp);
       giveUp();
     }
   }
 
+  /** Nobody is held up by a place that hangs: each is signed for as soon as it is known what it shows. */
   async #withdraw(end: AbortSignal): Promise<void> {
     this.#says().catch(() => undefined); // beside all others
     const late = await this.#lookAtAll(this.#all, end);
-    const isAlone = !this.#all.some(({ chosen }) => chosen);
-    if (isAlone) await this.#lookAtAll(late, undefined);
-    await this.#bringAnyway();
-    const signing = this.#all.filter(({ chosen }) => chosen);
-    const rest = isAlone ? [] : late;
-    await this.#settle();
-    if (signing.length === 0) return;
-    const bringing = await this.#bringingTo(signing);
-    await this.#signAll(signing, bringing);
-    await Promise.all([this.#bringAll(signing), ...rest.map((at) => this.#finishLate(at))]);
+    const finish = async (at: WithdrawAt) => {
+      await this.#lookAtAll([at], undefined);
+      await this.#goOn();
+    };
+    await Promise.all([this.#goOn(), ...late.map(finish)]);
+    if (!this.#isOwed) return;
     await this.#settleKeyServer();
     await this.#confirmFirst();
     await this.#findAppeared();
-  }
-
-  /** It is not told where there is nothing to tell it. */
-  async #settleKeyServer(): Promise<void> {
-    const { withdraw } = this.#run;
-    const says = await this.#says();
-    if (this.#telling !== undefined) return;
-    if (says === 'none') await this.#remember((last) => withoutOwedByKeyServer(last, withdraw), false);
-    if (!isPast(says, withdraw, this.#remembered)) return;
-    await this.#remember((last) => withTold(last, { publication: says.version, withdrawn: [] }), false);
-    if (this.#together.keyServer) this.#onlooker.onDoubt?.(hasLater(this.#question.origin, says.version));
-  }
-
-  /** Of those that have the first publication, not whoever was quicker is confirmed; nor where somebody else has published it by now. */
-  async #confirmFirst(): Promise<void> {
-    const having = this.#all.filter(({ hasIt }) => hasIt);
-    const [first] = having;
-    if (first === undefined || this.#remembered.current !== undefined) return;
-    const isOurs = ({ current }: LastPublished) => having.some(({ place }) => place === current);
-    await this.#remember((last) => (isOurs(last) ? withCurrent(last, first.place) : last), false);
   }
 
   /** @returns those that did not show in time what they have, and without which nothing can be signed for them */
@@ -162,59 +149,73 @@ class Withdrawing {
     this.#elsewhere.sort((one, other) => this.#all.indexOf(one.at) - this.#all.indexOf(other.at));
   }
 
-  /** Where nobody shows it, but a key server that was told of it sends readers there: it is withdrawn where they look. */
-  async #bringAnyway(): Promise<void> {
-    if (this.#elsewhere.length < this.#all.length || this.#closed.length > 0) return;
+  /** Those of which it is known by now are signed for, and brought it. */
+  async #goOn(): Promise<void> {
+    const signed = await this.#inTurn(async () => {
+      await this.#takeBegun();
+      const signing = this.#all.filter(({ isWaiting }) => isWaiting);
+      this.#telling ??= await this.#tellingOf(signing);
+      if (this.#telling === this.#atKeyServer && this.#atKeyServer.isWaiting) signing.push(this.#atKeyServer);
+      await this.#settle(signing.length === 0);
+      for (const at of signing) await this.#sign(at);
+      return signing.filter((at) => at.signed);
+    });
+    await Promise.all(signed.map((at) => at.bring(at === this.#telling ? this.#together.keyServer : undefined)));
+  }
+
+  /** Where nobody shows it, but a key server sends readers to what was on its way to a place: it is withdrawn where they look. */
+  async #takeBegun(): Promise<void> {
+    if (this.#isOwed || this.#elsewhere.length < this.#all.length) return;
+    const says = this.#elsewhere.length > 0 ? await this.#says() : 'none';
+    const has = this.#elsewhere.find(({ notShown: { begun } }) => begun && isOf(says, begun));
+    const value = has && (await this.#openItself(says, has.at));
+    if (has && value) this.#elsewhere.splice(this.#elsewhere.indexOf(has), 1);
+  }
+
+  async #tellingOf(signing: readonly WithdrawAt[]): Promise<WithdrawAt | undefined> {
+    if (this.#together.keyServer === undefined) return undefined;
     const says = await this.#says();
-    for (const { at, notShown } of this.#elsewhere) {
-      const { anyway } = notShown;
-      if (anyway === undefined || typeof says !== 'object' || says.sha256 !== anyway.sha256) continue;
-      const chosen = await attempt(anyway.choose, (error) => error instanceof CodedError);
-      if (chosen.value === undefined) continue; // what was signed for it is nowhere any more
-      await at.take(chosen.value, undefined);
-      at.isOwing = notShown.isBegun;
-      this.#elsewhere.splice(0, this.#elsewhere.length, ...this.#elsewhere.filter((one) => one.at !== at));
-      return;
+    const last = await readLastPublished(this.#here.workspace);
+    return tellingOf(signing, {
+      withdraw: this.#run.withdraw,
+      last,
+      says,
+      openItself: () => this.#openItself(says, this.#atKeyServer),
+    });
+  }
+
+  /** What is not here any more cannot be signed for. @param at - who is to have it */
+  async #openItself(says: KeyServerSays, at: WithdrawAt): Promise<WithdrawAt | undefined> {
+    if (typeof says !== 'object') return undefined;
+    const end = AbortSignal.timeout((this.#onlooker.limits ?? CONFIRM_LIMITS).looking);
+    const { value } = await attempt(
+      () => at.chooseToTell(says, end),
+      (error) => error instanceof CodedError,
+    );
+    if (value === undefined) return undefined;
+    await at.take(value, end);
+    return at;
+  }
+
+  async #sign(at: WithdrawAt): Promise<void> {
+    try {
+      const isOwn = at.chosen?.live === undefined;
+      const tells = at === this.#telling || (this.#telling !== undefined && isOwn && !this.#telling.chosen?.live);
+      const signed = await at.sign({ ...(await this.#bringingTo(at)), tells }, isOwn ? this.#own : undefined);
+      this.#isOwed = true;
+      if (isOwn) this.#own = signed;
+    } catch (error) {
+      at.error = urgentlyBusy(error, this.#run.withdraw);
     }
   }
 
-  async #ask(): Promise<KeyServerSays> {
-    const { keyServer } = this.#remembered;
-    const [first] = this.#all;
-    const mayHaveIt = keyServer.told >= this.#run.withdraw;
-    if (first === undefined || !(mayHaveIt || this.#together.keyServer)) return 'none';
-    const publication = await openOutput(first.places.out, { now: nowInSeconds() });
-    const says = await first.steps.during('asking', () => whatKeyServerSays(this.#question, publication));
-    return says === 'unknown' && !mayHaveIt ? 'none' : says;
-  }
-
-  /** What is known of places that show something else, whatever the others do. */
-  async #settle(): Promise<void> {
+  /** Who is to have it: the first that is signed remembers that of all. */
+  async #bringingTo(at: WithdrawAt): Promise<Omit<Bringing, 'tells'>> {
+    if (this.#isOwed) return { places: at.owing, keyServer: false };
     const { withdraw } = this.#run;
-    const settled = [...this.#elsewhere.map(({ at }) => at), ...this.#all.filter(({ isOwing }) => !isOwing)];
-    if (settled.length === 0 || this.#onlooker.signal?.aborted) return;
-    const isNowhere = this.#elsewhere.length === this.#all.length && this.#closed.length === 0;
-    const says = isNowhere ? await this.#says() : undefined;
-    const isBegun = this.#elsewhere.some(({ notShown }) => notShown.isBegun);
-    const open = isNowhere ? [] : this.#owing().filter((place) => !settled.some((at) => at.place === place));
-    const owing = { places: open, keyServer: !isNowhere && mayConfirm(await this.#says(), withdraw, this.#remembered) };
-    const change = (last: LastPublished): LastPublished => {
-      const known = isBegun ? withWithdrawn(last, withdraw, owing) : last; // nothing that is made here brings it
-      const after = settled.reduce((all, { place }) => withoutOwed(all, place, withdraw), known);
-      if (says === 'unknown') return isBegun ? withOwedByKeyServer(after, withdraw) : after;
-      if (hasNumber(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
-      return says === undefined ? after : withoutOwedByKeyServer(after, withdraw);
-    };
-    await this.#remember(change, isNowhere);
-  }
-
-  /** Who is to have it. */
-  async #bringingTo(signing: readonly WithdrawAt[]): Promise<Bringing> {
-    const { withdraw } = this.#run;
-    if (this.#together.keyServer !== undefined) this.#telling = await this.#tellingOf(signing);
-    const keyServer = this.#telling !== undefined || mayConfirm(await this.#says(), withdraw, this.#remembered);
+    const isOwing = this.#telling !== undefined || mayConfirm(await this.#says(), withdraw, this.#remembered);
     const known = { places: this.#names, told: this.#remembered.keyServer.told };
-    return { places: this.#owing(), keyServer, tells: false, known };
+    return { places: this.#owing(), keyServer: isOwing, known };
   }
 
   /** All but those that are known to show something else. */
@@ -223,64 +224,77 @@ class Withdrawing {
     return [...open.flatMap(({ owing }) => owing), ...this.#closed.map(({ place }) => place)];
   }
 
+  /** What is known of places that show something else, whatever the others do. @param isIdle - nothing is signed besides */
+  async #settle(isIdle: boolean): Promise<void> {
+    const settled = this.#elsewhere.flatMap(({ at }) => at.owing);
+    if (settled.length === 0 || this.#onlooker.signal?.aborted) return;
+    const { withdraw } = this.#run;
+    const isNowhere =
+      isIdle && !this.#isOwed && this.#elsewhere.length === this.#all.length && this.#closed.length === 0;
+    const says = isNowhere ? await this.#says() : undefined;
+    const isBegun = this.#elsewhere.some(({ notShown }) => notShown.begun !== undefined);
+    const owing = {
+      places: this.#owing(),
+      keyServer: !isNowhere && mayConfirm(await this.#says(), withdraw, this.#remembered),
+    };
+    const change = (last: LastPublished): LastPublished => {
+      const known = isBegun && !this.#isOwed ? withWithdrawn(last, withdraw, owing) : last; // nothing that is made here brings it
+      const after = settled.reduce((all, place) => withoutOwed(all, place, withdraw), known);
+      if (says === 'unknown') return isBegun ? withOwedByKeyServer(after, withdraw) : after;
+      if (hasNumber(says, withdraw)) return withOwedByKeyServer(withNews(after, { withdrawn: [withdraw] }), withdraw);
+      return says === undefined ? after : withoutOwedByKeyServer(after, withdraw);
+    };
+    await this.#remember(change, isNowhere);
+  }
+
+  async #ask(): Promise<KeyServerSays> {
+    const { told, owed } = this.#remembered.keyServer;
+    const { withdraw } = this.#run;
+    const mayHaveIt = told >= withdraw || owed.includes(withdraw);
+    if (!(mayHaveIt || this.#together.keyServer)) return 'none';
+    const publication = await openOutput(this.#here.out, { now: nowInSeconds() });
+    const { during } = this.#atKeyServer.steps;
+    const says = await during('asking', () => whatKeyServerSays(this.#question, publication));
+    return says === 'unknown' && !mayHaveIt ? 'none' : says;
+  }
+
+  /** It is not told where there is nothing to tell it. */
+  async #settleKeyServer(): Promise<void> {
+    const { withdraw } = this.#run;
+    const says = await this.#says();
+    if (this.#telling !== undefined) return;
+    if (says === 'none') await this.#remember((last) => withoutOwedByKeyServer(last, withdraw), false);
+    if (!isPast(says, withdraw, this.#remembered)) return;
+    await this.#remember((last) => withTold(last, { publication: says.version, withdrawn: [] }), false);
+    if (this.#together.keyServer) this.#onlooker.onDoubt?.(hasLater(this.#question.origin, says.version));
+  }
+
+  /** Of those that have the first publication, not whoever was quicker is confirmed; nor where somebody else has published it by now. */
+  async #confirmFirst(): Promise<void> {
+    const having = this.#all.filter(({ hasIt }) => hasIt).flatMap(({ owing }) => owing);
+    const [first] = having;
+    if (first === undefined || this.#remembered.current !== undefined) return;
+    const isOurs = ({ current }: LastPublished) => having.some((place) => place === current);
+    await this.#remember((last) => (isOurs(last) ? withCurrent(last, first) : last), false);
+  }
+
   /** Those that it was published to while this command looked around. */
   async #findAppeared(): Promise<void> {
-    const [first] = this.#all;
-    if (first === undefined) return;
-    const { places, keyServer } = await readLastPublished(first.places.workspace);
+    const { withdraw } = this.#run;
+    const { places, keyServer } = await readLastPublished(this.#here.workspace);
     const isUntold = this.#together.keyServer !== undefined && this.#telling === undefined;
     const { origin } = this.#question;
-    if (isUntold && keyServer.owed.includes(this.#run.withdraw))
-      this.#closed.push({ place: origin, error: saysNothing(origin) });
-    const owing = places.filter(
-      ({ owed, target }) => owed.includes(this.#run.withdraw) && !this.#names.includes(target),
-    );
+    if (isUntold && keyServer.owed.includes(withdraw))
+      this.#closed.push({ place: origin, error: notTold(origin, await this.#says()) });
+    const owing = places.filter(({ owed, target }) => owed.includes(withdraw) && !this.#names.includes(target));
     this.#closed.push(...owing.map(({ target: place }) => ({ place, error: publishedMeanwhile() })));
-  }
-
-  async #tellingOf(signing: readonly WithdrawAt[]): Promise<WithdrawAt | undefined> {
-    const [first] = signing;
-    if (first === undefined) return undefined;
-    const last = await readLastPublished(first.places.workspace);
-    return tellingOf(signing, { withdraw: this.#run.withdraw, last, says: await this.#says() });
-  }
-
-  /** What lies in the output is signed once, for all that have it. The first signature remembers who owes it. */
-  async #signAll(signing: readonly WithdrawAt[], bringing: Bringing): Promise<void> {
-    let own: SignedTimestamp | undefined;
-    for (const at of signing) {
-      try {
-        const isOwn = at.chosen?.live === undefined;
-        const alone = { ...bringing, keyServer: false, places: at.owing, known: undefined };
-        const tells = this.#telling !== undefined && at.chosen?.live === this.#telling.chosen?.live;
-        const signed = await at.sign({ ...(this.#isOwed ? alone : bringing), tells }, isOwn ? own : undefined);
-        this.#isOwed = true;
-        if (isOwn) own = signed;
-      } catch (error) {
-        at.error = urgentlyBusy(error, this.#run.withdraw);
-      }
-    }
-  }
-
-  async #bringAll(signing: readonly WithdrawAt[]): Promise<void> {
-    const signed = signing.filter((at) => at.signed);
-    await Promise.all(signed.map((at) => at.bring(at === this.#telling ? this.#together.keyServer : undefined)));
-  }
-
-  /** The others are not held up by one that hangs. */
-  async #finishLate(at: WithdrawAt): Promise<void> {
-    await this.#lookAtAll([at], undefined);
-    await this.#settle();
-    if (at.chosen === undefined) return;
-    await this.#signAll([at], { places: at.owing, keyServer: false, tells: false });
-    if (at.signed) await at.bring(undefined);
   }
 
   async #outcome(): Promise<Confirmed> {
     const failed = this.#all.some(({ error }) => isOfEnding(error));
     if (this.#onlooker.signal?.aborted && failed) throw this.#stopped();
     return outcomeOf({
-      all: this.#all,
+      all: this.#signers,
       closed: this.#closed,
       elsewhere: this.#elsewhere,
       telling: this.#telling,
@@ -290,9 +304,14 @@ class Withdrawing {
     });
   }
 
+  /** The places; and the key server, where it is told of what none of them has. */
+  get #signers(): readonly WithdrawAt[] {
+    return this.#telling === this.#atKeyServer ? [...this.#all, this.#atKeyServer] : this.#all;
+  }
+
   #stopped(): PublishError {
     return stoppedAt(
-      this.#all.map(({ steps }) => steps),
+      this.#signers.map(({ steps }) => steps),
       this.#telling?.steps,
       this.#run.withdraw,
     );
@@ -300,9 +319,7 @@ class Withdrawing {
 
   /** @param isAll - whether this is all that is done: then it is done, or said not to be */
   async #remember(change: (last: LastPublished) => LastPublished, isAll: boolean): Promise<void> {
-    const [first] = this.#all;
-    if (first === undefined) return;
-    const { workspace } = first.places;
+    const { workspace } = this.#here;
     const strictly = () => withLock(workspace, () => rememberPublished(workspace, change));
     await this.#together.inTurn(async () => (isAll ? void (await strictly()) : rememberIfFree(workspace, change)));
   }

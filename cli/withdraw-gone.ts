@@ -26,11 +26,9 @@ export async function giveUpGone(workspace: Workspace, { gone = [] }: ConfirmFla
   const { keyServer, out } = await readConfiguration(workspace.configuration);
   const own = resolve(workspace.directory, out);
   const change = (last: LastPublished) => {
-    const left = gone.reduce(
-      (all, named) =>
-        isKeyServer(named, keyServer) ? withoutKeyServer(all) : withoutPlace(all, placeNamed(all, named, own)),
-      last,
-    );
+    const places = gone.filter((named) => !isKeyServer(named, keyServer)).map((named) => placeNamed(last, named, own));
+    const before = places.length < gone.length ? withoutKeyServer(last) : last;
+    const left = places.reduce(withoutPlace, before);
     return version <= last.highest ? withOwing(left, version) : left; // what was never made is not withdrawn by that
   };
   change(await readLastPublished(workspace)); // what is typed wrong is said before anything

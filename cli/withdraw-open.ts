@@ -7,14 +7,18 @@ import type { Workspace } from '../publisher/workspace.ts';
 import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
 import type { ConfirmFlags } from './confirmed.ts';
 import { locatePlaces, type PublicationPlaces } from './publication-places.ts';
-import { anyOf, type Together, WithdrawAt } from './withdraw-at.ts';
+import { anyOf, type Together, turns, WithdrawAt } from './withdraw-at.ts';
 import { isKeyServer } from './withdraw-gone.ts';
 
 export interface OpenedPlaces {
+  /** The workspace, wherever its site is served. */
+  readonly here: PublicationPlaces;
   /** In the order in which they were named. */
   readonly all: readonly WithdrawAt[];
   /** Those that could not be opened. */
   readonly closed: readonly { readonly place: Place; readonly error: unknown }[];
+  /** Where no place has what the key server sends readers to. */
+  readonly atKeyServer: WithdrawAt;
   readonly together: Together;
   readonly question: KeyServerQuestion;
 }
@@ -50,33 +54,27 @@ export async function namesToWithdraw(
 
 /**
  * @param names - `undefined` stands for what `wispr.json` names
- * @throws UsageError, PublishError, StorageError where none can be opened
+ * @throws UsageError, PublishError where the configuration, or the token, cannot be read
  */
 export async function openPlaces(names: readonly (Place | undefined)[], opening: Opening): Promise<OpenedPlaces> {
-  const opened: { name: Place | undefined; places: PublicationPlaces }[] = [];
+  const { flags, onlooker } = opening;
+  const here = await locatePlaces(undefined, flags, null);
+  const question = askedOnce(here, opening);
+  const together = togetherOf(here, question, names.length === 1, opening);
+  const all: WithdrawAt[] = [];
   const closed: { place: Place; error: unknown }[] = [];
   for (const name of names) {
     try {
-      opened.push({ name, places: await locatePlaces(undefined, opening.flags, name) });
+      const places = await locatePlaces(undefined, flags, name);
+      const place = name === undefined ? (places.target?.name ?? null) : name;
+      const asksClocks = all.length === 0 && together.keyServer !== undefined;
+      all.push(new WithdrawAt(place, places, new ConfirmSteps(places, onlooker), together, asksClocks));
     } catch (error) {
       closed.push({ place: name ?? null, error });
     }
   }
-  const [first] = opened;
-  if (first === undefined) throw closed[0]?.error;
-  const question = askedOnce(first.places, opening);
-  const together = togetherOf(first.places, question, names.length === 1, opening);
-  const all = opened.map(({ name, places }, index) => {
-    const place = name === undefined ? (places.target?.name ?? null) : name;
-    return new WithdrawAt(
-      place,
-      places,
-      new ConfirmSteps(places, opening.onlooker),
-      together,
-      index === 0 && together.keyServer !== undefined,
-    );
-  });
-  return { all, closed, together, question };
+  const atKeyServer = new WithdrawAt(undefined, here, new ConfirmSteps(here, onlooker), together, false);
+  return { here, all, closed, atKeyServer, together, question };
 }
 
 /** One command asks once. */
@@ -92,17 +90,11 @@ function togetherOf(
   { run, remembered, flags: { gone = [] }, onlooker: { signal } }: Opening,
 ): Together {
   const isGone = gone.some((named) => isKeyServer(named, origin));
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const next = turn.then(work);
-    turn = next.catch(() => undefined);
-    return next;
-  };
   return {
     run,
     remembered,
     keyServer: token === undefined || isGone ? undefined : { origin, token, signal, answered },
     isOne,
-    inTurn,
+    inTurn: turns(),
   };
 }

@@ -41,8 +41,9 @@ export async function outcomeOf(ended: Ended): Promise<Confirmed> {
   const [confirmed, ...others] = done;
   if (confirmed?.signed === undefined) throw await nowhere(ended);
   const { workspace } = confirmed.places;
+  const [about] = confirmed.isOnlyTold ? [...elsewhere.map(({ at }) => at), confirmed] : [confirmed];
   return {
-    ...aboutPlaces(confirmed.places),
+    ...aboutPlaces((about ?? confirmed).places),
     signed: confirmed.signed,
     isOnlyTold: confirmed.isOnlyTold,
     keyServerTold: telling?.brought?.isTold ?? false,
@@ -72,5 +73,6 @@ async function nowhere({ elsewhere, together, keyServer, says: ask }: Ended): Pr
   const { withdraw } = together.run;
   const says = await ask();
   const all = elsewhere.map(({ at, notShown }) => ({ ...notShown, places: at.places }));
-  return notOut(withdraw, all, { keyServer, says: hasNumber(says, withdraw) ? 'it' : says });
+  const canTell = together.keyServer !== undefined;
+  return notOut(withdraw, all, { keyServer, canTell, says: hasNumber(says, withdraw) ? 'it' : says });
 }

@@ -11,6 +11,8 @@ export interface Telling {
   /** As it is by now. */
   readonly last: LastPublished;
   readonly says: KeyServerSays;
+  /** What it has, for itself alone, where that can be signed for. */
+  readonly openItself: () => Promise<WithdrawAt | undefined>;
 }
 
 /**
@@ -26,17 +28,29 @@ export async function tellingOf(signing: readonly WithdrawAt[], telling: Telling
   const versions = new Map<WithdrawAt, number>();
   for (const at of signing) versions.set(at, await versionAt(at));
   const least = isPast(says, withdraw, last) ? says.version : 0; // what is lower it refuses
-  const isAble = (at: WithdrawAt) => (versions.get(at) ?? 0) >= least && (at.place !== null || current === null);
+  const has = typeof says === 'object' ? says.version : undefined;
+  const isAble = (at: WithdrawAt) => {
+    const version = versions.get(at) ?? 0;
+    const isNews = isUnseen(at) && version !== withdraw && version !== has; // and nobody shall hear of it by this
+    return version >= least && (at.place !== null || current === null) && !isNews;
+  };
   const able = signing.filter(isAble);
   const having = (version: number) => able.filter((at) => versions.get(at) === version);
   const confirmed = able.find(({ place }) => place === current);
-  if (typeof says === 'object') {
-    const known = having(says.version);
+  if (has !== undefined) {
+    const known = having(has);
     if (known.length > 0) return known.find((at) => at === confirmed) ?? known[0];
+    const itself = has === withdraw ? await telling.openItself() : undefined;
+    if (itself) return itself;
   }
   if (confirmed) return confirmed;
   if (last.current === undefined) return highestOf(able, versions);
   return isSlip(telling) ? undefined : having(withdraw)[0];
+}
+
+/** Whether it has this very publication. */
+export function isOf(says: KeyServerSays, { sha256 }: Pick<MetaFile, 'sha256'>): boolean {
+  return typeof says === 'object' && says.sha256 === sha256;
 }
 
 /** Whether it has something later of ours than what is withdrawn: its readers take nothing below that. */
@@ -53,6 +67,11 @@ export function mayConfirm(says: KeyServerSays, version: number, last: LastPubli
 function highestOf(able: readonly WithdrawAt[], versions: ReadonlyMap<WithdrawAt, number>): WithdrawAt | undefined {
   const of = (at: WithdrawAt) => versions.get(at) ?? 0;
   return able.toSorted((one, other) => of(other) - of(one))[0];
+}
+
+/** Whether nobody knows whether its place shows it. */
+function isUnseen({ chosen }: WithdrawAt): boolean {
+  return chosen?.mayBeOut === true && !chosen.isSeen;
 }
 
 /** Whether something good is published, and what is withdrawn was on its way elsewhere, of which it knows nothing. */

@@ -6,6 +6,7 @@ import { PublishError } from '../publisher/errors.ts';
 import { reworded } from '../publisher/publish/bring-failures.ts';
 import type { Brought } from '../publisher/publish/bring-urgently.ts';
 import type { NotShown } from '../publisher/publish/choose-publication.ts';
+import { isUnreachable } from '../publisher/publish/key-server.ts';
 import type { KeyServerSays } from '../publisher/publish/key-server-says.ts';
 import type { Place, Unfinished } from '../publisher/published-places.ts';
 import type { PublicationPlaces } from './publication-places.ts';
@@ -15,15 +16,24 @@ export function nameOf({ target, out }: Pick<PublicationPlaces, 'target' | 'out'
   return target?.name ?? out;
 }
 
+/** What is known of the key server where nothing was signed. */
+interface AtKeyServer {
+  /** Its origin. */
+  readonly keyServer: string;
+  /** Whether there is a token for it. */
+  readonly canTell: boolean;
+  readonly says: KeyServerSays | 'it';
+}
+
 /** The version that was to be withdrawn is at none of its places, and so nothing was signed. */
 export function notOut(
   version: number,
   all: readonly (NotShown & { readonly places: PublicationPlaces })[],
-  { keyServer, says }: { readonly keyServer: string; readonly says: KeyServerSays | 'it' },
+  { keyServer, canTell, says }: AtKeyServer,
 ): PublishError {
-  if (says === 'it') return goneHere(version, all, keyServer);
+  if (says === 'it') return canTell ? goneHere(version, all, keyServer) : onlyThere(version, all, keyServer);
   const isSure = says !== 'unknown';
-  const isBegun = all.some((one) => one.isBegun);
+  const isBegun = all.some((one) => one.begun !== undefined);
   const unsure = isSure ? '' : '; the key server does not say whether it has it';
   const here = isBegun ? '; here it counts as withdrawn' : isSure ? ': nobody has it' : '';
   const later = isBegun && isSure ? '; if it appears there after all, run the same command again' : '';
@@ -36,6 +46,14 @@ export function notOut(
 
 function whereOf(all: readonly (NotShown & { readonly places: PublicationPlaces })[]): string {
   return all.map(({ places, shown }) => `at ${nameOf(places)}, which shows ${shown}`).join(', nor ');
+}
+
+/** Who has no token can tell it nothing. */
+function onlyThere(version: number, all: Parameters<typeof notOut>[1], keyServer: string): PublishError {
+  const message = `publication ${version} is not ${whereOf(all)}; but the key server ${keyServer} has it, and was told nothing; here it counts as withdrawn`;
+  return new PublishError('version-unknown', message, {
+    hint: 'run the same command again with its token, by "keyServerTokenFile" in wispr.json or --token-file',
+  });
 }
 
 /** What is not here cannot be signed for. */
@@ -71,9 +89,11 @@ export function hasLater(keyServer: string, version: number): string {
   return `the key server ${keyServer} has publication ${version}, which is later, and is told nothing; the next "wispr publish" with its token names what is withdrawn`;
 }
 
-/** What it may confirm is not known, nor of what it can be told. */
-export function saysNothing(keyServer: string): PublishError {
-  return new PublishError('key-server-unreachable', `the key server ${keyServer} does not say what it has`);
+/** What it may confirm is not known, nor of what it can be told; or what it has is nowhere that could be asked. */
+export function notTold(keyServer: string, says: KeyServerSays): PublishError {
+  if (says === 'unknown')
+    return new PublishError('key-server-unreachable', `the key server ${keyServer} does not say what it has`);
+  return new PublishError('version-unknown', `what the key server ${keyServer} may be told of could not be signed`);
 }
 
 /** Whether it answers again nobody knows but the publisher. */
@@ -114,17 +134,26 @@ export function notEverywhere(version: number, { has, failed, closed, telling, s
   const message = `${done}; but ${missing.join('; and ')}`;
   const hint = waysOn(
     version,
-    [...reasons.map(([name]) => name), ...(silent === undefined ? [] : [silent])],
+    [
+      ...reasons.filter(([, error]) => mayBeGone(error)).map(([name]) => name),
+      ...(silent === undefined ? [] : [silent]),
+    ],
     [...new Set(errors.map((error) => (error as CodedError).hint))],
   );
   return first instanceof CodedError ? reworded(first as PublishError | StorageError, message, hint) : errors[0];
+}
+
+/** Whether it may be for the place that it failed, which may never come back: not for a passphrase, or who else is at work. */
+function mayBeGone(error: unknown): boolean {
+  if (error instanceof StorageError) return true;
+  return error instanceof PublishError && (error.code.startsWith('target-') || isUnreachable(error));
 }
 
 /** The same command goes on; what is gone for good can be given up. */
 function waysOn(version: number, names: readonly string[], hints: readonly (string | undefined)[]): string {
   const mending = hints
     .filter((hint) => hint !== undefined)
-    .map((hint) => hint.replace(', or name another directory', ''));
+    .map((hint) => hint.replace(', or name another directory', '').replace(/; then run the same command again$/, ''));
   const again = 'run the same command again when that is mended: it goes on with what is left';
   const give = names.length > 0 ? `; ${goneForGood(version, names)}` : '';
   return [...mending, `${again}${give}`].join('; then ');

@@ -59,8 +59,8 @@ async function timestamp(flags: TimestampFlags): Promise<void> {
 }
 
 /** Where it went, if `wispr.json` would have one think otherwise. */
-export function describePlace({ target, configured }: Confirmed): string[] {
-  if (configured === undefined) return [];
+export function describePlace({ target, configured, besides = [] }: Confirmed): string[] {
+  if (configured === undefined || besides.includes(configured)) return [];
   return [
     `it is for ${target ?? 'the output'}, where this was published last, or was on its way to, and not for ${configured}, which wispr.json names: nothing was taken there`,
   ];

@@ -14,10 +14,10 @@ import { readIfThere } from '../keys/file-update.ts';
 import { rememberPublished } from '../last-published.ts';
 import { replaceOutputFile } from '../protect/replace-output-file.ts';
 import { headersOf } from '../publication/files.ts';
-import type { OpenedPublication } from '../publication/open.ts';
+import type { OpenedPublication, PublicationPlace } from '../publication/open.ts';
 import { openPublication } from '../publication/open.ts';
 import { openOutput } from '../publication/own.ts';
-import { readBounded } from '../publication/places.ts';
+import { placeInDirectory, readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
 import { withNews } from '../published-places.ts';
 import { joinWithdrawn, repeatsWithdrawn } from '../timestamp/withdrawn.ts';
@@ -45,6 +45,8 @@ export interface TimestampPlaces {
   readonly out: string;
   /** What is confirmed in place of what is in `out`. */
   readonly live?: LivePublication | undefined;
+  /** What is brought: as it was signed, whatever else was put into `out` since. Left out where that is what lies there. */
+  readonly signed?: (() => Uint8Array) | undefined;
   /** Left out where `out` itself is what is served. */
   readonly target?: Target | undefined;
   /** Left out where the key server is told by hand. */
@@ -141,8 +143,14 @@ async function takeOver(bytes: Uint8Array, places: AdoptPlaces): Promise<void> {
   else await replaceOutputFile(join(out, TIMESTAMP_PATH), found.bytes);
 }
 
-export function openOwn({ out, live, now }: TimestampPlaces): Promise<OpenedPublication> {
+export function openOwn({ out, live, signed, now }: TimestampPlaces): Promise<OpenedPublication> {
+  if (signed) return openPublication(holding(signed, live ?? placeInDirectory(out)), { now });
   return live ? openPublication(live, { now }) : openOutput(out, { now });
+}
+
+/** A publication under a timestamp that nobody else can change. */
+function holding(signed: () => Uint8Array, place: PublicationPlace): PublicationPlace {
+  return { read: async (path, maximum) => (path === TIMESTAMP_PATH ? signed() : place.read(path, maximum)) };
 }
 
 /** The publication, and the target that is to have it. */

@@ -4,6 +4,7 @@
  */
 import type { MetaFile } from '../../core/publication/metadata.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
+import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { openOutput } from '../publication/own.ts';
@@ -14,7 +15,9 @@ import type { LivePlaces } from './live-root.ts';
 import { timestampShown } from './overtaken.ts';
 import { publishCommand } from './publish-command.ts';
 
-export type ChoicePlaces = Omit<LivePlaces, 'last'>;
+export interface ChoicePlaces extends Omit<LivePlaces, 'last'> {
+  readonly target: Target;
+}
 
 export interface WithdrawPlaces extends ChoicePlaces {
   /** The highest number that was ever given here: what is not above it is ours. */
@@ -43,10 +46,8 @@ export interface ToWithdraw extends Pick<ToConfirm, 'live'> {
 export interface NotShown {
   /** The version that it shows: higher ones end what was withdrawn below them. */
   readonly shown: number;
-  /** Whether it was on its way there: its timestamp may still arrive. */
-  readonly isBegun: boolean;
-  /** What is to be brought there all the same, if the key server has told readers of it: `undefined` where that is nothing. */
-  readonly anyway: { readonly sha256: string | undefined; readonly choose: () => Promise<ToWithdraw> } | undefined;
+  /** What was on its way there, all of it but the timestamp, which may still arrive. */
+  readonly begun: PublishedSnapshot | undefined;
 }
 
 export type Chosen = { readonly sign: ToWithdraw } | { readonly notShown: NotShown };
@@ -74,9 +75,10 @@ export async function chooseToWithdraw(
   places: WithdrawPlaces,
 ): Promise<Chosen> {
   const { begun, publication: published } = remembered;
-  const isLater = published !== undefined && version > published.version;
-  const shown = isLater || begun.length > 0 ? await shownAt(places) : undefined;
-  const last = lastBy(remembered, shown);
+  const shown = await shownAt(places);
+  const brought = shown && broughtByOthers(shown, remembered, places);
+  if (brought && brought.version > version) return { notShown: { shown: brought.version, begun: undefined } };
+  const last = brought?.version === version ? brought : lastBy(remembered, shown);
   const maybe = lowestFrom(begun, version);
   const isKnown = last !== undefined && version <= last.version;
   if (!isKnown && (maybe || (last === undefined && begun.length > 0)))
@@ -87,6 +89,33 @@ export async function chooseToWithdraw(
   const isBegun = last !== published;
   const maybeLater = shown ? undefined : laterOf(begun, last?.version ?? version);
   return { sign: { live, mayBeOut: isBegun, isBegun, isSeen: true, maybeLater } };
+}
+
+/**
+ * What a key server sends readers to, whatever any target shows: what was signed for it lies in `out`.
+ *
+ * @param places - with a target only where it was on its way there
+ * @throws PublishError `target-behind`, `version-unknown` where it is gone; what {@link LivePublication.of} throws
+ */
+export async function chooseToTell(
+  { version, sha256 = '' }: MetaFile,
+  places: Omit<LivePlaces, 'last'>,
+): Promise<ToWithdraw> {
+  const { snapshot } = (await openOwn(places)).state.timestamp;
+  const isInOutput = snapshot.sha256 === sha256;
+  const live = isInOutput ? undefined : await LivePublication.of({ ...places, last: { version, sha256 } });
+  if (!isInOutput && live === undefined) throw notMadeHere(version, snapshot.version);
+  return { live, mayBeOut: true, isBegun: true, isSeen: true };
+}
+
+/** A later publication of ours, which this workspace never took there: its host has copied it from another place. */
+function broughtByOthers(
+  { version, sha256 = '' }: MetaFile,
+  { publication, begun }: KnownPlace,
+  { highest }: WithdrawPlaces,
+): PublishedSnapshot | undefined {
+  const isLater = version > (publication?.version ?? 0) && version <= highest;
+  return isLater && !begun.some((one) => one.version === version) ? { version, sha256 } : undefined;
 }
 
 /** What was published last, where a target shows this snapshot: what may have been out is, if it is that. */
@@ -110,21 +139,11 @@ async function chooseUnknown(
   const current = snapshot.version;
   const isBelow = shown !== undefined && shown.version < version;
   if (version > current && !isBelow && !isBegun) throw notMadeHere(version, current);
-  if (maybe && shown && shown.version > maybe.version && shown.version <= places.highest)
-    return { notShown: { shown: shown.version, isBegun, anyway: undefined } };
-  const live = async () => maybe && (await LivePublication.of({ ...places, last: maybe }));
-  if (!isBelow) {
-    const maybeLater = shown ? undefined : laterOf(begun, maybe?.version ?? version);
-    const isSeen = shown !== undefined;
-    return { sign: { live: await live(), mayBeOut: true, isBegun, isSeen, maybeLater } };
-  }
-  const choose = async () => {
-    const there = await live();
-    if (there === undefined && current < version) throw notMadeHere(version, current); // it was, and is gone
-    return { live: there, mayBeOut: true, isBegun, isSeen: true };
-  };
-  const anyway = isBegun || version <= current ? { sha256: (maybe ?? snapshot).sha256, choose } : undefined;
-  return { notShown: { shown: shown.version, isBegun, anyway } };
+  const isAbove = maybe && shown && shown.version > maybe.version && shown.version <= places.highest;
+  if (isAbove || isBelow) return { notShown: { shown: shown.version, begun: maybe } };
+  const live = maybe && (await LivePublication.of({ ...places, last: maybe }));
+  const maybeLater = shown ? undefined : laterOf(begun, maybe?.version ?? version);
+  return { sign: { live, mayBeOut: true, isBegun, isSeen: shown !== undefined, maybeLater } };
 }
 
 function lowestFrom(begun: KnownPlace['begun'], version: number): PublishedSnapshot | undefined {
@@ -157,6 +176,6 @@ async function shownAt(places: ChoicePlaces): Promise<MetaFile | undefined> {
   }
 }
 
-function openOwn({ out, now }: ChoicePlaces): Promise<OpenedPublication> {
+function openOwn({ out, now }: Pick<ChoicePlaces, 'out' | 'now'>): Promise<OpenedPublication> {
   return openOutput(out, { now });
 }

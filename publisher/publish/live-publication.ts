@@ -56,7 +56,7 @@ export class LivePublication implements OwnMetadata {
     const isLast = timestamp.snapshot.sha256 === last.sha256 && last.root === root.version;
     if (isLast && begin.version === timestamp.version) return undefined;
     if (await isShown(places, publication, isLast ? timestamp.version : 0)) return undefined;
-    const files = new FilesByHash([publication.place, placeAtTarget(target)]);
+    const files = new FilesByHash([publication.place, ...(target ? [placeAtTarget(target)] : [])]);
     const chosen = await chooseRoot(places, publication, Math.min(last.root ?? 1, root.version), files);
     const beginning = timestampMetadata(begin, chosen.facts, []);
     return new LivePublication(places, chosen, files, signMetadata(beginning, [chosen.signer]));
@@ -93,6 +93,7 @@ function beginningOf({ last }: LivePlaces, publication: OpenedPublication): { ve
  * @param since - a timestamp before this version is another one
  */
 async function isShown({ out, target }: LivePlaces, publication: OpenedPublication, since: number): Promise<boolean> {
+  if (target === undefined) return false;
   try {
     await checkIsThere({ out, target, publication });
     const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);

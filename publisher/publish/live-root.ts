@@ -22,7 +22,8 @@ import { filesUnder } from './published-here.ts';
 
 export interface LivePlaces {
   readonly out: string;
-  readonly target: Target;
+  /** Left out where a key server alone has it. */
+  readonly target?: Target | undefined;
   /** What was published from here last. Nothing else is believed: a host could show something older, and have it confirmed. */
   readonly last: PublishedSnapshot;
   /** Who is to sign; asked only where `out` has gone on. */
@@ -64,7 +65,7 @@ export async function chooseRoot(
   const roots = (await rootsOf(publication)).filter(({ version }) => version >= rootThere).reverse();
   const signed = roots.filter(({ roles }) => roles.timestamp.keyids.includes(signer.keyid));
   if (signed.length === 0) throw noTimestampKey(signer, places.out);
-  const known = await lastKnownRoot(target, publication, rootThere);
+  const known = target ? await lastKnownRoot(target, publication, rootThere) : rootThere;
   const found = async (above: number) => {
     for (const root of signed.filter(({ version }) => version >= above)) {
       const found = await underAny([root], () => filesUnder(root, { bytes, facts, files }));
@@ -105,7 +106,7 @@ function filesOf({ roles }: SnapshotMetadata, snapshotPath: string, facts: FileF
 function gone({ last, out, target }: LivePlaces): PublishError {
   return new PublishError(
     'target-behind',
-    `publication ${last.version}, which was published last, is neither in ${out} any more nor at ${target.name}`,
+    `publication ${last.version}, which was published last, is neither in ${out} any more nor at ${target?.name ?? 'a target'}`,
     { hint: unfinishedFirst(target) },
   );
 }
@@ -121,11 +122,11 @@ function replaced({ last, target }: LivePlaces): PublishError {
 function interrupted({ last, target }: LivePlaces, known: number): PublishError {
   return new PublishError(
     'target-behind',
-    `${target.name} has root ${known} already, by which publication ${last.version} is none any more: an upload ended in the middle, and readers have nothing until it is finished`,
-    { hint: `run "${publishCommand(target.name)}": it finishes that` },
+    `${target?.name} has root ${known} already, by which publication ${last.version} is none any more: an upload ended in the middle, and readers have nothing until it is finished`,
+    { hint: `run "${publishCommand(target?.name)}": it finishes that` },
   );
 }
 
-function unfinishedFirst({ name }: Target): string {
-  return `run "${publishCommand(name)}", which publishes what is in "out" by now; then run the same command again`;
+function unfinishedFirst(target: Target | undefined): string {
+  return `run "${publishCommand(target?.name)}", which publishes what is in "out" by now; then run the same command again`;
 }

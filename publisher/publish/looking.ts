@@ -3,6 +3,28 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 
 /**
+ * Looks at a target for as long as a signal allows. What is found answers after that, too: only the looking has an end.
+ *
+ * @param end - the time is over; without it, it takes as long as it takes
+ */
+export async function lookingUntil<Result>(
+  target: Target | undefined,
+  end: AbortSignal | undefined,
+  look: (target: Target | undefined) => Promise<Result>,
+): Promise<Result> {
+  if (target === undefined || end === undefined) return look(target);
+  const over = new AbortController();
+  const giveUp = () => over.abort();
+  if (end.aborted) giveUp();
+  end.addEventListener('abort', giveUp);
+  try {
+    return await look(answeringUntil(target, over.signal));
+  } finally {
+    end.removeEventListener('abort', giveUp);
+  }
+}
+
+/**
  * The same target, of which nothing is waited for after a signal. What it has under way then is left to itself.
  *
  * @param end - the time is over

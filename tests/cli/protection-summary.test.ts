@@ -39,10 +39,10 @@ describe('publishing to another place than the last time', () => {
 
   it('is said to have consequences for timestamps, where wispr.json names none', () => {
     expect(describeMove(last, place())).toEqual([
-      expect.stringMatching(/to no target, because \/w\/protected .* until now they took it to \/srv\/web$/),
+      expect.stringMatching(/to no target, because \/w\/protected .* until now it took that to \/srv\/web$/),
       expect.stringContaining('publish to /srv/web again'),
     ]);
-    expect(describeMove(last, place('s3://news'))[0]).toContain('take what they sign to s3://news;');
+    expect(describeMove(last, place('s3://news'))[0]).toContain('takes what it signs to s3://news;');
   });
 
   it.each([

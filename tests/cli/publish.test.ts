@@ -79,7 +79,7 @@ describe('wispr publish', () => {
     const { code, stderr } = await inSite('publish', 'protected', '--no-protect', '--keys-handed-over');
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(/to no target, because .*\/protected .*; until now they took it to .*\/web\nwispr: hint: /),
+      expect.stringMatching(/to no target, because .*\/protected .*; until now it took that to .*\/web\nwispr: hint: /),
     ]);
     const back = await inSite('publish', '../web', '--no-protect', '--keys-handed-over', '-q');
     expect(back).toEqual({ code: 0, stdout: '', stderr: '' });

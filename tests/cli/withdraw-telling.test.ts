@@ -22,6 +22,6 @@ it.each<[string, WithdrawAt[], KeyServerSays, Place | undefined, number, Place |
   ['not a slip of which it knows nothing', [at('B', 3)], has(2), 'A', 3, undefined],
 ])('%s', async (_, signing, says, current, withdraw, expected) => {
   const last = current === undefined ? NOTHING : confirmedAt(current, 2);
-  const telling = await tellingOf(signing, { withdraw, last, says });
+  const telling = await tellingOf(signing, { withdraw, last, says, openItself: async () => undefined });
   expect(telling?.place).toBe(expected);
 });
