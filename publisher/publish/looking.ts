@@ -29,7 +29,7 @@ export async function lookingUntil<Result>(
  *
  * @param end - the time is over
  */
-export function answeringUntil(target: Target, end: AbortSignal): Target {
+function answeringUntil(target: Target, end: AbortSignal): Target {
   const over = new Promise<never>((_, reject) => {
     const giveUp = () => reject(tooSlow(target));
     if (end.aborted) giveUp();
