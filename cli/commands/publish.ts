@@ -11,8 +11,10 @@ import { type PublishSummary, publishSite } from '../../publisher/publish/publis
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { missingDirectory } from '../../publisher/publish/resolve-target.ts';
 import { untilStopped } from '../../publisher/publish/stopping.ts';
+import type { LastPublished } from '../../publisher/published-places.ts';
 import { collect } from '../arguments.ts';
 import { sayWhatWouldBeDone } from '../dry-run.ts';
+import { leftBehind } from '../left-behind.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { showProgress, showProtecting } from '../progress.ts';
 import {
@@ -99,6 +101,7 @@ async function publish(named: string | undefined, options: Options): Promise<voi
     return sayWhatWouldBeDone({ configurationFile, rekey, bringsKeys: key.length > 0 }, options);
   }
   const last = await readLastPublished(prepared.workspace);
+  await confirmOtherTarget(last, prepared, options);
   if (options.protect) await checkClock(nowInSeconds(), clocksOf(prepared));
   await confirmNewTarget(prepared.target, options);
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
@@ -127,6 +130,19 @@ async function confirmNewTarget(target: Target | undefined, { yes }: Options): P
   }
   if (!(await askYesOrNo(`there is no directory ${directory}: make it, and publish there?`)))
     throw new UsageError('nothing was published');
+}
+
+/** The key server sends readers to what is published last: who is served from the place before finds nothing there. */
+async function confirmOtherTarget(last: LastPublished, prepared: PublicationPlaces, options: Options): Promise<void> {
+  const behind = options.yes ? undefined : await leftBehind(last, prepared, options.protect);
+  if (behind === undefined) return;
+  const what = `the site is at ${behind}, which is not brought this publication: the key server sends readers to it, and new ones, and the reading site, find nothing there any more`;
+  const both = `to keep both, publish to ${behind} first, and then the same here with "wispr publish --no-protect"`;
+  if (!canAsk())
+    throw new UsageError(what, { hint: `add --yes if it is to be served from elsewhere from now on; ${both}` });
+  say(what);
+  say(`hint: ${both}`);
+  if (!(await askYesOrNo('publish elsewhere all the same?'))) throw new UsageError('nothing was published');
 }
 
 function checkTogether({ protect, passphraseFile, key, rekey, dryRun }: Options): void {

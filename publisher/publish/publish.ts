@@ -20,16 +20,16 @@ import {
 } from '../published-places.ts';
 import { joinWithdrawn } from '../timestamp/withdrawn.ts';
 import { type Workspace, withLock } from '../workspace.ts';
-import { laterRoots } from './bring-timestamp.ts';
 import { checkNotWithdrawn, checkSaysWithdrawn } from './check-not-withdrawn.ts';
 import { checkSignedByNow, doubtOf } from './clock-check.ts';
 import { expiriesOf } from './expiries.ts';
 import { Inventory } from './inventory.ts';
-import { handOverKeys, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
+import { handOverKeys, type KeyServerAccess } from './key-server.ts';
 import { hasNews, type NewSets, newSetsOf } from './new-sets.ts';
 import { checkNotNewer, checkNumberIsFree } from './overtaken.ts';
 import { type Pruned, pruneTarget } from './prune.ts';
 import { stopped, stoppedAtTimestamp, stoppedBeforeTelling, untilStopped } from './stopping.ts';
+import { tellPublication } from './tell-publication.ts';
 import { ownTimestamp, type PutTimestamp, putTimestamp, type RenewTimestamp, reverted } from './timestamp-step.ts';
 import { OnTheWay } from './unfinished.ts';
 import { planUpload, type UploadOptions, type UploadPlan, type UploadProgress, upload } from './upload.ts';
@@ -104,14 +104,14 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
       : await handOverOnly(options, publication);
     await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
-    const told = await tell(options, publication, brought, expires);
-    if (told.keyServerTold) await rememberPublished(options.workspace, (last) => withTold(last, shownBy(brought)));
+    const { put, ...told } = await tellPublication(options, publication, brought, expires);
+    const shown = { ...brought, ...put };
+    if (put) await remember(options, publication, shown);
+    if (told.keyServerTold) await rememberPublished(options.workspace, (last) => withTold(last, shownBy(shown)));
     const { target } = options;
-    const pruned = target
-      ? await tidy({ target, now, ...(signal && { signal }) }, publication, brought)
-      : NOTHING_PRUNED;
+    const pruned = target ? await tidy({ target, now, ...(signal && { signal }) }, publication, shown) : NOTHING_PRUNED;
     return {
-      ...describe(publication, brought),
+      ...describe(publication, shown),
       target: options.target?.name ?? options.out,
       ...pruned,
       ...told,
@@ -276,25 +276,6 @@ async function handOver({ keyServer, keysAreThere = false, workspace }: PublishO
       hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,
     },
   );
-}
-
-/**
- * The publication is at the target by now, whether the key server answers or not; and whether the host shows it or not, the key server learns of it.
- */
-async function tell(
-  { keyServer, out }: PublishOptions,
-  publication: OpenedPublication,
-  { bytes: timestamp }: Brought,
-  expiries: readonly RoleExpiry[],
-): Promise<Pick<PublishSummary, 'keyServerTold' | 'keyServerFailure'>> {
-  if (keyServer === undefined) return { keyServerTold: false };
-  try {
-    await tellOfPublication(keyServer, { timestamp, roots: await laterRoots(out, publication), expiries });
-    return { keyServerTold: true };
-  } catch (error) {
-    if (!isUnreachable(error)) throw error;
-    return { keyServerTold: false, keyServerFailure: error.message };
-  }
 }
 
 /** What readers find stays what it is, however this ends: so a signal ends it without a word, and so does its time. */
