@@ -2,16 +2,9 @@
  * `wispr withdraw`, at every place that may show a publication. All are looked at beside one another; the key server is asked once, before anything
  * is told, and told once, of a publication that its readers may have. What was not brought stays owed by its place.
  */
-import { CodedError } from '../core/errors.ts';
-import { nowInSeconds } from '../node-support/clock.ts';
-import { lazily } from '../node-support/lazily.ts';
 import type { PublishError } from '../publisher/errors.ts';
 import { readLastPublished, rememberPublished } from '../publisher/last-published.ts';
-import { openOutput } from '../publisher/publication/own.ts';
-import { attempt } from '../publisher/publish/bring-failures.ts';
 import type { Chosen } from '../publisher/publish/choose-publication.ts';
-import type { KeyServerQuestion } from '../publisher/publish/key-server.ts';
-import { type KeyServerSays, whatKeyServerSays } from '../publisher/publish/key-server-says.ts';
 import {
   currentPlace,
   type LastPublished,
@@ -36,9 +29,10 @@ import { locateConfiguration } from './locate-configuration.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 import { type Together, turns, type WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';
+import { WithdrawAtKeyServer } from './withdraw-key-server.ts';
 import { namesToWithdraw, type OpenedPlaces, openPlaces } from './withdraw-open.ts';
 import { type Elsewhere, hasNumber, outcomeOf } from './withdraw-outcome.ts';
-import { isOf, isPast, mayConfirm, tellingOf } from './withdraw-telling.ts';
+import { isOf } from './withdraw-telling.ts';
 import { hasLater, notTold } from './withdraw-words.ts';
 
 /** @throws as `confirmFromWorkspace` */
@@ -63,36 +57,32 @@ class Withdrawing {
   readonly #remembered: LastPublished;
   readonly #onlooker: Onlooker;
   readonly #together: Together;
-  readonly #question: KeyServerQuestion;
+  readonly #keyServer: WithdrawAtKeyServer;
   readonly #here: PublicationPlaces;
   /** In the order of the places. */
   readonly #all: readonly WithdrawAt[];
   /** Where nothing was done. */
   readonly #closed: OpenedPlaces['closed'][number][];
   readonly #names: readonly Place[];
-  readonly #atKeyServer: WithdrawAt;
   readonly #elsewhere: Elsewhere[] = [];
-  #telling: WithdrawAt | undefined;
   /** Whether it is remembered who is to have it: the first signature does that. */
   #isOwed = false;
   /** What lies in the output is signed once, for all that have it. */
   #own: SignedTimestamp | undefined;
-  /** What the key server says: `none` where nobody here can have told it, and it does not say otherwise. It is asked once. */
-  readonly #says = lazily(() => this.#ask());
   /** One after the other: who is known by then is signed for. */
   readonly #inTurn = turns();
 
-  constructor({ here, all, closed, atKeyServer, together, question }: OpenedPlaces, onlooker: Onlooker) {
+  constructor(opened: OpenedPlaces, onlooker: Onlooker) {
+    const { here, all, closed, together } = opened;
     this.#run = together.run;
     this.#remembered = together.remembered;
     this.#onlooker = onlooker;
     this.#together = together;
-    this.#question = question;
+    this.#keyServer = new WithdrawAtKeyServer(opened, (onlooker.limits ?? CONFIRM_LIMITS).looking);
     this.#here = here;
     this.#all = all;
     this.#closed = [...closed];
     this.#names = [...all.flatMap(({ owing }) => owing), ...closed.map(({ place }) => place)];
-    this.#atKeyServer = atKeyServer;
   }
 
   async withdraw(end: AbortSignal): Promise<Confirmed> {
@@ -114,7 +104,7 @@ class Withdrawing {
 
   /** Nobody is held up by a place that hangs: each is signed for as soon as it is known what it shows. */
   async #withdraw(end: AbortSignal): Promise<void> {
-    this.#says().catch(() => undefined); // beside all others
+    this.#keyServer.says().catch(() => undefined); // beside all others
     const late = await this.#lookAtAll(this.#all, end);
     const finish = async (at: WithdrawAt) => {
       await this.#lookAtAll([at], undefined);
@@ -153,54 +143,29 @@ class Withdrawing {
   async #goOn(): Promise<void> {
     const signed = await this.#inTurn(async () => {
       await this.#takeBegun();
-      const signing = this.#all.filter(({ isWaiting }) => isWaiting);
-      this.#telling ??= await this.#tellingOf(signing);
-      if (this.#telling === this.#atKeyServer && this.#atKeyServer.isWaiting) signing.push(this.#atKeyServer);
+      const waiting = this.#all.filter(({ isWaiting }) => isWaiting);
+      await this.#keyServer.choose(waiting);
+      const signing = [...waiting, ...this.#keyServer.itself.filter(({ isWaiting }) => isWaiting)];
       await this.#settle(signing.length === 0);
       for (const at of signing) await this.#sign(at);
       return signing.filter((at) => at.signed);
     });
-    await Promise.all(signed.map((at) => at.bring(at === this.#telling ? this.#together.keyServer : undefined)));
+    await Promise.all(signed.map((at) => at.bring(this.#keyServer.accessOf(at))));
   }
 
   /** Where nobody shows it, but a key server sends readers to what was on its way to a place: it is withdrawn where they look. */
   async #takeBegun(): Promise<void> {
-    if (this.#isOwed || this.#elsewhere.length < this.#all.length) return;
-    const says = this.#elsewhere.length > 0 ? await this.#says() : 'none';
+    if (this.#isOwed || this.#elsewhere.length === 0 || this.#elsewhere.length < this.#all.length) return;
+    const says = await this.#keyServer.says();
     const has = this.#elsewhere.find(({ notShown: { begun } }) => begun && isOf(says, begun));
-    const value = has && (await this.#openItself(says, has.at));
-    if (has && value) this.#elsewhere.splice(this.#elsewhere.indexOf(has), 1);
-  }
-
-  async #tellingOf(signing: readonly WithdrawAt[]): Promise<WithdrawAt | undefined> {
-    if (this.#together.keyServer === undefined) return undefined;
-    const says = await this.#says();
-    const last = await readLastPublished(this.#here.workspace);
-    return tellingOf(signing, {
-      withdraw: this.#run.withdraw,
-      last,
-      says,
-      openItself: () => this.#openItself(says, this.#atKeyServer),
-    });
-  }
-
-  /** What is not here any more cannot be signed for. @param at - who is to have it */
-  async #openItself(says: KeyServerSays, at: WithdrawAt): Promise<WithdrawAt | undefined> {
-    if (typeof says !== 'object') return undefined;
-    const end = AbortSignal.timeout((this.#onlooker.limits ?? CONFIRM_LIMITS).looking);
-    const { value } = await attempt(
-      () => at.chooseToTell(says, end),
-      (error) => error instanceof CodedError,
-    );
-    if (value === undefined) return undefined;
-    await at.take(value, end);
-    return at;
+    if (has && (await this.#keyServer.openAt(has.at))) this.#elsewhere.splice(this.#elsewhere.indexOf(has), 1);
   }
 
   async #sign(at: WithdrawAt): Promise<void> {
     try {
       const isOwn = at.chosen?.live === undefined;
-      const tells = at === this.#telling || (this.#telling !== undefined && isOwn && !this.#telling.chosen?.live);
+      const { telling } = this.#keyServer;
+      const tells = telling !== undefined && (at === telling || (isOwn && telling.chosen?.live === undefined));
       const signed = await at.sign({ ...(await this.#bringingTo(at)), tells }, isOwn ? this.#own : undefined);
       this.#isOwed = true;
       if (isOwn) this.#own = signed;
@@ -212,8 +177,7 @@ class Withdrawing {
   /** Who is to have it: the first that is signed remembers that of all. */
   async #bringingTo(at: WithdrawAt): Promise<Omit<Bringing, 'tells'>> {
     if (this.#isOwed) return { places: at.owing, keyServer: false };
-    const { withdraw } = this.#run;
-    const isOwing = this.#telling !== undefined || mayConfirm(await this.#says(), withdraw, this.#remembered);
+    const isOwing = this.#keyServer.telling !== undefined || (await this.#keyServer.mayConfirm());
     const known = { places: this.#names, told: this.#remembered.keyServer.told };
     return { places: this.#owing(), keyServer: isOwing, known };
   }
@@ -231,12 +195,9 @@ class Withdrawing {
     const { withdraw } = this.#run;
     const isNowhere =
       isIdle && !this.#isOwed && this.#elsewhere.length === this.#all.length && this.#closed.length === 0;
-    const says = isNowhere ? await this.#says() : undefined;
+    const says = isNowhere ? await this.#keyServer.says() : undefined;
     const isBegun = this.#elsewhere.some(({ notShown }) => notShown.begun !== undefined);
-    const owing = {
-      places: this.#owing(),
-      keyServer: !isNowhere && mayConfirm(await this.#says(), withdraw, this.#remembered),
-    };
+    const owing = { places: this.#owing(), keyServer: !isNowhere && (await this.#keyServer.mayConfirm()) };
     const change = (last: LastPublished): LastPublished => {
       const known = isBegun && !this.#isOwed ? withWithdrawn(last, withdraw, owing) : last; // nothing that is made here brings it
       const after = settled.reduce((all, place) => withoutOwed(all, place, withdraw), known);
@@ -247,26 +208,17 @@ class Withdrawing {
     await this.#remember(change, isNowhere);
   }
 
-  async #ask(): Promise<KeyServerSays> {
-    const { told, owed } = this.#remembered.keyServer;
-    const { withdraw } = this.#run;
-    const mayHaveIt = told >= withdraw || owed.includes(withdraw);
-    if (!(mayHaveIt || this.#together.keyServer)) return 'none';
-    const publication = await openOutput(this.#here.out, { now: nowInSeconds() });
-    const { during } = this.#atKeyServer.steps;
-    const says = await during('asking', () => whatKeyServerSays(this.#question, publication));
-    return says === 'unknown' && !mayHaveIt ? 'none' : says;
-  }
-
   /** It is not told where there is nothing to tell it. */
   async #settleKeyServer(): Promise<void> {
     const { withdraw } = this.#run;
-    const says = await this.#says();
-    if (this.#telling !== undefined) return;
-    if (says === 'none') await this.#remember((last) => withoutOwedByKeyServer(last, withdraw), false);
-    if (!isPast(says, withdraw, this.#remembered)) return;
-    await this.#remember((last) => withTold(last, { publication: says.version, withdrawn: [] }), false);
-    if (this.#together.keyServer) this.#onlooker.onDoubt?.(hasLater(this.#question.origin, says.version));
+    const { telling, isUntold, origin } = this.#keyServer;
+    if (telling !== undefined) return;
+    if ((await this.#keyServer.says()) === 'none')
+      await this.#remember((last) => withoutOwedByKeyServer(last, withdraw), false);
+    const later = await this.#keyServer.later();
+    if (later === undefined) return;
+    await this.#remember((last) => withTold(last, { publication: later, withdrawn: [] }), false);
+    if (isUntold) this.#onlooker.onDoubt?.(hasLater(origin, later));
   }
 
   /** Of those that have the first publication, not whoever was quicker is confirmed; nor where somebody else has published it by now. */
@@ -282,10 +234,9 @@ class Withdrawing {
   async #findAppeared(): Promise<void> {
     const { withdraw } = this.#run;
     const { places, keyServer } = await readLastPublished(this.#here.workspace);
-    const isUntold = this.#together.keyServer !== undefined && this.#telling === undefined;
-    const { origin } = this.#question;
+    const { isUntold, origin } = this.#keyServer;
     if (isUntold && keyServer.owed.includes(withdraw))
-      this.#closed.push({ place: origin, error: notTold(origin, await this.#says()) });
+      this.#closed.push({ place: origin, error: notTold(origin, await this.#keyServer.says()) });
     const owing = places.filter(({ owed, target }) => owed.includes(withdraw) && !this.#names.includes(target));
     this.#closed.push(...owing.map(({ target: place }) => ({ place, error: publishedMeanwhile() })));
   }
@@ -297,22 +248,22 @@ class Withdrawing {
       all: this.#signers,
       closed: this.#closed,
       elsewhere: this.#elsewhere,
-      telling: this.#telling,
+      telling: this.#keyServer.telling,
       together: this.#together,
-      keyServer: this.#question.origin,
-      says: this.#says,
+      keyServer: this.#keyServer.origin,
+      says: this.#keyServer.says,
     });
   }
 
   /** The places; and the key server, where it is told of what none of them has. */
   get #signers(): readonly WithdrawAt[] {
-    return this.#telling === this.#atKeyServer ? [...this.#all, this.#atKeyServer] : this.#all;
+    return [...this.#all, ...this.#keyServer.itself];
   }
 
   #stopped(): PublishError {
     return stoppedAt(
       this.#signers.map(({ steps }) => steps),
-      this.#telling?.steps,
+      this.#keyServer.telling?.steps,
       this.#run.withdraw,
     );
   }
