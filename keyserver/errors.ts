@@ -49,7 +49,8 @@ export type KeyServerErrorCode =
   | 'token-unknown'
   | 'token-refused'
   | 'timestamp-key-foreign'
-  | 'clock-back';
+  | 'clock-back'
+  | 'publication-not-there';
 
 /** The key server refuses: its message is for the operator; over the network only the code is told. */
 export class KeyServerError extends CodedError<KeyServerErrorCode> {

@@ -1,7 +1,7 @@
 /** Where a key server puts the timestamp besides answering readers itself: directories and buckets that content hosts serve. */
 import { stat } from 'node:fs/promises';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { DirectoryTarget } from '../../node-support/storage/directory.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
@@ -45,18 +45,32 @@ export class PushTarget {
   }
 
   /**
+   * Whether a publication is there. Its snapshot comes after what it names, and before the timestamp.
+   *
+   * @throws StorageError; the system's own where a directory is not there
+   */
+  async holds(publication: number): Promise<boolean> {
+    await this.#checkMounted();
+    return (await this.#target.head(METADATA_PATH + metadataFile('snapshot', publication))) !== undefined;
+  }
+
+  /**
    * Puts a timestamp in the place of what was found, whole or not at all.
    *
    * @throws StorageError, `target-changed` where something else lies there by now; the system's own where a directory is not there
    */
   async write(bytes: Uint8Array, { tag }: Found): Promise<void> {
-    // A site that is not there may be a file system that is not mounted: it is not made here.
-    if (this.#target instanceof DirectoryTarget) await stat(this.#target.name);
+    await this.#checkMounted();
     const options = { contentType: 'application/json', cacheControl: 'public, max-age=60', replacing: tag };
     await this.#target.put(PATH, bytes, options);
   }
 
   close(): void {
     this.#target.close();
+  }
+
+  /** A site that is not there may be a file system that is not mounted: it is not made here. */
+  async #checkMounted(): Promise<void> {
+    if (this.#target instanceof DirectoryTarget) await stat(this.#target.name);
   }
 }

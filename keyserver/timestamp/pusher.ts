@@ -1,13 +1,14 @@
-/** Brings the timestamp to one target, and takes over what is newer there. One visit follows another; none waits for another target. */
+/** Brings the timestamp to one target that has its publication, and takes over what is newer there. One visit follows another; none waits for another target. */
 import type { Logger } from 'pino';
 import { CodedError } from '../../core/errors.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { UnderWay } from '../../node-support/within-time.ts';
+import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
 import { run } from '../storage/database.ts';
 import { adoptTimestamp } from './accept.ts';
 import type { Found, PushTarget } from './push-target.ts';
-import { readPublication } from './state.ts';
+import { type Publication, readPublication } from './state.ts';
 
 export interface PusherOptions {
   readonly state: KeyServerState;
@@ -15,7 +16,7 @@ export interface PusherOptions {
   readonly target: PushTarget;
   /** Of the target in the configuration, from 1: how log and metrics name it. */
   readonly number: number;
-  /** Milliseconds, each, to read what lies there and to put something in its place. */
+  /** Milliseconds, each, to read what lies there, and to look for the publication and put something in its place. */
   readonly patience: number;
 }
 
@@ -94,15 +95,30 @@ export class Pusher {
   }
 
   async #push(found: Found): Promise<void> {
-    const { state, target, patience } = this.#options;
+    const { state, patience } = this.#options;
     try {
       const publication = readPublication(state.database);
       if (!publication) return;
-      await this.#underWay.within(patience, () => target.write(publication.timestamp, found));
+      await this.#underWay.within(patience, (signal) => this.#write(publication, found, signal));
       this.#note('succeeded');
     } catch (error) {
       this.#failed(error, 'the timestamp could not be pushed');
     }
+  }
+
+  /**
+   * Never where the publication is not: it may have been published elsewhere, or be on its way, and readers would find nothing in the place of
+   * the publication before.
+   */
+  async #write({ timestamp, snapshot }: Publication, found: Found, signal: AbortSignal): Promise<void> {
+    const { target } = this.#options;
+    if (!(await target.holds(snapshot)))
+      throw new KeyServerError(
+        'publication-not-there',
+        `publication ${snapshot} is not there yet, so what is there stays`,
+      );
+    signal.throwIfAborted(); // an answer that comes too late is none
+    await target.write(timestamp, found);
   }
 
   /** What is given up at the end has not failed; the database may be closed by then. */

@@ -12,6 +12,7 @@ import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';
 import { readPublication, STRICT } from '../../keyserver/timestamp/state.ts';
 import { createToken } from '../../keyserver/tokens.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { bringSnapshot } from '../support/bring-snapshot.ts';
 import { encodeTimestamp } from '../support/first-root.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import { TIMESTAMP_PATH } from '../support/publication-rig.ts';
@@ -46,6 +47,7 @@ beforeAll(async () => {
   await inState(async (state) => {
     token = createToken(state, 'publisher', 1).token;
     await importBundle(state, await seal(state, 1), ports);
+    await bringSnapshot(site, 1);
     const timestamp = encodeTimestamp(publisher.root.signers.timestamp, { publication: 1 });
     acceptHandOver(state, encodeHandOver({ timestamp, roots: [], expiries: [] }));
   });
@@ -93,6 +95,7 @@ it('attack 66: kill -9 while bundles and publications come in and timestamps are
   for (let turn = 0; turn < RUNS; turn++) {
     const server = await startWispr(['keyserver', '--dev'], { cwd: folder }); // signs at its start
     const bundle = await inState((state) => seal(state, serial + 1));
+    await bringSnapshot(site, publication + 1);
     // As a publisher does: after the timestamp that counts now.
     const signed = Math.max(nowInSeconds(), 1 + read(await get(TIMESTAMP_PATH)).version);
     const wish = { publication: publication + 1, signed };
@@ -123,6 +126,7 @@ it('attack 66: kill -9 while bundles and publications come in and timestamps are
   }
   const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   publication += 1;
+  await bringSnapshot(site, publication);
   const signed = nowInSeconds() + 200; // later than whatever was signed meanwhile
   const timestamp = encodeTimestamp(publisher.root.signers.timestamp, { publication, signed });
   expect(await put(PUBLICATION_PATH, encodeHandOver({ timestamp, roots: [], expiries: [] }))).toBe(200);

@@ -58,9 +58,11 @@ describe('a bucket that timestamps are pushed to', () => {
     await start();
     await the.publish({ publication: 7 });
     the.rig.passTime(HOUR);
+    await the.bring(8);
     await put(the.timestamp({ publication: 8, signed: the.now() - 10 }));
     expect(await the.rig.server.keeper.attempt()).toBe('signed');
     expect(the.read(await there()).snapshot.version).toBe(8);
+    expect(await there()).toEqual(await the.served());
     for (const other of [utf8('<h1>Not found</h1>'), new Uint8Array(100_000)]) {
       await put(other);
       the.rig.passTime(HOUR);
@@ -78,6 +80,7 @@ describe('a bucket that timestamps are pushed to', () => {
     expect(the.rig.log()).toContain('the timestamp could not be pushed');
     expect(the.rig.log()).not.toContain(server.environment.AWS_SECRET_ACCESS_KEY);
     await server.bucket(gone);
+    await the.bring(7);
     the.rig.passTime(HOUR);
     expect(await the.rig.server.keeper.attempt()).toBe('signed');
     const found = await PushTarget.open(`s3://${gone}`);

@@ -32,8 +32,7 @@ describe('the key server signs the timestamp again', () => {
   });
 
   it('only what its publisher has handed over', async () => {
-    mkdirSync(join(the.site, '.well-known', 'wispr'), { recursive: true });
-    writeFileSync(the.pushedFile, the.timestamp());
+    await the.showAtHost();
     expect(await the.rig.server.keeper.attempt()).toBe('nothing');
     expect((await fetch(the.rig.server.url + TIMESTAMP_PATH)).status).toBe(404);
   });
@@ -41,16 +40,16 @@ describe('the key server signs the timestamp again', () => {
   it('after a newer one that lies at the web host, and never in place of it', async () => {
     await the.publish({ publication: 7 });
     the.rig.passTime(HOUR);
-    writeFileSync(the.pushedFile, the.timestamp({ publication: 8, signed: the.now() - 10 }));
+    await the.showAtHost({ publication: 8, signed: the.now() - 10 });
     expect(await the.rig.server.keeper.attempt()).toBe('signed');
     expect(the.read(await the.served())?.snapshot.version).toBe(8);
-    expect(the.read(the.pushed())?.snapshot.version).toBe(8);
+    expect(the.pushed()).toEqual(await the.served());
   });
 
   it('attack 30: not after one that lies at the web host and has expired, however new it calls itself', async () => {
     await the.publish({ publication: 7 });
     the.rig.passTime(HOUR);
-    writeFileSync(the.pushedFile, the.timestamp({ publication: 8, signed: the.now() - 10, expires: the.now() - 5 }));
+    await the.showAtHost({ publication: 8, signed: the.now() - 10, expires: the.now() - 5 });
     expect(await the.rig.server.keeper.attempt()).toBe('signed');
     expect(the.read(await the.served())?.snapshot.version).toBe(7);
     expect(the.read(the.pushed())?.snapshot.version).toBe(7);
@@ -137,7 +136,7 @@ describe('the key server signs the timestamp again', () => {
   it('also where the withdrawal came by the web host', async () => {
     await the.publish({ publication: 7 });
     the.rig.passTime(HOUR);
-    writeFileSync(the.pushedFile, the.timestamp({ publication: 7, signed: the.now(), withdrawn: [7] }));
+    await the.showAtHost({ publication: 7, signed: the.now(), withdrawn: [7] });
     expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
     expect(the.read(await the.served())?.withdrawn).toEqual([7]);
   });
@@ -146,7 +145,7 @@ describe('the key server signs the timestamp again', () => {
     await the.publish({ publication: 7, withdrawn: [3] });
     the.rig.passTime(HOUR);
     const toCome = Array.from({ length: 64 }, (_, index) => index + 8);
-    writeFileSync(the.pushedFile, the.timestamp({ publication: 9, signed: the.now() - 10, withdrawn: toCome }));
+    await the.showAtHost({ publication: 9, signed: the.now() - 10, withdrawn: toCome });
     expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
     expect(overview(the.rig.server.state).publication).toMatchObject({ version: 9, withdrawn: true });
     await the.publish({ publication: 9 });
@@ -159,7 +158,7 @@ describe('the key server signs the timestamp again', () => {
     await the.publish({ publication: 7 });
     the.rig.passTime(HOUR);
     const all = Array.from({ length: 64 }, (_, index) => index + 4);
-    writeFileSync(the.pushedFile, the.timestamp({ publication: 1_000_000, signed: the.now() - 10, withdrawn: all }));
+    await the.showAtHost({ publication: 1_000_000, signed: the.now() - 10, withdrawn: all });
     await the.rig.server.keeper.attempt();
     const seed = randomBytes(32);
     const { root } = the.rig.publisher;
@@ -240,10 +239,11 @@ describe('the key server signs the timestamp again', () => {
       { succeeded: null, failed: expect.any(Number) },
     ]);
     mkdirSync(the.site);
+    await the.bring(7);
     the.rig.passTime(HOUR);
     expect(await the.rig.server.keeper.attempt()).toBe('signed');
     expect(the.pushed()).toEqual(await the.served());
-    expect(readdirSync(join(the.site, '.well-known', 'wispr'))).toEqual(['timestamp.json']);
+    expect(readdirSync(join(the.site, '.well-known', 'wispr'))).toEqual(['7.snapshot.json', 'timestamp.json']);
   });
 
   it('attack 66: a half that a killed run left at a target is no harm', async () => {

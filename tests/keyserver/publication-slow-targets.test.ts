@@ -1,5 +1,6 @@
 /** A target that does not answer, or not to an end, holds up neither signing, nor other targets, nor the end of the key server. */
 import { existsSync, readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -27,6 +28,7 @@ beforeEach(async () => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'of-no-value');
   the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours: 48, push: [] } });
   site = temporaryFolder();
+  the.hosts = [site];
   lines = [];
 });
 afterEach(async () => {
@@ -48,8 +50,11 @@ async function keep(limits: KeeperLimits): Promise<void> {
 const pushed = () => new Uint8Array(readFileSync(join(site, TIMESTAMP_PATH)));
 const pushTo = (name: string) =>
   overview(the.rig.server.state).publication?.pushes.find(({ target }) => target === name);
+/** A bucket with a publication, and no timestamp. */
+const statusAtHost = ({ url = '' }: IncomingMessage) => (url.includes('timestamp') ? 404 : 200);
 /** Of a publication that was signed ten seconds later. */
-const news = (publication: number, withdrawn: readonly number[] = []) => {
+const news = async (publication: number, withdrawn: readonly number[] = []) => {
+  await the.bring(publication);
   the.rig.passTime(10);
   const timestamp = the.timestamp({ publication, withdrawn, signed: the.now() });
   return encodeHandOver({ timestamp, roots: [], expiries: [] });
@@ -82,7 +87,7 @@ describe.each([
     await keep({ patience: LONG, farewell: 10 });
     const run = keeper.attempt();
     await vi.waitUntil(() => server.asked.length > 0);
-    await keeper.accept(news(7, [7]));
+    await keeper.accept(await news(7, [7]));
     await vi.waitUntil(() => existsSync(join(site, TIMESTAMP_PATH)));
     expect(the.read(pushed()).withdrawn).toEqual([7]);
     await keeper.stop();
@@ -96,9 +101,9 @@ describe('a target', () => {
   it('is visited once for all that was handed over while it was slow', async () => {
     await the.publish({ publication: 7 });
     await keep({ patience: 2000, farewell: 10 });
-    await keeper.accept(news(8));
+    await keeper.accept(await news(8));
     await vi.waitUntil(() => server.asked.length === 1);
-    for (let publication = 9; publication < 19; publication++) await keeper.accept(news(publication));
+    for (let publication = 9; publication < 19; publication++) await keeper.accept(await news(publication));
     await keeper.idle();
     expect(server.asked).toHaveLength(2);
     expect(the.read(pushed()).snapshot.version).toBe(18);
@@ -124,7 +129,7 @@ describe('a target', () => {
     await the.publish({ publication: 7 });
     server.answer = (request, response) => {
       request.resume();
-      if (request.method === 'HEAD') response.writeHead(404).end();
+      if (request.method === 'HEAD') response.writeHead(statusAtHost(request)).end();
     };
     await keep({ patience: 2000, farewell: 10 });
     the.rig.passTime(HOUR);
@@ -133,16 +138,39 @@ describe('a target', () => {
     expect(pushTo('s3://bucket')).toMatchObject({ succeeded: null, failed: expect.any(Number) });
   });
 
+  it('that says too late that it has the publication gets nothing for that', async () => {
+    await the.publish({ publication: 7 });
+    const held = Promise.withResolvers<ServerResponse>();
+    server.answer = (request, response) => {
+      request.resume();
+      if (request.method === 'HEAD' && statusAtHost(request) === 200) return held.resolve(response);
+      response.writeHead(request.method === 'HEAD' ? 404 : 200).end();
+    };
+    await keep({ patience: 2000, farewell: 10 });
+    the.rig.passTime(HOUR);
+    expect(await keeper.attempt()).toBe('signed');
+    expect(lines.join('')).toMatch(/"target":1,"reason":"it did not answer in time","msg":"the timestamp could not be/);
+    (await held.promise).end();
+    server.answer = (request, response) => {
+      request.resume();
+      response.writeHead(request.method === 'HEAD' ? statusAtHost(request) : 200).end();
+    };
+    the.rig.passTime(HOUR);
+    expect(await keeper.attempt()).toBe('signed');
+    expect(pushTo('s3://bucket')).toMatchObject({ succeeded: expect.any(Number), failed: expect.any(Number) });
+    expect(server.asked.filter((request) => request.startsWith('PUT'))).toHaveLength(1);
+  });
+
   it('has what is being pushed when the key server stops', async () => {
     await the.publish({ publication: 7 });
     const answered = Promise.withResolvers<void>();
     server.answer = (request, response) => {
       request.resume();
-      if (request.method === 'HEAD') return void response.writeHead(404).end();
+      if (request.method === 'HEAD') return void response.writeHead(statusAtHost(request)).end();
       answered.promise.then(() => response.end());
     };
     await keep({ patience: LONG, farewell: LONG });
-    await keeper.accept(news(8));
+    await keeper.accept(await news(8));
     await vi.waitUntil(() => server.asked.some((request) => request.startsWith('PUT')));
     const stopped = keeper.stop();
     answered.resolve();

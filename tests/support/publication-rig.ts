@@ -1,6 +1,6 @@
-/** A key server with a publisher who publishes, a token, and a web host's directory to which timestamps are pushed. */
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+/** A key server with a publisher who publishes, a token, and web hosts to which timestamps are pushed: one directory, where a test says nothing else. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { randomBytes } from '#primitives';
 import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
@@ -10,9 +10,11 @@ import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { importBundle } from '../../keyserver/import-bundle.ts';
 import { STRICT } from '../../keyserver/timestamp/state.ts';
 import { createToken } from '../../keyserver/tokens.ts';
+import { bringSnapshot } from './bring-snapshot.ts';
 import { encodeTimestamp, type TimestampWish } from './first-root.ts';
 import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
 import { sealBundle } from './publisher-with-sets.ts';
+import { saidBy } from './target-timestamp.ts';
 
 export const TIMESTAMP_PATH = '/.well-known/wispr/timestamp.json';
 export const HOUR = 3600;
@@ -28,10 +30,13 @@ export class PublicationRig {
   readonly token: string;
   /** What the web host serves. */
   readonly site: string;
+  /** Where the publisher publishes: all targets of the key server. A test may add its own, or publish elsewhere. */
+  hosts: readonly string[];
 
   private constructor(rig: Rig, site: string) {
     this.rig = rig;
     this.site = site;
+    this.hosts = rig.config.publication?.push ?? [];
     this.token = createToken(rig.server.state, 'publisher', 30).token;
   }
 
@@ -62,7 +67,23 @@ export class PublicationRig {
     return fetch(this.rig.server.url + path, { method: 'PUT', body: Buffer.from(body), headers });
   }
 
+  /** Brings a publication to the hosts, but for its timestamp. */
+  async bring(publication: number): Promise<void> {
+    for (const host of this.hosts) await bringSnapshot(host, publication);
+  }
+
+  /** What is published at the host alone: the key server finds it there. */
+  async showAtHost(wish: TimestampWish = {}): Promise<void> {
+    const bytes = this.timestamp(wish);
+    await this.bring(saidBy(bytes).publication);
+    mkdirSync(dirname(this.pushedFile), { recursive: true });
+    writeFileSync(this.pushedFile, bytes);
+  }
+
+  /** As a publisher does who has published it before. */
   async handOver(timestamp: Uint8Array, roots: readonly Uint8Array[] = []): Promise<HandedOver> {
+    const publication = publicationIn(timestamp);
+    if (publication !== undefined) await this.bring(publication);
     const expiries = [
       { role: 'snapshot', expires: this.now() + 1000 },
       { role: 'targets', expires: this.now() + 2000 },
@@ -112,5 +133,14 @@ export class PublicationRig {
     const withKey = { ...publisher, root: { ...publisher.root, timestampSeed: timestampSeed ?? randomBytes(32) } };
     const about = { ...origins, content: host.origin, serial: 2, withoutTimestampKey: timestampSeed === undefined };
     await importBundle(state, await sealBundle(withKey, state.recipient.publicKey, about), origins);
+  }
+}
+
+/** `undefined` where it is no timestamp. */
+function publicationIn(bytes: Uint8Array): number | undefined {
+  try {
+    return saidBy(bytes).publication;
+  } catch {
+    return undefined;
   }
 }
