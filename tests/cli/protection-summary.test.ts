@@ -103,8 +103,9 @@ it('a dry run says why documents are other whose sources are not', () => {
   ]);
 });
 
-it.each([true, false])('publishing says that the key server was told, where it was: %s', (keyServerTold) => {
-  const summary = { target: '/srv/web', sent: { files: 0, bytes: 0 }, expires: [], freshUntil: 1, keyServerTold };
-  const lines = describePublishing(summary as unknown as PublishSummary).split('\n');
-  expect(lines.includes('  the key server was told')).toBe(keyServerTold);
+it('publishing says that the key server was told, where it was', () => {
+  const summary = { target: '/srv/web', sent: { files: 0, bytes: 0 }, expires: [], freshUntil: 1 };
+  const isSaid = (keyServerTold: boolean) =>
+    describePublishing({ ...summary, keyServerTold } as unknown as PublishSummary).includes('the key server was told');
+  expect([true, false].map(isSaid)).toEqual([true, false]);
 });
