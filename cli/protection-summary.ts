@@ -5,6 +5,7 @@ import { size } from '../node-support/size.ts';
 import type { SigningReason } from '../publisher/protect/signing-plan.ts';
 import type {
   ChangeCounts,
+  ChangeReasons,
   DryRunSummary,
   ProtectSummary,
   PublicSummary,
@@ -65,23 +66,35 @@ export function describeProtectionToPublish(summary: ProtectSummary, bundleByHan
 }
 
 function describeWork(summary: ProtectSummary): string[] {
-  const { site, documents, out, bytesIn, bytesOut, milliseconds, ignored } = summary;
+  const { site, documents, out, bytesIn, milliseconds, ignored } = summary;
   const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
   return [
     `Protected ${site}: ${count(documents, 'document')} in ${(milliseconds / 1000).toFixed(1)} s${left}`,
     `  ${describeChanges(summary.changes)}`,
+    ...describeReasons(summary.reasons),
     '',
     ...describeSets(summary.sets),
     ...describeSections(summary.sections),
     ...describePublic(summary.public),
     '',
-    `  ${size(bytesIn)} of site became ${size(bytesOut)} in ${place(out)}`,
+    `  ${size(bytesIn)} of site became ${describeSizes(summary)} in ${place(out)}`,
   ];
+}
+
+/** What the output holds of the publication; files of earlier ones are counted elsewhere. */
+function describeSizes({ bytesOut, pageBytes, publication }: ProtectSummary): string {
+  const pages = pageBytes === undefined ? 'fallback pages' : `${size(pageBytes)} of fallback pages`;
+  const sizes = [
+    `${size(bytesOut)} of objects`,
+    ...(pageBytes === 0 ? [] : [pages]),
+    `${size(publication.bytes)} of signed metadata`,
+  ];
+  return `${sizes.slice(0, -1).join(', ')} and ${sizes.at(-1)}`;
 }
 
 /** What `--dry-run` prints. */
 export function describeDryRun(summary: DryRunSummary): string {
-  const { site, out, documents, changes, paths, ignored, indexLost } = summary;
+  const { site, documents, changes, paths, ignored } = summary;
   const left = ignored === 0 ? '' : `; ${ignored} hidden or ignored left out`;
   const lists = CHANGES.flatMap(([kind, words]) =>
     kind === 'unchanged' ? [] : describePaths(words, changes[kind], paths[kind]),
@@ -89,9 +102,8 @@ export function describeDryRun(summary: DryRunSummary): string {
   return [
     `${site}: ${count(documents, 'document')}${left}; nothing was written`,
     `  ${describeChanges(changes)}`,
-    ...(indexLost ? [`  publisher.index is ${indexLost}: ${writtenAnew(documents)}`] : []),
-    ...(summary.otherPublication ? [`  ${out} has another publication than was made here last: ${PUT_RIGHT}`] : []),
-    ...(summary.keysChanged ? KEYS_CHANGED : []),
+    ...describeReasons(summary.reasons),
+    ...describeCircumstances(summary),
     ...(lists.length > 0 ? ['', ...lists] : []),
     '',
     ...describeSets(summary.sets.map((set) => ({ ...set, isNew: false }))),
@@ -100,12 +112,26 @@ export function describeDryRun(summary: DryRunSummary): string {
   ].join('\n');
 }
 
+/** What has consequences beyond single documents. */
+function describeCircumstances(summary: DryRunSummary): string[] {
+  const { out, documents, indexLost } = summary;
+  return [
+    ...(summary.settingsChanged ? [`  a new publication with other settings: ${SETTINGS}`] : []),
+    ...(indexLost ? [`  publisher.index is ${indexLost}: ${writtenAnew(documents)}`] : []),
+    ...(summary.otherPublication ? [`  ${out} has another publication than was made here last: ${PUT_RIGHT}`] : []),
+    ...(summary.keysChanged ? KEYS_CHANGED : []),
+  ];
+}
+
 /** Without an index, nobody can tell without the passphrase whose output it is either. */
 function writtenAnew(documents: number): string {
   return documents === 1
     ? 'its document would be written anew'
     : `all ${documents.toLocaleString('en')} documents would be written anew`;
 }
+
+/** What the site settings say. */
+const SETTINGS = '"redirects", "cleanUrls", "notFound" or "graceDays"';
 
 const PUT_RIGHT = 'what is not as it should be would be written and signed anew';
 
@@ -170,6 +196,18 @@ function describeChanges(changes: ChangeCounts): string {
   );
   return parts.length === 0 ? 'nothing' : parts.join(', ');
 }
+
+/** Why documents changed whose sources did not. */
+function describeReasons({ remade, restored }: ChangeReasons): string[] {
+  const [another, missing] = [remade, restored].map((documents) => documents.toLocaleString('en'));
+  return [
+    ...(remade > 0 ? [`  ${another} of these only in how they are published: ${PUBLISHED_BY}`] : []),
+    ...(restored > 0 ? [`  ${missing} of these only because files of theirs were missing`] : []),
+  ];
+}
+
+/** What else than its source an object comes from. */
+const PUBLISHED_BY = 'other settings for them ("headers", "padding", "carrier"), or another publisher key';
 
 function describePaths(words: string, total: number, paths: readonly string[]): string[] {
   if (total === 0) return [];

@@ -13,12 +13,14 @@ export function describePublishing(summary: PublishSummary): string {
   const { target, publication, sent, unchanged, removed, waiting, milliseconds, freshUntil, expires } = summary;
   const rest = unchanged > 0 ? `; ${count(unchanged, 'file')} there already` : '';
   const tidied = removed > 0 ? [`  ${count(removed, 'old file')} removed`] : [];
+  const told = summary.keyServerTold ? ['  the key server was told'] : [];
   const kept = waiting > 0 ? [`  ${count(waiting, 'file')} of earlier publications kept for readers on their way`] : [];
   return [
     `Published: ${target} has publication ${publication}${summary.withdrawn ? ', WITHDRAWN' : ''} (${(milliseconds / 1000).toFixed(1)} s)`,
     `  sent ${count(sent.files, 'file')}, ${size(sent.bytes)}${rest}`,
     ...tidied,
     ...kept,
+    ...told,
     `  ${describeFreshness(freshUntil)}`,
     `  ${describeSignatures(expires)}`,
   ].join('\n');

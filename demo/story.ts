@@ -136,7 +136,7 @@ function triesFor(
 function describeProtection(protection: ProtectSummary): string {
   const { documents, sets, public: open, bytesIn, bytesOut, milliseconds } = protection;
   const publicDocuments = open.reduce((sum, group) => sum + group.documents, 0);
-  const sizes = `${readableSize(bytesIn)} became ${readableSize(bytesOut)}`;
+  const sizes = `${readableSize(bytesIn)} became ${readableSize(bytesOut)} of objects`;
   const what = `${count(documents, 'document')}, ${publicDocuments} of them public, in ${count(sets.length, 'set')}`;
   return `${what}; ${sizes} in ${seconds(milliseconds)}`;
 }

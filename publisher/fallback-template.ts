@@ -11,6 +11,7 @@ import { describeUnreadable } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { BUILT_IN_TEMPLATE } from './fallback-built-in.ts';
 import type { FallbackPage } from './fallback-page.ts';
+import { lineOfSlip } from './fallback-syntax.ts';
 import { problemOfTemplate } from './fallback-trial.ts';
 
 /** Bytes of the largest fallback page: long paths stand in it several times. */
@@ -96,7 +97,7 @@ export function compileFallbackTemplate(text: string, file: string): FallbackTem
     try {
       return work();
     } catch (error) {
-      throw error instanceof PublishError ? error : refused(file, reasonOf(error), error);
+      throw error instanceof PublishError ? error : refused(file, reasonOf(error, text), error);
     }
   };
   const compiled = run(() => eta.compile(text));
@@ -160,10 +161,14 @@ function checkNode<Node extends TemplateNode>(node: Node): Node {
   throw new Error(`only ${RAW_VALUES.join(' and ')} may be written with <%~ %>, and not ${node.val.trim()}`);
 }
 
-function reasonOf(error: unknown): string {
-  const [first = ''] = String(error instanceof Error ? error.message : error).split('\n', 1);
-  return printable(first);
+/** What is wrong with a template. Of its JavaScript eta says that in the third line, before all that it made of it, and not where. */
+function reasonOf(error: unknown, template: string): string {
+  const [first = '', , third = ''] = String(error instanceof Error ? error.message : error).split('\n', 3);
+  const line = first === BAD_SYNTAX ? lineOfSlip(template) : undefined;
+  return printable(line === undefined ? first : `line ${line}, or before it: ${third}`);
 }
+
+const BAD_SYNTAX = 'Bad template syntax';
 
 function refused(file: string, reason: string, cause?: unknown): PublishError {
   return new PublishError('template-refused', `the template ${file} cannot be used: ${reason}`, {

@@ -30,7 +30,7 @@ export function addTimestampCommand(program: Command): void {
       .command('timestamp')
       .summary('confirm the publication for another 48 hours, by cron')
       .description(
-        'sign a new timestamp for the publication in the output, and take it to the target and the key server of wispr.json; everything else stays as it is',
+        'sign a new timestamp for what was published last, and take it to the target of that publish, whatever "publish" in wispr.json says by now, and to the key server; what only "wispr protect" has made since is not confirmed, and everything else stays as it is',
       ),
   ).action(timestamp);
 }

@@ -17,6 +17,19 @@ export interface Written {
   readonly contentBin: number | undefined;
 }
 
+/** What all documents come to. */
+export interface Totals {
+  readonly documents: number;
+  /** Bytes of their sources, and of what was made of them. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** How many targets they have. */
+  readonly targets: number;
+  /** Bytes of fallback pages beside their objects, as far as they are known; and how many there are of which nobody noted any. */
+  readonly pageBytes: number;
+  readonly unknownPages: number;
+}
+
 /** A row as SQLite gives it. */
 export type Row = Record<string, SQLInputValue>;
 
@@ -73,11 +86,11 @@ export class DocumentTable extends Statements {
     return this.number('SELECT coalesce(max(id), 0) AS number FROM document');
   }
 
-  /** Documents, bytes of their sources, and bytes of what was made of them. */
-  totals(): { documents: number; bytesIn: number; bytesOut: number; targets: number } {
-    const sql =
-      'SELECT count(*) AS documents, coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytes_out), 0) AS bytesOut, count(*) + count(content) AS targets FROM document';
-    return this.statement(sql).get() as { documents: number; bytesIn: number; bytesOut: number; targets: number };
+  /** What all documents come to. */
+  totals(): Totals {
+    const sql = `SELECT count(*) AS documents, coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytes_out), 0) AS bytesOut, count(*) + count(content) AS targets,
+      coalesce(sum(page_bytes) FILTER (WHERE form = 'page'), 0) AS pageBytes, count(*) FILTER (WHERE form = 'page' AND page_bytes IS NULL) AS unknownPages FROM document`;
+    return this.statement(sql).get() as unknown as Totals;
   }
 
   /** Every document, in no order. */
@@ -172,8 +185,9 @@ export class DocumentTable extends Statements {
     }
   }
 
-  setPlaced(id: number, placed: string | undefined): void {
-    this.run('UPDATE document SET placed = ? WHERE id = ?', placed ?? null, id);
+  /** @param bytes - of the file that was put there */
+  setPlaced(id: number, placed: string | undefined, bytes?: number): void {
+    this.run('UPDATE document SET placed = ?, page_bytes = ? WHERE id = ?', placed ?? null, bytes ?? null, id);
   }
 
   retire(file: string, plain: boolean, since?: number): void {
@@ -208,6 +222,17 @@ export class DocumentTable extends Statements {
     for (const { file } of this.statement('SELECT file FROM retired WHERE plain = 0 ORDER BY file').iterate()) {
       yield String(file);
     }
+  }
+
+  /** Retired files in the order of their names, some at a time. */
+  retiredAfter(last: string): string[] {
+    const rows = this.statement('SELECT file FROM retired WHERE file > ? ORDER BY file LIMIT 1000').all(last);
+    return rows.map(({ file }) => String(file));
+  }
+
+  /** Retired files of both kinds. */
+  countAllRetired(): number {
+    return this.number('SELECT count(*) AS number FROM retired');
   }
 
   countRetired(): number {

@@ -6,7 +6,7 @@ import { headerNumber, inTransaction, isSqliteError, saysDamaged } from '../../n
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { PublisherIndex } from './publisher-index.ts';
-import { APPLICATION_ID, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { APPLICATION_ID, LATER_COLUMNS, PLAN_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 /**
  * NORMAL and a rollback journal: what is killed is whole; what a power cut damages is made anew. OFF could leave damage that SQLite does not
@@ -61,12 +61,19 @@ function openFile(file: string, readOnly: boolean): PublisherIndex {
     database.exec(readOnly ? 'PRAGMA temp_store = FILE' : SETTINGS);
     if (isBlank(database)) inTransaction(database, () => database.exec(SCHEMA));
     else check(database, file);
+    if (!readOnly) addColumns(database);
     database.exec(PLAN_SCHEMA);
     return new PublisherIndex(database);
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+function addColumns(database: DatabaseSync): void {
+  const columns = database.prepare("SELECT name FROM pragma_table_info('document')").all();
+  for (const [name, statement] of Object.entries(LATER_COLUMNS))
+    if (!columns.some((column) => column.name === name)) database.exec(statement);
 }
 
 function isBlank(database: DatabaseSync): boolean {

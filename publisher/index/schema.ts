@@ -24,7 +24,8 @@ CREATE TABLE document (
   form TEXT NOT NULL,              -- what lies at the document's own name: Form
   placed TEXT,                     -- digest of what was put there; null: to be put there yet
   head_bin INTEGER NOT NULL,       -- first 16 bits of SHA-256 of the target path; from 65536 up, the number of its section
-  content_bin INTEGER
+  content_bin INTEGER,
+  page_bytes INTEGER               -- of the fallback page that was put at the document's own name; null: unknown
 ) STRICT;
 CREATE INDEX document_head_bin ON document (head_bin);
 CREATE INDEX document_content_bin ON document (content_bin) WHERE content_bin IS NOT NULL;
@@ -52,6 +53,9 @@ CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT R
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
+
+/** Columns that an index of before does not have, and that no earlier program minds. */
+export const LATER_COLUMNS = { page_bytes: 'ALTER TABLE document ADD COLUMN page_bytes INTEGER' };
 
 /** What the present run is going to do. It lies in a file of its own that SQLite removes. */
 export const PLAN_SCHEMA = `

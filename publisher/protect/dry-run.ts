@@ -1,4 +1,6 @@
 /** `wispr protect --dry-run`: what a run would do. */
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import { openIndex } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import { rootsIn } from '../publication/roots.ts';
@@ -35,13 +37,15 @@ export async function planSite(options: PlanOptions, limit?: number): Promise<Dr
   const context = { source, walk, configuration, index, output, sections, rekey: due, checkNotStopped, readOnly: true };
   const appearance = await appearanceOf(configuration, workspace.directory, publisher);
   const plan = await makePlan({ ...context, appearance });
-  siteSettingsOf(configuration, (path) => index.planned(path));
+  const settings = siteSettingsOf(configuration, (path) => index.planned(path));
   checkRekey(options.rekey ?? [], plan.sets);
   return {
     site: configuration.site,
     out,
     documents: plan.documents,
     changes: countChanges(plan),
+    reasons: { remade: plan.changes.remade, restored: plan.changes.restored },
+    settingsChanged: await areOthers(settings, index),
     indexLost: output.isEmpty ? undefined : lost,
     keysChanged,
     otherPublication: lost === undefined && output.signed.others !== undefined,
@@ -52,6 +56,12 @@ export async function planSite(options: PlanOptions, limit?: number): Promise<Dr
     ignored: plan.ignored,
     unusedPatterns: plan.unusedPatterns,
   };
+}
+
+/** Whether the publication before has other settings. Before the first one nothing has. */
+async function areOthers(settings: SiteSettings, index: PublisherIndex): Promise<boolean> {
+  const published = index.fact('targets')?.split(' ');
+  return published !== undefined && !published.includes(await hexDigest(encodeSettings(settings)));
 }
 
 /** The ids by which a host proof may name the publisher of this index; `undefined` for one that knows of no run. */

@@ -1,10 +1,14 @@
 /** Reads files of the output; what the system says when it cannot is said in the publisher's own error. */
-import { createHash } from 'node:crypto';
-import { closeSync, type Dirent, existsSync, opendirSync, openSync, readSync } from 'node:fs';
+import { createHash, hash as hashOf } from 'node:crypto';
+import { closeSync, type Dirent, existsSync, opendirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { printable } from '../../node-support/printable.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
+
+/** SHA-256 of nothing. */
+const EMPTY_HASH = hashOf('sha256', '');
 
 /** One file of the output. */
 export interface FoundFile {
@@ -70,5 +74,19 @@ function reading<Result>(file: string, work: () => Result): Result {
     return work();
   } catch (error) {
     throw new PublishError('output-failed', `cannot read ${printable(file)}: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+/** A run that is killed leaves nothing of a file, or all of it. */
+export function isCutShort(file: string, hash: string): boolean {
+  return startOf(file, 1).length === 0 && hash !== EMPTY_HASH;
+}
+
+/** What the host proof says; nothing where there is none. */
+export function readProof(out: string): string {
+  try {
+    return readFileSync(join(out, HOST_PROOF_PATH), 'utf8');
+  } catch {
+    return '';
   }
 }

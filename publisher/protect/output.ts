@@ -2,8 +2,6 @@
  * The output directory, which is changed in place. What is there is looked at before anything is written: files that the index believes in
  * and that are missing are written again, and what wispr did not make is refused and never touched.
  */
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { hostProofIn, isHostProof } from '../../core/keys/descriptor.ts';
@@ -24,7 +22,7 @@ import { HASH_PREFIX } from '../site/names.ts';
 import { count, someOf } from '../text.ts';
 import { newestNumber } from './earlier-publication.ts';
 import { parseImmutableName } from './files.ts';
-import { digestOf, entriesOf, type FoundFile, filesIn, startOf } from './output-reading.ts';
+import { digestOf, entriesOf, type FoundFile, filesIn, isCutShort, readProof, startOf } from './output-reading.ts';
 import { inspectSignedFiles, type SignedFiles } from './signed-files.ts';
 import { snapshotSignerIn } from './signing-plan.ts';
 import { type FileRole, WholeFiles } from './whole-files.ts';
@@ -50,6 +48,8 @@ export interface InspectedOutput {
   readonly ownTargets: ReadonlySet<string>;
   /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: readonly string[];
+  /** Whether old files, which wait to be removed, are not all there. */
+  readonly lacksOldFiles: boolean;
   /** Whether there is nothing but litter. */
   readonly isEmpty: boolean;
 }
@@ -62,8 +62,6 @@ const OWN_TARGETS = [DESCRIPTOR_PATH, SETTINGS_PATH];
 
 const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';
-/** SHA-256 of nothing. */
-const EMPTY_HASH = hash('sha256', '');
 const STEP = 2000;
 
 export interface InspectOptions {
@@ -89,6 +87,7 @@ export async function inspectOutput(
   { publishers, roots, published = 0, readOnly, checkNotStopped }: InspectOptions,
 ): Promise<InspectedOutput> {
   const inspection = new Inspection(out, index, await inspectSignedFiles(out, index, roots), { roots, readOnly });
+  const old = index.countAllRetired();
   await index.listing(async () => {
     let looked = 0;
     for (const file of filesIn(out)) {
@@ -101,6 +100,7 @@ export async function inspectOutput(
   });
   const signer = snapshotSignerIn(index.fact('signers'));
   const known = { indexed: Number(index.fact('version') ?? 0), kept: published, signer };
+  inspection.lacksOldFiles = inspection.retired < old;
   inspection.newest = await newestNumber(out, inspection.metadata, roots, known);
   return inspection;
 }
@@ -130,6 +130,8 @@ class Inspection implements InspectedOutput {
   readonly signed: SignedFiles;
   isEmpty = true;
   newest = 0;
+  retired = 0;
+  lacksOldFiles = false;
   readonly #out: string;
   readonly #index: PublisherIndex;
   readonly #readOnly: boolean;
@@ -161,14 +163,19 @@ class Inspection implements InspectedOutput {
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
     else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);
-    else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
+    else if (!this.#isKnown(path) && !this.#isRetired(path)) this.#adopt(path);
   }
 
   /** What lies where the next root will be is none of ours, and readers who ask for one would stop at it. */
   #lookAtMetadata(name: string, path: string): void {
     if (isLeftoverName(name) || this.signed.litter.has(name) || name === this.#nextRoot) this.unfinished.push(path);
-    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.metadata.add(name);
+    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.#addMetadata(name, path);
     else this.#refuse(path);
+  }
+
+  #addMetadata(name: string, path: string): void {
+    this.metadata.add(name);
+    this.#isRetired(path);
   }
 
   /** A page that carries its object is whole, and may wait for its document; anything else goes. */
@@ -177,6 +184,12 @@ class Inspection implements InspectedOutput {
     const row = name && this.#index.findFiles(name.path);
     if (row?.form === 'carrier' && row.head === name?.hash && row.placed === undefined) this.staged.add(row.id);
     else this.unfinished.push(path);
+  }
+
+  #isRetired(path: string): boolean {
+    const isRetired = this.#index.isRetired(path);
+    if (isRetired) this.retired++;
+    return isRetired;
   }
 
   /** Whether a file is one that the index says is there. */
@@ -267,22 +280,9 @@ class Inspection implements InspectedOutput {
   }
 }
 
-/** A run that is killed leaves nothing of a file, or all of it. */
-function isCutShort(file: string, hash: string): boolean {
-  return startOf(file, 1).length === 0 && hash !== EMPTY_HASH;
-}
-
 /** Quickly: it is asked of every file. */
 function mayBeLeftover(name: string): boolean {
   return name.startsWith('.') || name.endsWith(CARRIER_SUFFIX);
-}
-
-function readProof(out: string): string {
-  try {
-    return readFileSync(join(out, HOST_PROOF_PATH), 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** Whether the files that make up a document are there. */

@@ -12,6 +12,7 @@ import { asPublishError, type LostIndex, openIndex } from '../index/open.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { recipientFileOf } from '../keys/hand-over.ts';
 import { withLock } from '../workspace.ts';
+import { forgetMissing } from './forget-missing.ts';
 import { gatherSignatures, removeOldDrafts } from './gather.ts';
 import { noteKeyStore, RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
 import { locate, openWhileLooking } from './locate.ts';
@@ -80,6 +81,7 @@ async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads |
   await putPlainFiles(run, secured.descriptor);
   const publication = await publish(context, gathered);
   await removeOldDrafts(run.workspace, publication.version);
+  if (output.lacksOldFiles || plan.changes.restored > 0) forgetMissing(out, index);
   index.startWaiting(now);
   noteSignedFiles(out, index, output.signed, publication.isNew ? publication.version : undefined);
   noteWhole(index);
@@ -176,7 +178,7 @@ function missingKey(set: string): never {
 
 function summarise(run: Run, done: Done, recovered: readonly string[], milliseconds: number): ProtectSummary {
   const { configuration, index, keys, plan, out, recipient, roles, workspace } = run;
-  const { bytesIn, bytesOut } = index.totals();
+  const { bytesIn, bytesOut, pageBytes, unknownPages } = index.totals();
   const rekeyed = new Set(index.setsOf('rekeyed'));
   return {
     site: configuration.site,
@@ -185,6 +187,7 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     out,
     documents: plan.documents,
     changes: countChanges(plan, done.tasks.unchanged),
+    reasons: done.tasks.reasons,
     sets: Array.from(plan.sets, ([name, documents]) => {
       const isNew = done.secured.made.has(name);
       const id = keys.idOf(name) ?? missingKey(name);
@@ -196,6 +199,7 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     ignored: plan.ignored,
     bytesIn,
     bytesOut,
+    pageBytes: unknownPages === 0 ? pageBytes : undefined,
     milliseconds: Math.round(milliseconds),
     publication: done.publication,
     pruned: done.pruned,

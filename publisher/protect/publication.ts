@@ -61,6 +61,8 @@ export interface PublicationSummary {
   readonly mayRepeat: number | undefined;
   /** How many metadata files were signed, the timestamp among them. */
   readonly signed: number;
+  /** Bytes of all metadata files that readers of it may ask for. */
+  readonly bytes: number;
   /** When each role expires; of the bins, the first. */
   readonly expires: readonly RoleExpiry[];
 }
@@ -79,7 +81,7 @@ export async function publish(context: PublicationContext, gathered?: Gathered):
     ? await signPublication(context, plan, gathered)
     : { version: Number(context.index.fact('version')), signed: 0 };
   await putRoots(context); // a new one may end the trust in what the old timestamp names: nothing comes between the two
-  const { expires, withdrawn } = await signTimestamp(context, plan.roles.get('snapshot'));
+  const { expires, withdrawn, length } = await signTimestamp(context, plan.roles.get('snapshot'));
   retireMetadata(context, plan.roles);
   return {
     version,
@@ -88,8 +90,13 @@ export async function publish(context: PublicationContext, gathered?: Gathered):
     isWithdrawn: withdrawn.includes(version),
     mayRepeat: isIndexNew && withdrawn.includes(context.lastVersion) ? context.lastVersion : undefined,
     signed: signed + 1,
+    bytes: sumOf([...plan.roles.values(), ...context.roles.roots]) + length,
     expires: expiries(context, plan.roles, expires),
   };
+}
+
+function sumOf(files: readonly { readonly length: number }[]): number {
+  return files.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Signs everything but the timestamp. Nobody is sent to any of it yet. */
@@ -150,7 +157,7 @@ async function putRoots(context: PublicationContext): Promise<void> {
 async function signTimestamp(
   context: PublicationContext,
   snapshot: RoleRow | undefined,
-): Promise<{ expires: number; withdrawn: readonly number[] }> {
+): Promise<{ expires: number; withdrawn: readonly number[]; length: number }> {
   if (snapshot === undefined) throw new Error('every publication has a snapshot');
   const place = metadataPlace(context, TIMESTAMP_FILE);
   const before = await timestampUnder(context.out, verifyChain(context.roles.roots));
@@ -158,8 +165,9 @@ async function signTimestamp(
   const about = { version: timestampVersion(context.now, before?.version), expires };
   const withdrawn = namedWithdrawn(context.withdrawn, snapshot.version);
   const content = timestampMetadata(about, snapshot, withdrawn);
-  await replaceOutputFile(place, signMetadata(content, [context.roles.timestamp]), { sync: true });
-  return { expires, withdrawn };
+  const bytes = signMetadata(content, [context.roles.timestamp]);
+  await replaceOutputFile(place, bytes, { sync: true });
+  return { expires, withdrawn, length: bytes.length };
 }
 
 /** Metadata files that the last snapshot does not name any more. */

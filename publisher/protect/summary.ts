@@ -17,6 +17,7 @@ export interface ProtectSummary {
   readonly documents: number;
   /** What became of the documents in this run. */
   readonly changes: ChangeCounts;
+  readonly reasons: ChangeReasons;
   /** Sets that have documents in this run, by name. */
   readonly sets: readonly SetSummary[];
   readonly sections: readonly SectionSummary[];
@@ -25,8 +26,10 @@ export interface ProtectSummary {
   /** Hidden and ignored files. */
   readonly ignored: number;
   readonly bytesIn: number;
-  /** Bytes of all files that documents have in the output. */
+  /** Bytes of their objects in the output: heads and contents of public documents, of pages that carry objects all. */
   readonly bytesOut: number;
+  /** Bytes of the fallback pages beside them; `undefined` where some were put there by a wispr that did not note it. */
+  readonly pageBytes: number | undefined;
   readonly milliseconds: number;
   readonly publication: PublicationSummary;
   /** Files that no publication needs any more, and that were removed; and those that wait for it. */
@@ -55,6 +58,14 @@ export interface ChangeCounts {
   readonly rekeyed: number;
   readonly removed: number;
   readonly unchanged: number;
+}
+
+/** Numbers of the changed documents whose sources are what they were. */
+export interface ChangeReasons {
+  /** Published in another way: other headers, padding, carrier or publisher key. */
+  readonly remade: number;
+  /** Their files were missing. */
+  readonly restored: number;
 }
 
 export interface SetSummary {
@@ -91,6 +102,9 @@ export interface DryRunSummary {
   readonly out: string;
   readonly documents: number;
   readonly changes: ChangeCounts;
+  readonly reasons: ChangeReasons;
+  /** Whether the site settings are others than those that are published: that makes a new publication too. */
+  readonly settingsChanged: boolean;
   /** Why the index knows nothing of the output, where there is one: everything would be written anew. */
   readonly indexLost: LostIndex | undefined;
   /** Whether the key store is another than the last publication left: what a run would do besides depends on it. */

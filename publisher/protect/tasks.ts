@@ -3,11 +3,12 @@ import type { KeyId } from '../../core/keys/key-id.ts';
 import { contentTargetOf, headTargetOf } from '../../core/publication/names.ts';
 import { forEachInFlight } from '../../node-support/in-flight.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { Form, IndexedDocument, Task } from '../index/rows.ts';
+import type { Change, Form, IndexedDocument, Task } from '../index/rows.ts';
 import type { Appearance } from './appearance.ts';
 import { immutableFilesOf } from './files.ts';
 import { type InspectedOutput, isThere } from './output.ts';
 import type { RunSections } from './sections.ts';
+import type { ChangeReasons } from './summary.ts';
 import type { DocumentWriters, WriteTask, WrittenDocument } from './writers/contract.ts';
 import { CALLS_IN_FLIGHT } from './writers/writers.ts';
 
@@ -28,6 +29,8 @@ export interface TasksDone {
   readonly written: number;
   /** Documents that turned out to be what they were. */
   readonly unchanged: number;
+  /** Documents that are other, and why, where it is not their source. */
+  readonly reasons: ChangeReasons;
 }
 
 /** Documents whose rows are stored together. */
@@ -35,7 +38,7 @@ const BATCH = 200;
 
 /** Writes every document of the plan, and notes each once its files are there. */
 export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
-  const done = { written: 0, unchanged: 0 };
+  const done = { written: 0, unchanged: 0, reasons: { remade: 0, restored: 0 } };
   const finished: { task: Task; document: WrittenDocument }[] = [];
   const note = (atLeast: number) => {
     if (finished.length < atLeast) return;
@@ -48,6 +51,7 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
     await forEachInFlight(context.index.tasks(), CALLS_IN_FLIGHT, async (task) => {
       const document = await context.writers.write(writeTaskFor(context, task));
       done[document.reused ? 'unchanged' : 'written']++;
+      if (!document.reused && isReason(task.change)) done.reasons[task.change]++;
       finished.push({ task, document });
       note(BATCH);
       context.onDone(done.written + done.unchanged);
@@ -60,6 +64,10 @@ export async function writeDocuments(context: TaskContext): Promise<TasksDone> {
     for (const path of context.index.gone()) context.index.remove(path, immutableFilesOf);
   });
   return done;
+}
+
+function isReason(change: Change): change is keyof ChangeReasons {
+  return change === 'remade' || change === 'restored';
 }
 
 function writeTaskFor(context: TaskContext, task: Task): WriteTask {
@@ -130,19 +138,19 @@ export async function placeDocuments(context: TaskContext): Promise<number> {
   const { index, appearance } = context;
   const { pageFacts } = appearance;
   let placed = 0;
-  const finished: IndexedDocument[] = [];
+  const finished: { row: IndexedDocument; bytes: number }[] = [];
   const note = (atLeast: number) => {
     if (finished.length < atLeast) return;
     const batch = finished.splice(0);
     index.gather(() => {
-      for (const { id, form } of batch) index.setPlaced(id, placedMark(form, pageFacts));
+      for (const { row, bytes } of batch) index.setPlaced(row.id, placedMark(row.form, pageFacts), bytes);
     });
   };
   try {
     await forEachInFlight(index.unplaced(placedMark('page', pageFacts)), CALLS_IN_FLIGHT, async (row) => {
-      await context.writers.place(placementFor(row, appearance));
+      const bytes = await context.writers.place(placementFor(row, appearance));
       placed++;
-      finished.push(row);
+      finished.push({ row, bytes });
       note(BATCH);
     });
   } finally {

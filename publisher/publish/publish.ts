@@ -270,7 +270,7 @@ async function handOver({ keyServer, keysAreThere = false, workspace }: PublishO
   throw new PublishError(
     'keys-not-handed-over',
     isKnown
-      ? 'there are sets with new keys, and the key server was not given them'
+      ? 'there are sets with new keys, and the key server may not have been given them'
       : 'nothing that was published before can be read here or at the target, so it cannot be known whether the key server has the keys of all sets',
     {
       hint: `${what}, then "wispr publish --keys-handed-over"; with "keyServerTokenFile" in wispr.json it is done by itself`,

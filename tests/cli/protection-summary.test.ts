@@ -1,8 +1,9 @@
 /** What is said of protecting and publishing, where a program cannot easily be brought to say it. */
 import { describe, expect, it } from 'vitest';
-import { describeRekey } from '../../cli/protection-summary.ts';
-import { describeMove } from '../../cli/publish-summary.ts';
-import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { describeDryRun, describeProtectionToPublish, describeRekey } from '../../cli/protection-summary.ts';
+import { describeMove, describePublishing } from '../../cli/publish-summary.ts';
+import type { DryRunSummary, ProtectSummary } from '../../publisher/protect/summary.ts';
+import type { PublishSummary } from '../../publisher/publish/publish.ts';
 import { type LastPublished, NOTHING } from '../../publisher/published-places.ts';
 
 describe('a new key', () => {
@@ -50,4 +51,61 @@ describe('publishing to another place than the last time', () => {
     ['there was none', { ...last, current: null }, place('/srv/web')],
     ['wispr.json names one', last, place(undefined, '/srv/web')],
   ])('is none where %s', (_, before, now) => expect(describeMove(before, now)).toEqual([]));
+});
+
+const NO_CHANGES = { added: 0, changed: 0, moved: 0, rekeyed: 0, removed: 0, unchanged: 0 };
+const NO_DETAILS = { sets: [], sections: [], public: [], ignored: 0, reasons: { remade: 0, restored: 0 } };
+
+describe('the bytes of an output', () => {
+  const told = (sizes: Pick<ProtectSummary, 'bytesOut' | 'pageBytes'>) =>
+    describeProtectionToPublish(
+      {
+        ...{
+          ...NO_DETAILS,
+          ...sizes,
+          documents: 1,
+          milliseconds: 1,
+          site: 'news.example',
+          out: '/w/out',
+          changes: NO_CHANGES,
+          bytesIn: 1024 ** 2,
+        },
+        publication: { version: 1, isNew: true, reasons: [], bytes: 2048 },
+      } as unknown as ProtectSummary,
+      false,
+    );
+
+  it.each([
+    [3 * 1024 ** 2, '2.0 MiB of objects, 3.0 MiB of fallback pages and 2.0 KiB of signed metadata in /w/out'],
+    [0, '2.0 MiB of objects and 2.0 KiB of signed metadata in /w/out'],
+    [undefined, '2.0 MiB of objects, fallback pages and 2.0 KiB of signed metadata in /w/out'],
+  ])('are said by what they are: %s of pages', (pageBytes, words) => {
+    expect(told({ bytesOut: 2 * 1024 ** 2, pageBytes })).toContain(`1.0 MiB of site became ${words}`);
+  });
+});
+
+it('a dry run says why documents are other whose sources are not', () => {
+  const changes = { ...NO_CHANGES, changed: 63 };
+  const summary = {
+    ...NO_DETAILS,
+    documents: 63,
+    changes,
+    paths: { changed: [] },
+    reasons: { remade: 60, restored: 2 },
+    settingsChanged: true,
+  };
+  const lines = describeDryRun(summary as unknown as DryRunSummary).split('\n');
+  expect(lines.slice(1, 5)).toEqual([
+    '  63 changed',
+    expect.stringMatching(/^ {2}60 of these .*"headers"/),
+    expect.stringMatching(/^ {2}2 of these .*missing/),
+    expect.stringMatching(/^ {2}a new publication with other settings/),
+  ]);
+});
+
+it('publishing says that the key server was told, where it was', () => {
+  const summary = { target: '/srv/web', sent: { files: 0, bytes: 0 }, expires: [], freshUntil: 1 };
+  const isSaid = (keyServerTold: boolean) =>
+    describePublishing({ ...summary, keyServerTold } as unknown as PublishSummary).includes('the key server was told');
+  expect([true, false].map(isSaid)).toEqual([true, false]);
 });

@@ -130,6 +130,14 @@ describe('a template of the publisher’s own', () => {
     );
   });
 
+  it.each([
+    ['in a tag', 'one\n\n<%= it.( %>\n<%= it.title %>', 'line 3, '],
+    ['before a tag', '<p>\n<% if (it.title { %>x<% } %>', 'line 2, '],
+    ['at the end', 'one\n<% if (it.title) { %>\n\n', 'line 2, '],
+  ])('says in which line a slip is: %s', (_, text, line) => {
+    expect(() => compileFallbackTemplate(text, 'teaser.eta')).toThrow(line);
+  });
+
   it('is refused for a document whose page has no Read link', () => {
     const some = compileFallbackTemplate(
       GOOD.replace(LINK, `<% if (it.title !== 'Secret') { %>${LINK}<% } %>`),

@@ -1,0 +1,96 @@
+/** What a run says of its output: how much it holds, what waits there to be removed, and why documents changed whose sources did not. */
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { parse } from 'jsonc-parser';
+import { afterEach, describe, expect, it } from 'vitest';
+import { planSite } from '../../publisher/protect/dry-run.ts';
+import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
+
+let workspace: TestWorkspace;
+afterEach(() => workspace.remove());
+
+const NOW = Math.floor(Date.now() / 1000);
+const DAY = 86_400;
+const page = (title: string) => `<title>${title}</title><p>Rest`;
+
+/** Bytes of the files of the output whose path fits. */
+async function bytesOf(pattern: RegExp): Promise<number> {
+  const paths = [...(await snapshot(workspace.out)).keys()].filter((path) => pattern.test(path));
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(join(workspace.out, path))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+async function configure(settings: object): Promise<void> {
+  const before: object = parse(await readFile(workspace.configurationFile, 'utf8'), [], { allowTrailingComma: true });
+  await writeFile(workspace.configurationFile, JSON.stringify({ ...before, ...settings }));
+}
+
+describe('the bytes of an output', () => {
+  const PAGES = /^\/?[a-z/]+\.html$/;
+
+  it('are those of objects, of the fallback pages beside them, and of metadata', async () => {
+    workspace = await createWorkspace({ 'a.html': page('a'), 'd/b.html': page('b'), 'c.txt': 'c' });
+    const { bytesOut, pageBytes, publication } = await workspace.protect({ now: NOW });
+    expect(bytesOut).toBe(await bytesOf(/\.protected$/));
+    expect(pageBytes).toBe(await bytesOf(PAGES));
+    expect(publication.bytes).toBe(await bytesOf(/\.well-known\/wispr\/[^/]+\.json$/));
+    await workspace.write('a.html', page('a much longer title, which stands in the fallback page'));
+    await rm(join(workspace.source, 'd/b.html'));
+    const second = await workspace.protect({ now: NOW + 1 });
+    expect(second.pageBytes).toBe(await bytesOf(PAGES));
+    expect((await workspace.protect({ now: NOW + 2 })).pageBytes).toBe(second.pageBytes);
+  });
+
+  it('are not known of pages that were made before anybody counted, and are again once they are made anew', async () => {
+    workspace = await createWorkspace({ 'a.html': page('a'), 'b.html': page('b') });
+    await workspace.protect({ now: NOW });
+    using index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+    index.exec('ALTER TABLE document DROP COLUMN page_bytes');
+    expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({
+      changes: { unchanged: 2 },
+      pageBytes: undefined,
+    });
+    await rm(join(workspace.out, 'a.html'));
+    expect((await workspace.protect({ now: NOW + 2 })).pageBytes).toBeUndefined();
+    await rm(join(workspace.out, 'b.html'));
+    expect((await workspace.protect({ now: NOW + 3 })).pageBytes).toBe(await bytesOf(PAGES));
+  });
+});
+
+describe('old files that somebody has removed', () => {
+  it('are neither counted as kept nor as removed', async () => {
+    workspace = await createWorkspace({ 'a.txt': 'one', 'b.txt': 'b' });
+    await workspace.protect({ now: NOW });
+    const old = await workspace.objectFile('/a.txt');
+    await workspace.write('a.txt', 'two');
+    const { waiting } = await workspace.protect({ now: NOW + 1 });
+    expect(waiting).toBeGreaterThan(2);
+    await rm(old);
+    expect((await workspace.protect({ now: NOW + 2 })).waiting).toBe(waiting - 1);
+    await rm(workspace.out, { recursive: true });
+    await mkdir(workspace.out);
+    expect(await workspace.protect({ now: NOW + 60 * DAY })).toMatchObject({ waiting: 0, pruned: 0 });
+  });
+});
+
+describe('why documents changed whose sources did not', () => {
+  it('is said by a run, and by a dry run before it', async () => {
+    workspace = await createWorkspace({ 'a.html': page('a'), 'b.txt': 'b', 'c.txt': 'c' });
+    await workspace.protect({ now: NOW });
+    const { configurationFile } = workspace;
+    const look = () => planSite({ configurationFile, now: NOW + 1 });
+    expect(await look()).toMatchObject({ reasons: { remade: 0, restored: 0 }, settingsChanged: false });
+    await workspace.write('c.txt', 'another');
+    await rm(await workspace.objectFile('/a.html'));
+    await configure({ headers: [{ path: 'b.txt', set: { 'Content-Language': 'de' } }] });
+    const expected = { changes: { changed: 3 }, reasons: { remade: 1, restored: 1 } };
+    expect(await look()).toMatchObject({ ...expected, settingsChanged: false });
+    expect(await workspace.protect({ now: NOW + 1 })).toMatchObject(expected);
+    await configure({ cleanUrls: true });
+    expect(await look()).toMatchObject({ changes: { changed: 0 }, settingsChanged: true });
+    const { publication } = await workspace.protect({ now: NOW + 2 });
+    expect(publication).toMatchObject({ isNew: true, reasons: ['settings'] });
+    expect(await look()).toMatchObject({ settingsChanged: false });
+  });
+});
