@@ -28,7 +28,14 @@ export interface Choice {
   readonly target: Target | undefined;
 }
 
-const AS_IT_LIES = { live: undefined, last: undefined, mayBeOut: false, isBegun: false, isSeen: true };
+const AS_IT_LIES = {
+  live: undefined,
+  last: undefined,
+  mayBeOut: false,
+  isBegun: false,
+  isSeen: true,
+  snapshot: undefined,
+};
 
 /** @throws PublicationError `publication-withdrawn` where something later is; what `chooseToConfirm` throws */
 export async function whatToConfirm(
@@ -53,8 +60,14 @@ export async function whatToWithdraw(version: number, remembered: LastPublished,
 }
 
 /** @throws what `chooseToTell` throws */
-export function whatToTell(has: MetaFile, choice: Choice): Promise<ToWithdraw> {
-  return choosing(choice, (own) => chooseToTell(has, { ...own, target: choice.target, urgent: true }));
+export function whatToTell(
+  { version, sha256 = '' }: MetaFile,
+  { places }: LastPublished,
+  choice: Choice,
+): Promise<ToWithdraw> {
+  const known = places.flatMap(({ publication, begun }) => [...(publication ? [publication] : []), ...begun]);
+  const last = known.find((one) => one.sha256 === sha256) ?? { version, sha256, timestamp: nowInSeconds() };
+  return choosing(choice, (own) => chooseToTell(last, { ...own, target: choice.target, urgent: true }));
 }
 
 async function choosing<Chosen>(

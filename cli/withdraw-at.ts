@@ -109,8 +109,9 @@ export class WithdrawAt {
 
   /** What a key server has, if that is to be signed here, whatever the place shows. @param end - of looking */
   chooseToTell(has: MetaFile, end: AbortSignal): Promise<ToWithdraw> {
-    const { passphrase } = this.#together.run;
-    const choose = (target: Target | undefined) => whatToTell(has, { places: this.places, passphrase, target });
+    const { run, remembered } = this.#together;
+    const choose = (target: Target | undefined) =>
+      whatToTell(has, remembered, { places: this.places, passphrase: run.passphrase, target });
     return lookingUntil(this.#target, end, choose);
   }
 
@@ -154,7 +155,7 @@ export class WithdrawAt {
     this.steps.checkNotStopped();
     const { run, inTurn } = this.#together;
     const { configurationFile } = this.places;
-    const signing = { ...run, own: chosen.live, bringing, from: { configurationFile } };
+    const signing = { ...run, own: chosen.live, snapshot: chosen.snapshot, bringing, from: { configurationFile } };
     const signed = await inTurn(() => runTimestamp(signing)).catch((error: unknown) =>
       this.#explain(error, this.#to(chosen, this.#together.keyServer)),
     );

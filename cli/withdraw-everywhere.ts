@@ -14,6 +14,7 @@ import {
   withOwedByKeyServer,
   withoutOwed,
   withoutOwedByKeyServer,
+  withTelling,
   withTold,
   withWithdrawn,
 } from '../publisher/published-places.ts';
@@ -110,7 +111,8 @@ class Withdrawing {
       await this.#lookAtAll([at], undefined);
       await this.#goOn();
     };
-    await Promise.all([this.#goOn(), ...late.map(finish)]);
+    const ended = await Promise.allSettled([this.#goOn(), ...late.map(finish)]); // whatever ends one, the others come to their end
+    for (const one of ended) if (one.status === 'rejected') throw one.reason;
     if (!this.#isOwed) return;
     await this.#settleKeyServer();
     await this.#confirmFirst();
@@ -148,6 +150,7 @@ class Withdrawing {
       const signing = [...waiting, ...this.#keyServer.itself.filter(({ isWaiting }) => isWaiting)];
       await this.#settle(signing.length === 0);
       for (const at of signing) await this.#sign(at);
+      if (this.#keyServer.isLost) signing.push(...(await this.#tellElse(signing.filter((at) => at.signed))));
       return signing.filter((at) => at.signed);
     });
     await Promise.all(signed.map((at) => at.bring(this.#keyServer.accessOf(at))));
@@ -159,6 +162,16 @@ class Withdrawing {
     const says = await this.#keyServer.says();
     const has = this.#elsewhere.find(({ notShown: { begun } }) => begun && isOf(says, begun));
     if (has && (await this.#keyServer.openAt(has.at))) this.#elsewhere.splice(this.#elsewhere.indexOf(has), 1);
+  }
+
+  /** With what is signed, where that with which the key server was to be told is not. @returns what is signed for that alone */
+  async #tellElse(signed: readonly WithdrawAt[]): Promise<readonly WithdrawAt[]> {
+    await this.#keyServer.choose(signed);
+    const itself = this.#keyServer.itself.filter(({ isWaiting }) => isWaiting);
+    for (const at of itself) await this.#sign(at);
+    const publication = this.#keyServer.telling?.signed?.publication;
+    if (publication !== undefined) await this.#remember((last) => withTelling(last, publication), false);
+    return itself;
   }
 
   async #sign(at: WithdrawAt): Promise<void> {
@@ -242,7 +255,7 @@ class Withdrawing {
   }
 
   async #outcome(): Promise<Confirmed> {
-    const failed = this.#all.some(({ error }) => isOfEnding(error));
+    const failed = this.#signers.some(({ error }) => isOfEnding(error));
     if (this.#onlooker.signal?.aborted && failed) throw this.#stopped();
     return outcomeOf({
       all: this.#signers,

@@ -33,6 +33,11 @@ export class WithdrawAtKeyServer {
     return this.#telling;
   }
 
+  /** Whether that could not be signed. */
+  get isLost(): boolean {
+    return this.#telling?.signed === undefined && this.#telling?.error !== undefined;
+  }
+
   /** Where it has what no place can be asked for, and is told of that. */
   get itself(): readonly WithdrawAt[] {
     const { atKeyServer } = this.#opened;
@@ -62,10 +67,10 @@ export class WithdrawAtKeyServer {
     return isPast(says, run.withdraw, remembered) ? says.version : undefined;
   }
 
-  /** Decides with what it is told. @param signing - what is to be signed by now */
+  /** Decides with what it is told; once more, where that could not be signed. @param signing - what is to be signed, or is, by now */
   async choose(signing: readonly WithdrawAt[]): Promise<void> {
     const { here, together, atKeyServer } = this.#opened;
-    if (together.keyServer === undefined || this.#telling) return;
+    if (together.keyServer === undefined || (this.#telling && !this.isLost)) return;
     const says = await this.says();
     const last = await readLastPublished(here.workspace);
     const openItself = async () => ((await this.openAt(atKeyServer)) ? atKeyServer : undefined);
@@ -77,13 +82,9 @@ export class WithdrawAtKeyServer {
     const says = await this.says();
     if (typeof says !== 'object') return false;
     const end = AbortSignal.timeout(this.#looking);
-    const { value } = await attempt(
-      () => at.chooseToTell(says, end),
-      (error) => error instanceof CodedError,
-    );
-    if (value === undefined) return false;
-    await at.take(value, end);
-    return true;
+    const take = async () => at.take(await at.chooseToTell(says, end), end).then(() => true);
+    const { value = false } = await attempt(take, (error) => error instanceof CodedError);
+    return value;
   }
 
   async #ask(): Promise<KeyServerSays> {

@@ -124,7 +124,7 @@ export function notEverywhere(version: number, { has, failed, closed, telling, s
   if (unforeseen !== undefined) return unforeseen;
   const first = errors.find((error) => error instanceof PublishError || error instanceof StorageError);
   const told = telling?.brought?.isTold ? ['the key server was told'] : [];
-  const isSigned = failed.concat(has).some(({ signed }) => signed !== undefined);
+  const isSigned = [...failed, ...has, ...(telling ? [telling] : [])].some(({ signed }) => signed !== undefined);
   const where = has.length > 0 ? `, and at ${has.map(({ places }) => nameOf(places)).join(' and ')}` : '';
   const done = [isSigned ? `it is signed${where}` : 'nothing was signed', ...told].join('; ');
   const missing = [

@@ -137,7 +137,7 @@ async function confirmOtherTarget(last: LastPublished, prepared: PublicationPlac
   const behind = options.yes ? undefined : await leftBehind(last, prepared, options.protect);
   if (behind === undefined) return;
   const what = `the site is at ${behind}, which is not brought this publication: the key server sends readers to it, and new ones, and the reading site, find nothing there any more`;
-  const both = `to keep both, publish to ${behind} first, and then the same here with "wispr publish --no-protect"`;
+  const both = 'docs/publishing.md says how to keep two targets';
   if (!canAsk())
     throw new UsageError(what, { hint: `add --yes if it is to be served from elsewhere from now on; ${both}` });
   say(what);

@@ -32,6 +32,8 @@ export interface ToConfirm {
 }
 
 export interface ToWithdraw extends Pick<ToConfirm, 'live'> {
+  /** The SHA-256 of the snapshot in `out` that is to be signed for; `undefined` for that of `live`, or whatever lies there. */
+  readonly snapshot: string | undefined;
   /** Whether readers may have it, though nobody here knows that they do. */
   readonly mayBeOut: boolean;
   /** Whether all of it but the timestamp is known to have been brought to the target. */
@@ -75,6 +77,7 @@ export async function chooseToWithdraw(
   places: WithdrawPlaces,
 ): Promise<Chosen> {
   const { begun, publication: published } = remembered;
+  const own = (await openOwn(places)).state.timestamp.snapshot;
   const shown = await shownAt(places);
   const brought = shown && broughtByOthers(shown, remembered, places);
   if (brought && brought.version > version) return { notShown: { shown: brought.version, begun: undefined } };
@@ -87,8 +90,9 @@ export async function chooseToWithdraw(
   const wasMade = last !== undefined && version <= places.highest; // though it may be in `out` no more
   if (!isKnown && (live || wasMade)) return chooseUnknown(version, [], shown, places);
   const isBegun = last !== published;
+  const snapshot = live ? undefined : own.sha256;
   const maybeLater = shown ? undefined : laterOf(begun, last?.version ?? version);
-  return { sign: { live, mayBeOut: isBegun, isBegun, isSeen: true, maybeLater } };
+  return { sign: { live, snapshot, mayBeOut: isBegun, isBegun, isSeen: true, maybeLater } };
 }
 
 /**
@@ -97,15 +101,13 @@ export async function chooseToWithdraw(
  * @param places - with a target only where it was on its way there
  * @throws PublishError `target-behind`, `version-unknown` where it is gone; what {@link LivePublication.of} throws
  */
-export async function chooseToTell(
-  { version, sha256 = '' }: MetaFile,
-  places: Omit<LivePlaces, 'last'>,
-): Promise<ToWithdraw> {
+export async function chooseToTell(last: PublishedSnapshot, places: Omit<LivePlaces, 'last'>): Promise<ToWithdraw> {
+  const { version, sha256 } = last;
   const { snapshot } = (await openOwn(places)).state.timestamp;
   const isInOutput = snapshot.sha256 === sha256;
-  const live = isInOutput ? undefined : await LivePublication.of({ ...places, last: { version, sha256 } });
+  const live = isInOutput ? undefined : await LivePublication.of({ ...places, last });
   if (!isInOutput && live === undefined) throw notMadeHere(version, snapshot.version);
-  return { live, mayBeOut: true, isBegun: true, isSeen: true };
+  return { live, snapshot: isInOutput ? sha256 : undefined, mayBeOut: true, isBegun: true, isSeen: true };
 }
 
 /** A later publication of ours, which this workspace never took there: its host has copied it from another place. */
@@ -143,7 +145,8 @@ async function chooseUnknown(
   if (isAbove || isBelow) return { notShown: { shown: shown.version, begun: maybe } };
   const live = maybe && (await LivePublication.of({ ...places, last: maybe }));
   const maybeLater = shown ? undefined : laterOf(begun, maybe?.version ?? version);
-  return { sign: { live, mayBeOut: true, isBegun, isSeen: shown !== undefined, maybeLater } };
+  const own = live ? undefined : snapshot.sha256;
+  return { sign: { live, snapshot: own, mayBeOut: true, isBegun, isSeen: shown !== undefined, maybeLater } };
 }
 
 function lowestFrom(begun: KnownPlace['begun'], version: number): PublishedSnapshot | undefined {

@@ -58,6 +58,7 @@ export class LivePublication implements OwnMetadata {
     if (await isShown(places, publication, isLast ? timestamp.version : 0)) return undefined;
     const files = new FilesByHash([publication.place, ...(target ? [placeAtTarget(target)] : [])]);
     const chosen = await chooseRoot(places, publication, Math.min(last.root ?? 1, root.version), files);
+    if (places.urgent) for (const [path, file] of chosen.files) await files.read(path, file); // while nobody waits for it to be signed
     const beginning = timestampMetadata(begin, chosen.facts, []);
     return new LivePublication(places, chosen, files, signMetadata(beginning, [chosen.signer]));
   }

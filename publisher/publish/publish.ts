@@ -104,9 +104,12 @@ export async function publishSite(given: PublishOptions): Promise<PublishSummary
       : await handOverOnly(options, publication);
     await remember(options, publication, brought); // first: it is there, whether the key server takes the news or not
     const expires = await expiriesOf(publication);
-    const { put, ...told } = await tellPublication(options, publication, brought, expires);
-    const shown = { ...brought, ...put };
-    if (put) await remember(options, publication, shown);
+    let shown = brought;
+    const onPut = async (put: PutTimestamp) => {
+      shown = { ...brought, ...put };
+      await remember(options, publication, shown);
+    };
+    const told = await tellPublication(options, brought, { publication, expiries: expires, onPut });
     if (told.keyServerTold) await rememberPublished(options.workspace, (last) => withTold(last, shownBy(shown)));
     const { target } = options;
     const pruned = target ? await tidy({ target, now, ...(signal && { signal }) }, publication, shown) : NOTHING_PRUNED;

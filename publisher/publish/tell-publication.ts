@@ -3,6 +3,8 @@
  * the key server learns of it.
  */
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import { PublishError } from '../errors.ts';
 import type { OpenedPublication } from '../publication/open.ts';
 import { attempt, isRefusal, reworded } from './bring-failures.ts';
 import { laterRoots } from './bring-timestamp.ts';
@@ -10,6 +12,7 @@ import { fetchTimestamp, isUnreachable, type KeyServerAccess, tellOfPublication 
 import { isRollback } from './key-server-says.ts';
 import { type CheckedTimestamp, timestampIfGood } from './overtaken.ts';
 import type { PublishOptions, PublishSummary } from './publish.ts';
+import { stoppedBeforeTelling, untilStopped } from './stopping.ts';
 import { isOfFuture, ownTimestamp, type PutTimestamp, putTimestamp } from './timestamp-step.ts';
 
 /** How often the key server may be quicker. */
@@ -17,44 +20,60 @@ const ATTEMPTS = 5;
 
 type Told = Pick<PublishSummary, 'keyServerTold' | 'keyServerFailure'>;
 
-export interface Outcome extends Told {
-  /** What is shown since, where it had to be signed once more. */
-  readonly put?: PutTimestamp;
+export interface Telling {
+  readonly publication: OpenedPublication;
+  readonly expiries: readonly RoleExpiry[];
+  /** Called with what is shown from then on, where it had to be signed once more. */
+  readonly onPut: (put: PutTimestamp) => Promise<void>;
 }
 
 /**
  * Tells the key server. Where it has confirmed the publication before in the meantime, a timestamp is signed that is newer than that, and takes
- * the place of the one that was just put.
+ * the place of the one that was just put; where it has confirmed this very one, it knows already.
  *
- * @throws PublishError `key-server-refused`, which says that the publication is out
+ * @throws PublishError `key-server-refused`, and what `putTimestamp` throws, with the word that the publication is out; `stopped`
  */
 export async function tellPublication(
   options: PublishOptions,
-  publication: OpenedPublication,
   { bytes }: Pick<PutTimestamp, 'bytes'>,
-  expiries: readonly RoleExpiry[],
-): Promise<Outcome> {
-  const { keyServer, out, target } = options;
+  telling: Telling,
+): Promise<Told> {
+  const { keyServer, out, target, signal } = options;
   if (keyServer === undefined) return { keyServerTold: false };
-  const roots = await laterRoots(out, publication);
-  let [timestamp, put]: [Uint8Array, PutTimestamp | undefined] = [bytes, undefined];
+  const roots = await laterRoots(out, telling.publication);
+  const work = () => tellNewest(options, keyServer, bytes, { ...telling, roots });
+  try {
+    return await untilStopped(target, signal, work, stoppedBeforeTelling);
+  } catch (error) {
+    const isSaid = error instanceof PublishError && error.code === 'stopped';
+    if (isSaid || !(error instanceof PublishError || error instanceof StorageError)) throw error;
+    throw reworded(error, `published, at ${target?.name ?? out}; but ${error.message}`);
+  }
+}
+
+async function tellNewest(
+  options: PublishOptions,
+  keyServer: KeyServerAccess,
+  first: Uint8Array,
+  { publication, expiries, roots, onPut }: Telling & { readonly roots: readonly Uint8Array[] },
+): Promise<Told> {
+  let timestamp = first;
   for (let attempts = 1; ; attempts++) {
     const { failure } = await attempt(() => tellOfPublication(keyServer, { timestamp, roots, expiries }), isRefusal);
-    const shown = put && { put };
-    if (failure === undefined) return { keyServerTold: true, ...shown };
+    if (failure === undefined) return { keyServerTold: true };
     const { message } = failure;
-    if (isUnreachable(failure)) return { keyServerTold: false, keyServerFailure: message, ...shown };
-    const theirs =
-      attempts < ATTEMPTS && isRollback(failure) ? await confirmedMeanwhile(keyServer, publication) : undefined;
-    if (theirs === undefined || options.renewTimestamp === undefined)
-      throw reworded(failure, `published, at ${target?.name ?? out}; but ${message}`);
+    if (isUnreachable(failure)) return { keyServerTold: false, keyServerFailure: message };
+    const theirs = isRollback(failure) ? await confirmedMeanwhile(keyServer, publication) : undefined;
+    if (theirs && saysAsMuch(theirs, timestamp, publication)) return { keyServerTold: true };
+    if (theirs === undefined || options.renewTimestamp === undefined || attempts === ATTEMPTS) throw failure;
     await options.renewTimestamp(theirs.timestamp);
-    put = await putAgain(options, publication);
+    const put = await putAgain(options, publication);
+    await onPut(put);
     timestamp = put.bytes;
   }
 }
 
-/** What the key server has signed since: newer than ours, and for nothing later. */
+/** What the key server has signed since, newer than ours: for this very publication, or one before. Another of the same number is somebody else's. */
 async function confirmedMeanwhile(
   { origin, limits, signal }: KeyServerAccess,
   publication: OpenedPublication,
@@ -63,7 +82,20 @@ async function confirmedMeanwhile(
   const { value } = await attempt(() => fetchTimestamp(question), isUnreachable);
   const theirs = value && timestampIfGood(value, publication);
   if (!theirs || isOfFuture(theirs.timestamp, publication)) return undefined;
-  return theirs.timestamp.snapshot.version <= publication.state.snapshot.version ? theirs : undefined;
+  const { snapshot } = theirs.timestamp;
+  const own = publication.state.timestamp.snapshot;
+  return snapshot.version < own.version || snapshot.sha256 === own.sha256 ? theirs : undefined;
+}
+
+/** Whether readers learn all from theirs that ours would tell them. */
+function saysAsMuch(
+  { timestamp: theirs }: CheckedTimestamp,
+  bytes: Uint8Array,
+  publication: OpenedPublication,
+): boolean {
+  const own = timestampIfGood(bytes, publication)?.timestamp;
+  if (own === undefined || theirs.snapshot.sha256 !== own.snapshot.sha256) return false;
+  return own.withdrawn.every((version) => theirs.withdrawn.includes(version));
 }
 
 async function putAgain(

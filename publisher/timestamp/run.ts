@@ -32,6 +32,8 @@ export interface TimestampRun {
   readonly withdraw?: number | undefined;
   /** What it is for in place of the files of the workspace. */
   readonly own?: OwnMetadata | undefined;
+  /** The SHA-256 of the snapshot that was chosen. */
+  readonly snapshot?: string | undefined;
   /** Who is to have it afterwards: until they do, they owe what it withdraws. */
   readonly bringing?: Bringing | undefined;
   readonly now?: number;
@@ -79,7 +81,7 @@ async function runInWorkspace(run: TimestampRun, configurationFile: string): Pro
     const freshFor = freshness.hours * 3600;
     const remembered = await readLastPublished(workspace);
     const beforeUse = (signed: SignedTimestamp) => remember(workspace, signed, run);
-    const options = { own, signer: signers.timestamp, rootId, freshFor, remembered, beforeUse };
+    const options = { own, signer: signers.timestamp, rootId, freshFor, remembered, beforeUse, snapshot: run.snapshot };
     return perform(run, { ...options, now: run.now ?? nowInSeconds() }).catch((error: unknown) =>
       explainUnknownSigner(error, resolve(workspace.directory, out), async () => store),
     );

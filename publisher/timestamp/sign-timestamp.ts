@@ -27,6 +27,8 @@ export interface TimestampOptions {
   readonly signer: RoleSigner;
   /** Whose publication it has to be. */
   readonly rootId: KeyId | undefined;
+  /** The SHA-256 of the snapshot that it is to be for; whatever is there, if left out. */
+  readonly snapshot?: string | undefined;
   /** What was signed last, where that is remembered apart from the directory. */
   readonly last?: LastSeen | undefined;
   /** What a workspace remembers. */
@@ -81,11 +83,14 @@ export async function signTimestamp(options: TimestampOptions): Promise<SignedTi
 /**
  * Withdraws a version: readers refuse it from their next check on.
  *
- * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`, `withdrawals-full`
+ * @throws as {@link signTimestamp}, but for withdrawn and expired publications; PublishError `version-unknown`, `withdrawals-full`,
+ * `workspace-busy` where another publication lies there by now
  */
 export async function withdrawVersion(version: number, options: TimestampOptions): Promise<SignedTimestamp> {
   const published = await readPublished(options.own, options.rootId);
   checkMayContinue(published, options);
+  if (options.snapshot !== undefined && published.timestamp.snapshot.sha256 !== options.snapshot)
+    throw new PublishError('workspace-busy', `another wispr has protected the site into ${options.own.name} meanwhile`);
   const current = published.snapshot.version;
   if (!Number.isSafeInteger(version) || version < 1 || version > current) {
     throw notMadeHere(version, current);

@@ -15,10 +15,11 @@ beforeEach(async () => {
   await rig.publish(rig.A);
 });
 
+const served = () => ({ out: rig.made.out, configuration: { publish: undefined }, configured: undefined });
 /** @param where - `null`: the output itself */
 const behind = async (where: string | null, protects: boolean, token: string | undefined = 'a token') => {
   const target = where === null ? undefined : await openTarget(where);
-  return leftBehind(await readLastPublished(rig.workspace), { target, token, out: rig.made.out }, protects);
+  return leftBehind(await readLastPublished(rig.workspace), { target, token, ...served() }, protects);
 };
 
 it('leaves the place before behind, unless that has the same', async () => {
@@ -34,10 +35,10 @@ it('leaves the place before behind, unless that has the same', async () => {
 it('leaves nobody behind where no key server is told, nor where the output itself is what is served', async () => {
   await rig.protectNext('<p>2');
   const target = await openTarget(rig.B);
-  const { out } = rig.made;
-  expect(
-    await leftBehind(await readLastPublished(rig.workspace), { target, token: undefined, out }, true),
-  ).toBeUndefined();
+  const last = await readLastPublished(rig.workspace);
+  expect(await leftBehind(last, { target, token: undefined, ...served() }, true)).toBeUndefined();
+  const configured = { target, token: 'a token', ...served(), configuration: { publish: rig.B } };
+  expect(await leftBehind(last, configured, true)).toBeUndefined(); // nobody has typed that by mistake
   await rig.publish(null);
   expect(await behind(rig.B, true)).toBeUndefined();
 });
@@ -54,7 +55,7 @@ describe('wispr publish', () => {
     const refused = await runWispr([...args(), '--passphrase-file', join(rig.made.directory, 'passphrase')]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^wispr: the site is at .*, which is not brought this .*\nwispr: hint: add --yes .*--no-protect .*"\n$/,
+      /^wispr: the site is at .*, which is not brought this .*\nwispr: hint: add --yes .*two targets\n$/,
     );
   });
 
