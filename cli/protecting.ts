@@ -20,7 +20,7 @@ import {
 import { untilSignal } from './signals.ts';
 import { readSigners, type SignerFlags } from './signers.ts';
 import { explain, print, say } from './voice.ts';
-import { watchSite } from './watch.ts';
+import { type Watched, watchSite } from './watch.ts';
 
 /** What `wispr protect` was told. */
 export interface ProtectCommandOptions extends SignerFlags {
@@ -53,13 +53,31 @@ export async function protect(
   const passphrase = read ?? (await readPassphrase(undefined));
   const signers = await readSigners(options);
   await untilSignal(async (signal) => {
-    await protectOnce({ ...what, passphrase, signers, signal, ...early }, options);
-    if (!options.watch) return;
-    if (!options.quiet) say(`watching ${directory}; Ctrl-C ends it`);
-    await watchSite([directory, configurationFile], signal, () => {
-      return protectAgain({ ...what, rekey: [], passphrase, signers, signal }, options);
-    });
+    const first = () => protectOnce({ ...what, passphrase, signers, signal, ...early }, options);
+    if (!options.watch) return first();
+    const protectAndSay = async (times: number) => {
+      if (times > 0) return protectAgain({ ...what, rekey: [], passphrase, signers, signal }, options);
+      await first();
+      if (!options.quiet) say(`watching ${directory}; Ctrl-C ends it`);
+    };
+    await watchSite(placesToWatch(configurationFile), signal, protectAndSay, say);
   });
+}
+
+/** What is read each time, as the configuration names it now; as it named it last, while it cannot be read. Links are not resolved: they may lead elsewhere next time. */
+function placesToWatch(configurationFile: string): () => Promise<Watched> {
+  const inWorkspace = (path: string) => resolve(dirname(configurationFile), path);
+  let known: Watched | undefined;
+  return async () => {
+    try {
+      const { source, recipient, fallback } = await readConfiguration(configurationFile);
+      const files = [recipient, ...(fallback.template === undefined ? [] : [fallback.template])].map(inWorkspace);
+      known = { directory: inWorkspace(source), files: [configurationFile, ...files] };
+    } catch (error) {
+      if (known === undefined) throw error;
+    }
+    return known;
+  };
 }
 
 async function protectOnce(
@@ -91,7 +109,8 @@ async function protectAgain(what: Parameters<typeof protectSite>[0], options: Pr
   try {
     await protectOnce(what, options);
   } catch (error) {
-    if (what.signal?.aborted) throw error;
+    if (what.signal?.aborted) return; // it was told to stop
     explain(error);
+    if (!options.quiet) say('still watching: the next change has it tried again');
   }
 }
