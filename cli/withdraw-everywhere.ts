@@ -68,8 +68,8 @@ class Withdrawing {
   readonly #elsewhere: Elsewhere[] = [];
   /** Whether it is remembered who is to have it: the first signature does that. */
   #isOwed = false;
-  /** What lies in the output is signed once, for all that have it. */
-  #own: SignedTimestamp | undefined;
+  /** What lies in the output is signed once, for all that have it: by the snapshot that was chosen. */
+  readonly #own = new Map<string | undefined, SignedTimestamp>();
   /** One after the other: who is known by then is signed for. */
   readonly #inTurn = turns();
 
@@ -179,9 +179,10 @@ class Withdrawing {
       const isOwn = at.chosen?.live === undefined;
       const { telling } = this.#keyServer;
       const tells = telling !== undefined && (at === telling || (isOwn && telling.chosen?.live === undefined));
-      const signed = await at.sign({ ...(await this.#bringingTo(at)), tells }, isOwn ? this.#own : undefined);
+      const given = isOwn ? this.#own.get(at.chosen?.snapshot) : undefined;
+      const signed = await at.sign({ ...(await this.#bringingTo(at)), tells }, given);
       this.#isOwed = true;
-      if (isOwn) this.#own = signed;
+      if (isOwn) this.#own.set(at.chosen?.snapshot, signed);
     } catch (error) {
       at.error = urgentlyBusy(error, this.#run.withdraw);
     }
