@@ -83,7 +83,7 @@ describe('without a token, and so without a key server that was ever told,', () 
     const run = expect(confirm(2, undefined, { limits })).rejects.toMatchObject({
       code: 'workspace-busy',
       message: expect.stringMatching(`^it is signed, and at ${B}; but not at ${A}: `),
-      hint: expect.not.stringContaining('--gone'),
+      hint: expect.stringContaining('run "wispr withdraw 2" again'),
     });
     await other.isMet;
     await other.end();
@@ -173,6 +173,25 @@ describe('a key server that says nothing', () => {
 describe('with the real key server, and its token,', () => {
   const rig = new ToldPlaces();
   const { protectNext, publish, confirm, last, shown, atKeyServer } = rig;
+  /** It has to say in time what it has: by itself, it does so at once. */
+  const longer: ConfirmLimits = { ...limits, looking: 1_500 };
+
+  it('a place that shows something else, and is late, has it owe nothing of what it was told', async () => {
+    const { A, B } = rig;
+    await publish(B);
+    await protectNext('<p>2');
+    await publish(A);
+    await protectNext('<p>3');
+    await rm(A, { recursive: true });
+    await rm(join(rig.made.out, METADATA_PATH, '1.snapshot.json'));
+    const release = slow.hold(B);
+    const run = confirm(2, [A], { limits: longer });
+    await vi.waitFor(async () => expect(await atKeyServer()).toEqual([2, [2]]), PATIENTLY);
+    await vi.waitFor(async () => expect((await last()).owed).toEqual([[2, B]]), PATIENTLY);
+    release();
+    expect(await run).toMatchObject({ isOnlyTold: true, notShown: [{ target: B, shown: 1 }], unfinished: [] });
+    expect((await last()).owed).toEqual([]);
+  });
 
   it('it is told by the place that is confirmed, which was late, and not by an output that was served once', async () => {
     const { A } = rig;

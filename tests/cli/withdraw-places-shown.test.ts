@@ -129,6 +129,17 @@ describe('without a token, and so without a key server that was ever told,', () 
     expect([await shown(A), await shown(B), (await last()).owed]).toEqual([[2, [1]], [2, []], []]);
   });
 
+  it('and is what is withdrawn there, where the place that it was copied from is gone', async () => {
+    await publish(A);
+    await protectNext('<p>2');
+    await publish(B);
+    await cp(B, A, { recursive: true });
+    await protectNext('<p>3');
+    await rm(B, { recursive: true });
+    expect(await confirm(2, [B])).toMatchObject({ target: A, unfinished: [] });
+    expect([await shown(A), (await last()).owed]).toEqual([[2, [2]], []]);
+  });
+
   it('an output that is served, and is from before it, has nothing to be withdrawn', async () => {
     await publish(null);
     const putBack = await copyOut(false);
