@@ -1,194 +1,153 @@
 /** `wispr withdraw` where a publication is, or may be, at more than one place, and the real key server, which is asked once and told once. */
-import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
-import { createToken } from '../../keyserver/tokens.ts';
-import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
-import { saidBy, TIMESTAMP } from '../support/target-timestamp.ts';
-import { TwoPlaces } from '../support/two-places.ts';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { beforeEach, expect, it } from 'vitest';
+import { ToldPlaces } from '../support/told-places.ts';
 
-const rig = new TwoPlaces();
-const { open, setToken, protectNext, publish, confirm, last, shown, copyOut } = rig;
+const rig = new ToldPlaces();
+const { protectNext, publish, confirm, last, shown, atKeyServer, copyOut } = rig;
 let A: string;
 let B: string;
 beforeEach(() => {
   ({ A, B } = rig);
 });
 
-let server: RunningKeyServer;
+it('one that is older than what it has is withdrawn, and it is told of the highest, once', async () => {
+  await publish(B, 'taken');
+  await protectNext('<p>2');
+  await publish(A);
+  await confirm(1);
+  expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
+    [2, [1]],
+    [1, [1]],
+    [2, [1]],
+  ]);
+  expect(await last()).toMatchObject({ target: A, begun: [], unfinished: [] });
+});
 
-describe('with the real key server, and its token,', () => {
-  let folder: string;
+it('an output that was served once tells it of nothing that was never published', async () => {
+  await publish(null);
+  await protectNext('<p>2');
+  await publish(A);
+  await protectNext('<p>3');
+  await confirm(1);
+  expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([[2, [1]], [2, [1]], []]);
+  await confirm();
+});
 
-  beforeEach(async () => {
-    isOpen = true;
-    folder = temporaryFolder();
-    const config = configIn(folder);
-    // After a second refusal it is told nothing more.
-    const limits = { publishingPerAddress: 60, publishingRefusals: 2 };
-    server = await startKeyServer(config, { log: pino({ enabled: false }), limits });
-    await open({ keyServer: server.url, reading: server.readingUrl, timestampBy: 'publisher' });
-    await copyFile(config.publicKey, join(rig.made.directory, 'keyserver.pub'));
-    rig.keyServer = server.url;
-    await setToken(createToken(server.state, 'publisher', 30).token);
-    await rig.made.protect();
-  });
-  let isOpen: boolean;
-  afterEach(async () => {
-    if (isOpen) await server.close();
-    await rm(folder, { recursive: true });
-  });
-  const atKeyServer = async () => {
-    const answer = await fetch(server.url + TIMESTAMP);
-    const { publication, withdrawn } = saidBy(new Uint8Array(await answer.arrayBuffer()));
-    return [publication, withdrawn];
-  };
+it('nor does a slip at another place, where what is withdrawn is out there as well', async () => {
+  await publish(B);
+  await protectNext('<p>2');
+  await publish(A);
+  await protectNext('<p>3');
+  await publish(B, 'taken');
+  await confirm(1);
+  expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
+    [2, [1]],
+    [3, [1]],
+    [2, [1]],
+  ]);
+  await confirm();
+});
 
-  it('one that is older than what it has is withdrawn, and it is told of the highest, once', async () => {
-    await publish(B, 'taken');
-    await protectNext('<p>2');
-    await publish(A);
-    await confirm(1);
-    expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
-      [2, [1]],
-      [1, [1]],
-      [2, [1]],
-    ]);
-    expect(await last()).toMatchObject({ target: A, begun: [], unfinished: [] });
-  });
+it('nor where what it has is at a place that fails', async () => {
+  await publish(B);
+  await protectNext('<p>2');
+  await publish(A);
+  await protectNext('<p>3');
+  await publish(B, 'taken');
+  await rename(A, `${A}-away`);
+  await writeFile(A, '');
+  await expect(confirm(1)).rejects.toThrow(`not at ${A}`);
+  expect([await shown(B), await atKeyServer()]).toEqual([
+    [3, [1]],
+    [2, []],
+  ]);
+  await rm(A);
+  await rename(`${A}-away`, A);
+  await confirm(1);
+  expect([await atKeyServer(), (await last()).owed]).toEqual([[2, [1]], []]);
+});
 
-  it('an output that was served once tells it of nothing that was never published', async () => {
-    await publish(null);
-    await protectNext('<p>2');
-    await publish(A);
-    await protectNext('<p>3');
-    await confirm(1);
-    expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([[2, [1]], [2, [1]], []]);
-    await confirm();
-  });
+it('where it has a later one than is signed, there is nothing to tell it, nor anything owed', async () => {
+  await publish(A);
+  await protectNext('<p>2');
+  await publish(B);
+  await rm(B, { recursive: true });
+  expect(await confirm(1, [B])).toMatchObject({ target: A, keyServerTold: false, unfinished: [] });
+  expect(rig.doubts).toEqual([expect.stringContaining('has publication 2, which is later, and is told nothing')]);
+  expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([[1, [1]], [2, []], []]);
+  await protectNext('<p>3');
+  await publish(A);
+  expect([await atKeyServer(), (await last()).owed]).toEqual([[3, [1]], []]);
+});
 
-  it('nor does a slip at another place, where what is withdrawn is out there as well', async () => {
-    await publish(B);
-    await protectNext('<p>2');
-    await publish(A);
-    await protectNext('<p>3');
-    await publish(B, 'taken');
-    await confirm(1);
-    expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
-      [2, [1]],
-      [3, [1]],
-      [2, [1]],
-    ]);
-    await confirm();
-  });
+it('that is gone for good can be given up while its token is there', async () => {
+  await publish(A);
+  await rig.closeKeyServer();
+  const ways = expect.stringContaining(`"wispr withdraw 1 --gone ${rig.keyServer}"`);
+  await expect(confirm(1)).rejects.toMatchObject({ code: 'key-server-unreachable', hint: ways });
+  expect(await confirm(1, [rig.keyServer])).toMatchObject({ target: A, keyServerTold: false, unfinished: [] });
+  expect((await last()).owed).toEqual([]);
+});
 
-  it('nor where what it has is at a place that fails', async () => {
-    await publish(B);
-    await protectNext('<p>2');
-    await publish(A);
-    await protectNext('<p>3');
-    await publish(B, 'taken');
-    await rename(A, `${A}-away`);
-    await writeFile(A, '');
-    await expect(confirm(1)).rejects.toThrow(`not at ${A}`);
-    expect([await shown(B), await atKeyServer()]).toEqual([
-      [3, [1]],
-      [2, []],
-    ]);
-    await rm(A);
-    await rename(`${A}-away`, A);
-    await confirm(1);
-    expect([await atKeyServer(), (await last()).owed]).toEqual([[2, [1]], []]);
-  });
+it('where only it has what was at a place that is gone, it is told, and nothing else owes that', async () => {
+  await publish(A);
+  await protectNext('<p>2');
+  await publish(B);
+  await rm(B, { recursive: true });
+  for (const gone of [[B], []])
+    expect(await confirm(2, gone)).toMatchObject({ keyServerTold: true, isOnlyTold: true, besides: [] });
+  expect([await atKeyServer(), await shown(A), (await last()).owed]).toEqual([[2, [2]], [1, []], []]);
+  rig.token = undefined;
+  expect((await confirm()).target).toBe(A);
+});
 
-  it('where it has a later one than is signed, there is nothing to tell it, nor anything owed', async () => {
-    await publish(A);
-    await protectNext('<p>2');
-    await publish(B);
-    await rm(B, { recursive: true });
-    expect(await confirm(1, [B])).toMatchObject({ target: A, keyServerTold: false, unfinished: [] });
-    expect(rig.doubts).toEqual([expect.stringContaining('has publication 2, which is later, and is told nothing')]);
-    expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([[1, [1]], [2, []], []]);
-    await protectNext('<p>3');
-    await publish(A);
-    expect([await atKeyServer(), (await last()).owed]).toEqual([[3, [1]], []]);
-  });
+it('where it knows one of another machine, wispr timestamp tells it once, and not again and again', async () => {
+  const putBack = await copyOut(true);
+  await publish(A);
+  const before = await readFile(rig.workspace.lastPublished);
+  await protectNext('<p>2');
+  await publish(B);
+  await putBack();
+  await writeFile(rig.workspace.lastPublished, before);
+  await expect(confirm()).rejects.toThrow(/409.*it has publication 2 of this site, .*than 1$/);
+  await expect(confirm()).rejects.toThrow(/409.*it has publication 2 of this site, .*than 1$/); // and not 429
+});
 
-  it('that is gone for good can be given up while its token is there', async () => {
-    await publish(A);
-    isOpen = false;
-    await server.close();
-    const ways = expect.stringContaining(`"wispr withdraw 1 --gone ${server.url}"`);
-    await expect(confirm(1)).rejects.toMatchObject({ code: 'key-server-unreachable', hint: ways });
-    expect(await confirm(1, [server.url])).toMatchObject({ target: A, keyServerTold: false, unfinished: [] });
-    expect((await last()).owed).toEqual([]);
-  });
+it('what it was told once, it owes until it is told of the withdrawal: a run without the token says so', async () => {
+  await publish(A);
+  const withToken = rig.token;
+  rig.token = undefined;
+  expect(await confirm(1)).toMatchObject({ target: A, keyServerTold: false, isConfirmedByKeyServer: true });
+  expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([[1, [1]], [1, []], [[1, 'key server']]]);
+  rig.token = withToken;
+  await confirm(1);
+  expect([await atKeyServer(), (await last()).owed]).toEqual([[1, [1]], []]);
+});
 
-  it('where only it has what was at a place that is gone, it is told, and nothing else owes that', async () => {
-    await publish(A);
-    await protectNext('<p>2');
-    await publish(B);
-    await rm(B, { recursive: true });
-    for (const gone of [[B], []])
-      expect(await confirm(2, gone)).toMatchObject({ keyServerTold: true, isOnlyTold: true, besides: [] });
-    expect([await atKeyServer(), await shown(A), (await last()).owed]).toEqual([[2, [2]], [1, []], []]);
-    rig.token = undefined;
-    expect((await confirm()).target).toBe(A);
-  });
+it('what it was told of one place brings nothing to another that never had it', async () => {
+  await publish(B);
+  await protectNext('<p>2');
+  await publish(B, 'lost');
+  await publish(A);
+  const { target, besides, notShown } = await confirm(2);
+  expect([target, besides, notShown]).toEqual([A, [], [{ target: B, shown: 1 }]]);
+  expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
+    [2, [2]],
+    [1, []],
+    [2, [2]],
+  ]);
+});
 
-  it('where it knows one of another machine, wispr timestamp tells it once, and not again and again', async () => {
-    const putBack = await copyOut(true);
-    await publish(A);
-    const before = await readFile(rig.workspace.lastPublished);
-    await protectNext('<p>2');
-    await publish(B);
-    await putBack();
-    await writeFile(rig.workspace.lastPublished, before);
-    await expect(confirm()).rejects.toThrow(/409.*it has publication 2 of this site, .*than 1$/);
-    await expect(confirm()).rejects.toThrow(/409.*it has publication 2 of this site, .*than 1$/); // and not 429
-  });
-
-  it('what it was told once, it owes until it is told of the withdrawal: a run without the token says so', async () => {
-    await publish(A);
-    const withToken = rig.token;
-    rig.token = undefined;
-    expect(await confirm(1)).toMatchObject({ target: A, keyServerTold: false, isConfirmedByKeyServer: true });
-    expect([await shown(A), await atKeyServer(), (await last()).owed]).toEqual([
-      [1, [1]],
-      [1, []],
-      [[1, 'key server']],
-    ]);
-    rig.token = withToken;
-    await confirm(1);
-    expect([await atKeyServer(), (await last()).owed]).toEqual([[1, [1]], []]);
-  });
-
-  it('what it was told of one place brings nothing to another that never had it', async () => {
-    await publish(B);
-    await protectNext('<p>2');
-    await publish(B, 'lost');
-    await publish(A);
-    const { target, besides, notShown } = await confirm(2);
-    expect([target, besides, notShown]).toEqual([A, [], [{ target: B, shown: 1 }]]);
-    expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
-      [2, [2]],
-      [1, []],
-      [2, [2]],
-    ]);
-  });
-
-  it('a slip elsewhere, of which it knows nothing, does not end what it confirms', async () => {
-    await publish(A);
-    await protectNext('<p>2');
-    await publish(B, 'taken');
-    expect((await confirm(2)).keyServerTold).toBe(false);
-    expect([await shown(B), await atKeyServer()]).toEqual([
-      [2, [2]],
-      [1, []],
-    ]);
-    await confirm();
-    expect([await shown(A), (await last()).unfinished]).toEqual([[1, []], []]);
-  });
+it('a slip elsewhere, of which it knows nothing, does not end what it confirms', async () => {
+  await publish(A);
+  await protectNext('<p>2');
+  await publish(B, 'taken');
+  expect((await confirm(2)).keyServerTold).toBe(false);
+  expect([await shown(B), await atKeyServer()]).toEqual([
+    [2, [2]],
+    [1, []],
+  ]);
+  await confirm();
+  expect([await shown(A), (await last()).unfinished]).toEqual([[1, []], []]);
 });

@@ -1,19 +1,20 @@
 /** `wispr withdraw` where a publication is, or may be, at more than one place: each owes it until it was brought there, whatever becomes of the others. */
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { describePlace } from '../../cli/commands/timestamp.ts';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import { warnAboutKeys } from '../../cli/key-listing.ts';
-import { METADATA_PATH } from '../../core/publication/names.ts';
-import { DirectoryTarget } from '../../node-support/storage/directory.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
-import { withLock } from '../../publisher/workspace.ts';
-import { breakTimestamp, TIMESTAMP } from '../support/target-timestamp.ts';
+import { type OtherAtWork, otherAtWork } from '../support/busy-workspace.ts';
+import { SlowPlaces } from '../support/slow-place.ts';
+import { breakTimestamp } from '../support/target-timestamp.ts';
 import { TwoPlaces } from '../support/two-places.ts';
 
 const rig = new TwoPlaces();
-const { alone, protectNext, publish, confirm, last, shown, copyOut } = rig;
+const slow = new SlowPlaces();
+const { alone, protectNext, publish, confirm, last, shown } = rig;
 let A: string;
 let B: string;
 beforeEach(() => {
@@ -53,6 +54,11 @@ describe('a place that fails', () => {
     expect(await last()).toMatchObject({ target: A, withdrawn: [1], owed: [] });
   });
 
+  it('can be given up twice in one command', async () => {
+    expect(await confirm(1, [B, B])).toMatchObject({ target: A, unfinished: [] });
+    expect((await last()).owed).toEqual([]);
+  });
+
   it('and is given up in a run that comes to nothing leaves it to be owed by the others', async () => {
     await mend();
     await publish(B);
@@ -61,6 +67,12 @@ describe('a place that fails', () => {
     expect(await last()).toMatchObject({ withdrawn: [1, 2], owed: [[2, A]] });
     await confirm(2);
     expect([await shown(A), (await last()).owed]).toEqual([[2, [1, 2]], []]);
+  });
+
+  it('is not said to lack what is withdrawn after it, at the other, which alone had that', async () => {
+    expect(await confirm(2)).toMatchObject({ target: A, unfinished: [{ version: 1, places: [B] }] });
+    const is2 = expect.stringMatching(/^publication 2 is withdrawn, and is not confirmed any more$/);
+    await expect(confirm()).rejects.toMatchObject({ code: 'publication-withdrawn', message: is2 });
   });
 
   it('is where publishing something higher ends it as well', async () => {
@@ -92,47 +104,49 @@ describe('between two places', () => {
 
   it('a signal ends it with what each of them has, and what is left stays owed', async () => {
     const ending = new AbortController();
-    const { put } = DirectoryTarget.prototype;
-    const stalled = Promise.withResolvers<never>();
-    DirectoryTarget.prototype.put = async function (this: DirectoryTarget, path, ...rest) {
-      if (this.name !== B) return put.call(this, path, ...rest);
-      ending.signal.addEventListener('abort', () => stalled.reject(new StorageError('target-unreachable', 'closed')));
+    slow.before(B, async (operation) => {
+      if (operation !== 'put') return;
       await hasItAt(A);
       ending.abort();
-      return stalled.promise;
-    };
-    try {
-      await expect(confirm(1, undefined, ending.signal)).rejects.toMatchObject({
-        code: 'stopped',
-        message: expect.stringMatching(`${A} has it; whether ${B} has it is not known`),
-        hint: expect.stringContaining('run "wispr withdraw 1" again'),
-      });
-    } finally {
-      DirectoryTarget.prototype.put = put;
-    }
+      throw new StorageError('target-unreachable', 'closed');
+    });
+    await expect(confirm(1, undefined, { signal: ending.signal })).rejects.toMatchObject({
+      code: 'stopped',
+      message: expect.stringMatching(`${A} has it; whether ${B} has it is not known`),
+      hint: expect.stringContaining('run "wispr withdraw 1" again'),
+    });
     expect((await last()).owed).toEqual([[1, B]]);
+    slow.letGo(B);
     await confirm(1);
     expect([await shown(B), (await last()).owed]).toEqual([[1, [1]], []]);
   });
 
   it('somebody else who takes the lock hides nothing of what failed', async () => {
     const mend = await breakTimestamp(B);
-    const { put } = DirectoryTarget.prototype;
-    const free = Promise.withResolvers<void>();
-    DirectoryTarget.prototype.put = async function (this: DirectoryTarget, ...args) {
-      void withLock(rig.workspace, () => free.promise).catch(() => undefined);
-      return put.apply(this, args);
+    let other: OtherAtWork | undefined;
+    const begin = async (operation: string) => {
+      if (operation === 'put') other ??= otherAtWork(rig.workspace);
     };
-    try {
-      await expect(confirm(1)).rejects.toThrow(`; but not at ${B}: `);
-    } finally {
-      DirectoryTarget.prototype.put = put;
-      free.resolve();
-    }
+    for (const where of [A, B]) slow.before(where, begin);
+    await expect(confirm(1)).rejects.toThrow(`; but not at ${B}: `);
+    await other?.end();
     expect((await last()).owed).toEqual(expect.arrayContaining([[1, B]]));
     await mend();
     await confirm(1);
     expect([await shown(B), (await last()).owed]).toEqual([[1, [1]], []]);
+  });
+
+  it('where the passphrase is wrong, or somebody else at work, nothing says that a place could be given up', async () => {
+    const hint = expect.not.stringContaining('--gone');
+    const run = { passphrase: 'wrong', withdraw: 1 };
+    const flags = { config: rig.made.configurationFile };
+    await expect(confirmFromWorkspace(run, flags)).rejects.toMatchObject({ code: 'passphrase-wrong', hint });
+    const other = otherAtWork(rig.workspace);
+    await expect(confirm(1)).rejects.toMatchObject({ code: 'workspace-busy', hint });
+    await other.end();
+    expect(await last()).toMatchObject({ withdrawn: [], owed: [] });
+    await confirm(1);
+    expect([await shown(A), await shown(B), (await last()).owed]).toEqual([[1, [1]], [1, [1]], []]);
   });
 });
 
@@ -140,16 +154,8 @@ it('of two that have the first publication, the last that it was on its way to i
   await alone();
   await publish(A, 'taken');
   await publish(B, 'taken');
-  const { put } = DirectoryTarget.prototype;
-  DirectoryTarget.prototype.put = async function (this: DirectoryTarget, ...args) {
-    if (this.name === B) await hasItAt(A);
-    return put.apply(this, args);
-  };
-  try {
-    expect(await confirm(1)).toMatchObject({ target: B, besides: [A] });
-  } finally {
-    DirectoryTarget.prototype.put = put;
-  }
+  slow.before(B, (operation) => (operation === 'put' ? hasItAt(A) : undefined));
+  expect(await confirm(1)).toMatchObject({ target: B, besides: [A] });
   expect((await last()).target).toBe(B);
 });
 
@@ -158,181 +164,31 @@ it('who publishes it while its first places are brought the withdrawal has it co
   const { place: other } = await rig.places.next();
   await publish(A, 'taken');
   await publish(B, 'taken');
-  const { put } = DirectoryTarget.prototype;
   let publishing: Promise<unknown> | undefined;
-  DirectoryTarget.prototype.put = async function (this: DirectoryTarget, ...args) {
-    if (this.name !== other) {
-      publishing ??= publish(other);
-      await publishing;
-    }
-    return put.apply(this, args);
+  const meanwhile = (operation: string) => {
+    if (operation === 'put') publishing ??= publish(other);
+    return publishing;
   };
-  try {
-    await confirm(1);
-  } finally {
-    DirectoryTarget.prototype.put = put;
-  }
+  for (const where of [A, B]) slow.before(where, meanwhile);
+  await confirm(1);
   expect((await last()).target).toBe(other);
 });
+
+it.each([true, false])(
+  'the target that wispr.json names is said to be left out only where it is: %s',
+  async (isBrought) => {
+    await rig.open({ timestampBy: 'publisher', publish: A });
+    await rig.made.protect();
+    if (isBrought) await publish(A);
+    await publish(B);
+    const confirmed = await confirm(1);
+    expect(confirmed).toMatchObject({ target: B, configured: A, besides: isBrought ? [A] : [] });
+    const left = `it is for ${B}, where this was published last, or was on its way to, and not for ${A}, which wispr.json names: nothing was taken there`;
+    expect(describePlace(confirmed)).toEqual(isBrought ? [] : [left]);
+  },
+);
 
 /** Until a place shows that 1 is withdrawn, and it is remembered that it does. */
 const hasItAt = async (where: string) => {
   while (JSON.stringify((await last()).owed).includes(where)) await new Promise(setImmediate);
 };
-
-describe('without a token, and so without a key server that was ever told,', () => {
-  beforeEach(alone);
-
-  it('the output that is served shows what was on its way elsewhere: it is withdrawn there', async () => {
-    await publish(B);
-    await publish(null);
-    await protectNext('<p>2');
-    await publish(B, 'lost');
-    const { notShown } = await confirm(2);
-    expect([notShown, await shown(B), await shown(rig.made.out)]).toEqual([
-      [{ target: B, shown: 1 }],
-      [1, []],
-      [2, [2]],
-    ]);
-  });
-
-  it('what did not arrive is no loop: either command has a way forward', async () => {
-    await publish(A);
-    await protectNext('<p>2');
-    await publish(A, 'lost');
-    const mend = await breakTimestamp(A);
-    await expect(confirm(2)).rejects.toThrow('it is signed');
-    await mend();
-    await expect(confirm()).rejects.toMatchObject({ hint: expect.stringContaining('wispr withdraw 2') });
-    await expect(confirm(2)).rejects.toMatchObject({ message: expect.stringContaining('here it counts as withdrawn') });
-    await confirm();
-    expect([await shown(A), (await last()).owed]).toEqual([[1, []], []]);
-  });
-
-  it('nor is what did not arrive at two of them', async () => {
-    await publish(B);
-    await publish(A);
-    await protectNext('<p>2');
-    for (const where of [B, A]) await publish(where, 'lost');
-    const mends = [await breakTimestamp(A), await breakTimestamp(B)];
-    await expect(confirm(2)).rejects.toThrow('it is signed; but not at');
-    for (const mend of mends) await mend();
-    await expect(confirm(2)).rejects.toMatchObject({ message: expect.stringContaining(`which shows 1, nor at ${B}`) });
-    await confirm();
-    expect([await shown(A), (await last()).owed]).toEqual([[1, []], []]);
-  });
-
-  it('what one of them does not show, and another that cannot be opened may, stays owed there', async () => {
-    await publish(A);
-    await protectNext('<p>2');
-    await publish(A, 'lost');
-    await publish(B, 'taken');
-    await protectNext('<p>3');
-    await rename(B, `${B}-away`);
-    await writeFile(B, '');
-    await expect(confirm(2)).rejects.toThrow(`nothing was signed; but not at ${B}`);
-    expect(await last()).toMatchObject({ withdrawn: [2], owed: [[2, B]] });
-    await rm(B);
-    await rename(`${B}-away`, B);
-    await confirm(2);
-    expect([await shown(B), (await last()).owed]).toEqual([[2, [2]], []]);
-  });
-
-  it('what arrives late elsewhere is withdrawn by the same command', async () => {
-    await publish(B);
-    await publish(A);
-    await protectNext('<p>2');
-    await publish(B, 'lost');
-    const late = await readFile(join(rig.made.out, TIMESTAMP));
-    await publish(A, 'taken');
-    await confirm(2);
-    await writeFile(join(B, TIMESTAMP), late);
-    expect((await confirm(2)).besides).toEqual([B]);
-    expect(await shown(B)).toEqual([2, [2]]);
-  });
-
-  it('a target that has something higher never gets what is below it', async () => {
-    await publish(B);
-    await protectNext('<p>2');
-    await publish(B, 'taken');
-    await protectNext('<p>3');
-    await publish(B, 'taken');
-    await publish(A);
-    await confirm(3);
-    await protectNext('<p>4');
-    await publish(A);
-    await confirm(2);
-    expect([await shown(A), await shown(B)]).toEqual([
-      [4, [2, 3]],
-      [3, [2, 3]],
-    ]);
-  });
-
-  it('nor where nothing tells of that any more but the target', async () => {
-    await publish(B);
-    await protectNext('<p>2');
-    await publish(B, 'lost');
-    const { places: before } = JSON.parse(await readFile(rig.workspace.lastPublished, 'utf8'));
-    await protectNext('<p>3');
-    await publish(B);
-    const now = JSON.parse(await readFile(rig.workspace.lastPublished, 'utf8'));
-    await writeFile(rig.workspace.lastPublished, JSON.stringify({ ...now, places: before }));
-    await expect(confirm(2)).rejects.toMatchObject({ message: expect.stringContaining(`not at ${B}, which shows 3`) });
-    expect(await shown(B)).toEqual([3, []]);
-  });
-
-  it('an output that is served, and is from before it, has nothing to be withdrawn', async () => {
-    await publish(null);
-    const putBack = await copyOut(false);
-    await protectNext('<p>2');
-    await publish(A);
-    await putBack();
-    const { target, notShown } = await confirm(2);
-    expect([target, notShown]).toEqual([A, [{ target: rig.made.out, shown: 1 }]]);
-    expect([await shown(A), await shown(rig.made.out), (await last()).owed]).toEqual([[2, [2]], [1, []], []]);
-  });
-
-  it('what was made, and is here no more, is found where it was begun', async () => {
-    await publish(A);
-    const putBack = await copyOut(false);
-    await protectNext('<p>2');
-    await publish(A, 'taken');
-    await putBack();
-    await rm(join(A, TIMESTAMP));
-    await confirm(2);
-    expect(await shown(A)).toEqual([2, [2]]);
-  });
-});
-
-describe('an output that was put back', () => {
-  beforeEach(alone);
-
-  it('takes no number again, nor a lower one to where nobody takes it', async () => {
-    await publish(A);
-    const putBack = await copyOut(true);
-    for (const text of ['<p>2', '<p>3']) await protectNext(text).then(() => publish(A));
-    await putBack();
-    await publish(B);
-    expect(rig.doubts).toEqual([
-      expect.stringMatching(/^publication 1 is lower than 3, .*readers who have seen that refuse/),
-    ]);
-    expect((await last()).highest).toBe(3);
-    expect((await rig.made.protect()).publication.version).toBe(4); // the same documents
-    await publish(B);
-    expect(await shown(B)).toEqual([4, []]);
-    const { signed } = JSON.parse(await readFile(join(rig.made.out, METADATA_PATH, '4.snapshot.json'), 'utf8'));
-    expect(new Set(Object.values<{ version: number }>(signed.meta).map(({ version }) => version))).toEqual(
-      new Set([4]),
-    );
-  });
-
-  it('and is served, does not show again what was withdrawn', async () => {
-    await publish(null);
-    const putBack = await copyOut(false);
-    await confirm(1);
-    await putBack();
-    await expect(publish(null)).rejects.toMatchObject({ code: 'publication-withdrawn' });
-    await confirm(1);
-    expect((await publish(null)) as object).toMatchObject({ withdrawn: true });
-  });
-});

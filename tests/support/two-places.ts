@@ -3,6 +3,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
+import type { Onlooker } from '../../cli/confirm-steps.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
@@ -70,7 +71,7 @@ export class TwoPlaces {
     return cut ? expect(publishing).rejects.toThrow(NO_POWER) : publishing;
   };
 
-  readonly confirm = (withdraw?: number, gone?: readonly string[], signal?: AbortSignal) =>
+  readonly confirm = (withdraw?: number, gone?: readonly string[], onlooker: Onlooker = {}) =>
     confirmFromWorkspace(
       { passphrase: PASSPHRASE, withdraw },
       {
@@ -78,7 +79,7 @@ export class TwoPlaces {
         ...(this.token !== undefined && { tokenFile: join(this.made.directory, 'token') }),
         ...(gone && { gone }),
       },
-      { onDoubt: (doubt) => void this.doubts.push(doubt), ...(signal && { signal }) },
+      { onDoubt: (doubt) => void this.doubts.push(doubt), ...onlooker },
     );
 
   readonly last = () => lastOf(this.workspace);

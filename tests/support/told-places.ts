@@ -1,0 +1,55 @@
+/** Two places, as in `TwoPlaces`, and the real key server, whose token is there. */
+import { copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach } from 'vitest';
+import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { createToken } from '../../keyserver/tokens.ts';
+import { configIn, temporaryFolder } from './keyserver-rig.ts';
+import { saidBy, TIMESTAMP } from './target-timestamp.ts';
+import { TwoPlaces } from './two-places.ts';
+
+/** Anew for each test, with publication 1 in the output. */
+export class ToldPlaces extends TwoPlaces {
+  #server: RunningKeyServer | undefined;
+
+  constructor() {
+    super();
+    let folder: string;
+    beforeEach(async () => {
+      folder = temporaryFolder();
+      await this.#start(folder);
+      await this.made.protect();
+    });
+    afterEach(async () => {
+      await this.closeKeyServer();
+      await rm(folder, { recursive: true });
+    });
+  }
+
+  async #start(folder: string): Promise<void> {
+    const config = configIn(folder);
+    // After a second refusal it is told nothing more.
+    const limits = { publishingPerAddress: 60, publishingRefusals: 2 };
+    const server = await startKeyServer(config, { log: pino({ enabled: false }), limits });
+    this.#server = server;
+    await this.open({ keyServer: server.url, reading: server.readingUrl, timestampBy: 'publisher' });
+    await copyFile(config.publicKey, join(this.made.directory, 'keyserver.pub'));
+    this.keyServer = server.url;
+    await this.setToken(createToken(server.state, 'publisher', 30).token);
+  }
+
+  /** It answers nobody any more. */
+  readonly closeKeyServer = async () => {
+    const server = this.#server;
+    this.#server = undefined;
+    await server?.close();
+  };
+
+  /** The publication that it confirms, and what is withdrawn. */
+  readonly atKeyServer = async () => {
+    const answer = await fetch(this.keyServer + TIMESTAMP);
+    const { publication, withdrawn } = saidBy(new Uint8Array(await answer.arrayBuffer()));
+    return [publication, withdrawn];
+  };
+}
