@@ -96,7 +96,7 @@ class Withdrawing {
       await this.#withdraw(end);
       return await this.#outcome();
     } catch (error) {
-      throw isOfEnding(error) && signal?.aborted ? this.#stopped() : urgentlyBusy(error, this.#run.withdraw);
+      throw isOfEnding(error) && signal?.aborted ? this.#stopped() : error;
     } finally {
       signal?.removeEventListener('abort', giveUp);
       giveUp();
@@ -285,7 +285,11 @@ class Withdrawing {
   /** @param isAll - whether this is all that is done: then it is done, or said not to be */
   async #remember(change: (last: LastPublished) => LastPublished, isAll: boolean): Promise<void> {
     const { workspace } = this.#here;
-    const strictly = () => withLock(workspace, () => rememberPublished(workspace, change));
-    await this.#together.inTurn(async () => (isAll ? void (await strictly()) : rememberIfFree(workspace, change)));
+    const strictly = async () => {
+      await withLock(workspace, () => rememberPublished(workspace, change)).catch((error: unknown) => {
+        throw urgentlyBusy(error, this.#run.withdraw);
+      });
+    };
+    await this.#together.inTurn(() => (isAll ? strictly() : rememberIfFree(workspace, change)));
   }
 }
