@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { StoredFile, Target } from '../../node-support/storage/target.ts';
 
@@ -140,7 +141,7 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
 
     it('lists more than one page', async () => {
       const paths = Array.from({ length: 1200 }, (_, index) => `/many/${index}`);
-      await Promise.all(paths.map((path) => put(path, '')));
+      await forEachInFlight(paths, 16, (path) => put(path, '')); // as `wispr publish` does: what waits for a line has ten seconds
       expect(await all(target)).toHaveLength(1200);
     });
 
