@@ -1,13 +1,19 @@
 /** Two places, as in `TwoPlaces`, and the real key server, whose token is there. */
-import { copyFile, rm } from 'node:fs/promises';
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach } from 'vitest';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
 import { createToken } from '../../keyserver/tokens.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { openOutput } from '../../publisher/publication/own.ts';
+import { expiriesOf } from '../../publisher/publish/expiries.ts';
+import { tellOfPublication } from '../../publisher/publish/key-server.ts';
+import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { configIn, temporaryFolder } from './keyserver-rig.ts';
 import { saidBy, TIMESTAMP } from './target-timestamp.ts';
 import { TwoPlaces } from './two-places.ts';
+import { PASSPHRASE } from './workspace.ts';
 
 /** Anew for each test, with publication 1 in the output. */
 export class ToldPlaces extends TwoPlaces {
@@ -38,6 +44,23 @@ export class ToldPlaces extends TwoPlaces {
     this.keyServer = server.url;
     await this.setToken(createToken(server.state, 'publisher', 30).token);
   }
+
+  /** As programs that publish have it. */
+  get access(): { readonly origin: string; readonly token: string } {
+    return { origin: this.keyServer, token: this.token ?? '' };
+  }
+
+  /** It confirms what lies in the output, by a clock that is ahead; nothing here knows of it. */
+  readonly confirmLater = async () => {
+    const { out, configurationFile } = this.made;
+    const files = [join(out, TIMESTAMP), this.workspace.lastPublished];
+    const before = await Promise.all(files.map((file) => readFile(file)));
+    const now = nowInSeconds() + 100;
+    const { bytes } = await runTimestamp({ passphrase: PASSPHRASE, from: { configurationFile }, now });
+    const expiries = await expiriesOf(await openOutput(out, { now }));
+    await tellOfPublication(this.access, { timestamp: bytes, roots: [], expiries });
+    await Promise.all(files.map((file, index) => writeFile(file, before[index] ?? '')));
+  };
 
   /** It answers nobody any more. */
   readonly closeKeyServer = async () => {
