@@ -13,7 +13,7 @@ import { isRollback } from './key-server-says.ts';
 import { type CheckedTimestamp, timestampIfGood } from './overtaken.ts';
 import type { PublishOptions, PublishSummary } from './publish.ts';
 import { stoppedBeforeTelling, untilStopped } from './stopping.ts';
-import { isOfFuture, ownTimestamp, type PutTimestamp, putTimestamp } from './timestamp-step.ts';
+import { isOfFuture, ownTimestamp, type PutTimestamp, putTimestamp, saysAsMuch } from './timestamp-step.ts';
 
 /** How often the key server may be quicker. */
 const ATTEMPTS = 5;
@@ -64,7 +64,8 @@ async function tellNewest(
     const { message } = failure;
     if (isUnreachable(failure)) return { keyServerTold: false, keyServerFailure: message };
     const theirs = isRollback(failure) ? await confirmedMeanwhile(keyServer, publication) : undefined;
-    if (theirs && saysAsMuch(theirs, timestamp, publication)) return { keyServerTold: true };
+    const own = timestampIfGood(timestamp, publication);
+    if (theirs && own && saysAsMuch(theirs, own)) return { keyServerTold: true };
     if (theirs === undefined || options.renewTimestamp === undefined || attempts === ATTEMPTS) throw failure;
     await options.renewTimestamp(theirs.timestamp);
     const put = await putAgain(options, publication);
@@ -85,17 +86,6 @@ async function confirmedMeanwhile(
   const { snapshot } = theirs.timestamp;
   const own = publication.state.timestamp.snapshot;
   return snapshot.version < own.version || snapshot.sha256 === own.sha256 ? theirs : undefined;
-}
-
-/** Whether readers learn all from theirs that ours would tell them. */
-function saysAsMuch(
-  { timestamp: theirs }: CheckedTimestamp,
-  bytes: Uint8Array,
-  publication: OpenedPublication,
-): boolean {
-  const own = timestampIfGood(bytes, publication)?.timestamp;
-  if (own === undefined || theirs.snapshot.sha256 !== own.snapshot.sha256) return false;
-  return own.withdrawn.every((version) => theirs.withdrawn.includes(version));
 }
 
 async function putAgain(

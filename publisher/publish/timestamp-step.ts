@@ -104,7 +104,7 @@ function takesPlaceOf(own: CheckedTimestamp, there: CheckedTimestamp): boolean {
 }
 
 /** Whether readers learn from one timestamp all that another would tell them. */
-function saysAsMuch({ timestamp: there }: CheckedTimestamp, { timestamp: own }: CheckedTimestamp): boolean {
+export function saysAsMuch({ timestamp: there }: CheckedTimestamp, { timestamp: own }: CheckedTimestamp): boolean {
   return (
     there.snapshot.sha256 === own.snapshot.sha256 && own.withdrawn.every((version) => there.withdrawn.includes(version))
   );
