@@ -2,7 +2,6 @@
  * `wispr protect`: makes the protected form of a site, or brings it up to date: docs/spec/publication.md, section 8. The output is changed in
  * place, in an order that leaves the publication before readable until the very last step; whatever interrupts it, the next run goes on.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
@@ -26,7 +25,6 @@ import type { PublicationContext } from './signing-plan.ts';
 import { countChanges, type ProtectSummary, publicByReason, sectionsOf } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
 import { noteWhole } from './whole-files.ts';
-import { SpareThreads } from './writers/spare-threads.ts';
 import { startDocumentWriters } from './writers/writers.ts';
 
 /** Seconds beyond freshness and grace for which files are kept that no publication names: clocks differ, and uploads take time. */
@@ -41,15 +39,13 @@ export async function protectSite(options: ProtectOptions): Promise<ProtectSumma
   const started = performance.now();
   const place = await locate(options);
   return withLock(place.workspace, async () => {
-    // Without an index everything is written, as far as anybody can tell yet.
-    await using own = options.spare || existsSync(place.workspace.index) ? undefined : new SpareThreads();
     const store = await openWhileLooking(place, options);
     const keys = await RunKeys.of(store, place.workspace);
     const { index, lost } = openIndex(place.workspace.index);
     using _closing = index;
     try {
       const run = await prepare(place, keys, index, options);
-      const done = await carryOut(run, options, options.spare ?? own);
+      const done = await carryOut(run, options);
       return summarise(run, done, recoveredFrom(run, lost), performance.now() - started);
     } catch (error) {
       throw asPublishError(error, place.workspace.index);
@@ -66,7 +62,7 @@ interface Done {
 }
 
 /** The order of docs/spec/publication.md, section 8. */
-async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads | undefined): Promise<Done> {
+async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   const { index, out, output, plan, sections, now, settings } = run;
   await begin(run);
   const heldBack = sections.setsHeldBack(index);
@@ -75,7 +71,7 @@ async function carryOut(run: Run, options: ProtectOptions, spare: SpareThreads |
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
   const context = publicationOf(run, secured);
   let gathered: Gathered | undefined;
-  const tasks = await writeAndPlace(run, options, spare, async () => {
+  const tasks = await writeAndPlace(run, options, async () => {
     gathered = await gatherSignatures(context, run.workspace);
   });
   await putPlainFiles(run, secured.descriptor);
@@ -110,16 +106,17 @@ function publicationOf(run: Run, { descriptor }: SecuredKeys): PublicationContex
 async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   await putIfDifferent(join(out, HOST_PROOF_PATH), utf8(`${hostProofLine(roles.rootId)}\n`));
   await removeUnfinished(out, output.unfinished);
-  index.setFact('publisher', keys.store.publisher.id);
-  index.setFact('root', roles.rootId);
-  index.setFact('roots', String(roles.roots.length));
+  index.transaction(() => {
+    index.setFact('publisher', keys.store.publisher.id);
+    index.setFact('root', roles.rootId);
+    index.setFact('roots', String(roles.roots.length));
+  });
 }
 
 /** @param beforePlacing - when all objects are there, and browsers without a reader still find what they found before */
 async function writeAndPlace(
   run: Run,
-  { onProgress, signal }: ProtectOptions,
-  spare: SpareThreads | undefined,
+  { onProgress, signal, spare }: ProtectOptions,
   beforePlacing: () => Promise<void>,
 ): Promise<TasksDone> {
   const { appearance, configuration, index, keys, output, out, plan, sections } = run;

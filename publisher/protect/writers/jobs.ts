@@ -1,6 +1,7 @@
 /** What goes to a writing thread, and what comes back. */
 import type { KeyId } from '../../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../../core/object/writer.ts';
+import { lazily } from '../../../node-support/lazily.ts';
 import { PublishError, type PublishErrorCode } from '../../errors.ts';
 import { SMALL_FILE } from '../content.ts';
 import type { BlockRun } from './block-run.ts';
@@ -35,8 +36,8 @@ export interface ThreadData {
 
 /** What all jobs of a thread share. */
 export interface ThreadContext extends ThreadData {
-  /** Used again for every small document: fresh memory costs as much as reading. A thread writes one document at a time. */
-  readonly memory: { readonly source: Uint8Array; readonly object: Uint8Array };
+  /** Used again for every small document: fresh memory costs as much as reading. A thread writes one document at a time; where it writes none, there is none. */
+  readonly memory: { readonly source: () => Uint8Array; readonly object: () => Uint8Array };
   /** Asked for every document, and for every block. @throws PublishError `stopped` */
   readonly checkNotStopped: () => void;
 }
@@ -44,7 +45,10 @@ export interface ThreadContext extends ThreadData {
 export function threadContext(data: ThreadData): ThreadContext {
   return {
     ...data,
-    memory: { source: Buffer.allocUnsafeSlow(SMALL_FILE), object: Buffer.allocUnsafeSlow(2 * SMALL_FILE) },
+    memory: {
+      source: lazily(() => Buffer.allocUnsafeSlow(SMALL_FILE)),
+      object: lazily(() => Buffer.allocUnsafeSlow(2 * SMALL_FILE)),
+    },
     checkNotStopped: () => {
       if (Atomics.load(data.stop, 0) !== 0) throw stopped();
     },

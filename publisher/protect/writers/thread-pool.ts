@@ -1,7 +1,8 @@
-/** Spreads jobs over threads: small ones in batches, so that messages between threads cost next to nothing. */
+/** Spreads jobs over threads: small ones in batches, so that messages between threads cost next to nothing. A single batch is done here. */
 import { reasonOf } from '../../../core/errors.ts';
 import { PublishError } from '../../errors.ts';
 import { type Answer, errorOf, type Job, type JobResults, type ThreadData } from './jobs.ts';
+import type { Performer } from './performer.ts';
 import { startThread, type Thread } from './thread.ts';
 
 /** Jobs in a batch, and bytes of source in it: small enough that all threads end at about the same time. */
@@ -22,8 +23,10 @@ export class ThreadPool {
   readonly #data: ThreadData;
   readonly #maximum: number;
   readonly #startThread: () => Thread;
+  readonly #isBegun: boolean;
   readonly #threads: Thread[] = [];
   readonly #waiting: Waiting[] = [];
+  #here: Promise<Performer> | undefined;
   #refusal: Error | undefined;
   #scheduled = false;
   #ending = false;
@@ -31,11 +34,13 @@ export class ThreadPool {
   /**
    * @param maximum - threads; they are started as there is work for them
    * @param begin - starts a thread
+   * @param isBegun - whether the first ones were started already: then they do the little that there is as well
    */
-  constructor(data: ThreadData, maximum: number, begin = () => startThread()) {
+  constructor(data: ThreadData, maximum: number, begin = () => startThread(), isBegun = false) {
     this.#data = data;
     this.#maximum = maximum;
     this.#startThread = begin;
+    this.#isBegun = isBegun;
   }
 
   /** @param bytes - about how much there is to read */
@@ -70,12 +75,26 @@ export class ThreadPool {
   }
 
   #dispatch(): void {
+    if (this.#isOneBatch) void this.#run(this.#askHere, this.#waiting.splice(0));
     while (this.#waiting.length > 0) {
       const thread = this.#freeThread();
       if (thread === undefined) return;
-      void this.#run(thread, this.#waiting.splice(0, this.#batchLength()));
+      void this.#run((jobs) => thread.ask(jobs), this.#waiting.splice(0, this.#batchLength()));
     }
   }
+
+  /** All that there is, as far as anybody knows: a thread takes longer to start than to do it. */
+  get #isOneBatch(): boolean {
+    const { length } = this.#waiting;
+    if (length === 0 || length > BATCH_JOBS || this.#threads.length > 0 || this.#isBegun) return false;
+    return this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BYTES;
+  }
+
+  /** On the thread that asks. */
+  readonly #askHere = async (jobs: readonly Job[]): Promise<readonly Answer[]> => {
+    this.#here ??= import('./performer.ts').then(({ Performer }) => new Performer(this.#data));
+    return (await this.#here).perform(jobs);
+  };
 
   #freeThread(): Thread | undefined {
     const [idlest] = this.#threads.toSorted((one, other) => one.load - other.load);
@@ -102,8 +121,8 @@ export class ThreadPool {
     return length;
   }
 
-  async #run(thread: Thread, batch: readonly Waiting[]): Promise<void> {
-    const answers = await thread.ask(batch.map(({ job }) => job)).catch(() => undefined); // it died, and said so
+  async #run(ask: (jobs: readonly Job[]) => Promise<readonly Answer[]>, batch: readonly Waiting[]): Promise<void> {
+    const answers = await ask(batch.map(({ job }) => job)).catch(() => undefined); // it died, and said so
     for (const [index, waiting] of batch.entries()) this.#settle(waiting, answers?.[index]);
     this.#dispatch();
   }

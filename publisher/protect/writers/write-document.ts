@@ -40,7 +40,7 @@ export async function reuseIfPossible(writing: Writing): Promise<WrittenDocument
 /** Reads the content, as far as is needed to describe it. */
 export async function beginWriting(task: WriteTask, context: ThreadContext): Promise<Writing> {
   context.checkNotStopped();
-  const content = await readContent({ ...contentOptions(task), memory: context.memory.source });
+  const content = await readContent({ ...contentOptions(task), memory: context.memory.source() });
   return { task, content, writer: objectWriterOf(task, content.metadata, context), context };
 }
 
@@ -52,7 +52,7 @@ function writeAnew(writing: Writing): Promise<WrittenDocument> {
 }
 
 async function writeSmall({ task, writer, context }: Writing, content: Uint8Array): Promise<WrittenDocument> {
-  const object = await writer.encode(content, context.memory.object);
+  const object = await writer.encode(content, context.memory.object());
   const head = object.subarray(0, writer.headLength);
   const digest = await hexDigest(head);
   createFile(objectFile(context.out, task.path, digest), shownFile(context.out, task), object);

@@ -28,7 +28,7 @@ class Writers implements DocumentWriters {
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const data = { out, site, publisher, sets, stop };
     this.#context = threadContext(data);
-    this.#pool = new ThreadPool(data, threads, () => spare?.take() ?? startThread());
+    this.#pool = new ThreadPool(data, threads, () => spare?.take() ?? startThread(), spare !== undefined);
     this.#signal = signal;
     signal?.addEventListener('abort', this.#stop);
     if (signal?.aborted) this.#stop();
