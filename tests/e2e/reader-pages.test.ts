@@ -60,7 +60,8 @@ describe('a reader with an invitation', () => {
     ] as const) {
       await invite(link);
       expect(await alert()).toContain(code);
-      expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('alert');
+      const focused = () => page.evaluate(() => document.activeElement?.getAttribute('role'));
+      await expect.poll(focused).toBe('alert'); // autofocus comes with what is drawn next
       expect(await page.getByLabel('Link or code of your invitation').inputValue()).toBe(link);
     }
     await look('wrong');
@@ -300,7 +301,7 @@ describe('a keyboard alone', () => {
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('Skip to the content');
     await page.keyboard.press('Enter');
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main');
     await tabTo('Details');
     await page.keyboard.press('Enter');
     await tabTo('Disconnect …');
