@@ -16,7 +16,9 @@ export interface Confirmed {
   readonly besides?: readonly string[];
   /** Targets that were to have it, and show another publication, so that there was nothing to bring. */
   readonly notShown?: readonly { readonly target: string; readonly shown: number }[];
-  /** Whether a key server confirms the site, where its configuration says that, or may have been told of what is withdrawn. */
+  /** Targets that have something good from before, as far as is known, and whose readers no key server sends to what is withdrawn. */
+  readonly goesOn?: readonly { readonly target: string; readonly shown: number }[];
+  /** Whether a key server confirms the site, where its configuration says that, or may have been told of what is withdrawn; `undefined` where a key file signed, and there is no configuration. */
   readonly isConfirmedByKeyServer?: boolean;
   /** What is withdrawn, and not with everybody yet. */
   readonly unfinished?: readonly Unfinished[];

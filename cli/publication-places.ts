@@ -48,7 +48,8 @@ export async function locatePlaces(
   const here = dirname(workspace.configuration);
   const chosen = named ?? (last === undefined ? (configuration.publish ?? null) : last);
   const target = await at(chosen, named === undefined ? here : '.');
-  const configured = configuration.publish && (await nameOf(() => at(configuration.publish ?? null, here), out));
+  const { publish } = configuration;
+  const configured = publish && (await nameOf(publish, () => at(publish, here), out));
   const isOther = configured !== undefined && configured !== (target?.name ?? out);
   return {
     ...{ configurationFile, configuration, workspace, out, target, token },
@@ -57,14 +58,18 @@ export async function locatePlaces(
   };
 }
 
-/** What cannot be opened is not where it is published to, and nobody is kept from publishing elsewhere. */
-async function nameOf(open: () => Promise<Target | undefined> | undefined, out: string): Promise<string | undefined> {
+/** What cannot be opened now is not where it is published to, and is called as it was typed. */
+async function nameOf(
+  typed: string,
+  open: () => Promise<Target | undefined> | undefined,
+  out: string,
+): Promise<string> {
   try {
     const target = await open();
     target?.close();
     return target?.name ?? out;
   } catch {
-    return undefined;
+    return typed;
   }
 }
 

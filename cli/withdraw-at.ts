@@ -119,10 +119,11 @@ export class WithdrawAt {
     return this.place === undefined ? undefined : this.places.target;
   }
 
-  /** The output shows what lies in it, and nothing else: what is above that is not there. */
+  /** The output shows what lies in it, and nothing else: what is above that is not there, though it may have been, if it was ever made. */
   async #inOutput(): Promise<Chosen | undefined> {
-    const { run, isOne } = this.#together;
-    if (this.places.target !== undefined || isOne) return undefined;
+    const { run, isOne, remembered } = this.#together;
+    const wasNeverMade = isOne && run.withdraw > remembered.highest;
+    if (this.places.target !== undefined || wasNeverMade) return undefined;
     const shown = (await openOutput(this.places.out, { now: nowInSeconds() })).state.snapshot.version;
     return shown < run.withdraw ? { notShown: { shown, begun: undefined } } : undefined;
   }

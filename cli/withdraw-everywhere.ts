@@ -46,10 +46,12 @@ export async function withdrawEverywhere(
   const isGivenUp = await giveUpGone(workspace, flags, run.withdraw);
   const remembered = await readLastPublished(workspace);
   const usual = currentPlace(remembered)?.target ?? (isGivenUp ? null : undefined);
-  const end = AbortSignal.timeout((onlooker.limits ?? CONFIRM_LIMITS).looking);
+  const { looking, moment } = onlooker.limits ?? CONFIRM_LIMITS;
   const sayingOnce = saidOnce(onlooker);
+  const naming = { remembered, version: run.withdraw, flags, end: AbortSignal.timeout(moment) };
+  const names = await namesToWithdraw(naming, workspace, usual);
+  const end = AbortSignal.timeout(looking);
   const opening = { run, remembered, flags, onlooker: sayingOnce, end };
-  const names = await namesToWithdraw(remembered, run.withdraw, workspace, usual);
   return new Withdrawing(await openPlaces(names, opening), sayingOnce).withdraw(end);
 }
 

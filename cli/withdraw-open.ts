@@ -1,7 +1,12 @@
 /** Opens the places where something is to be withdrawn: one that cannot be opened keeps nobody from the others. */
+import { nowInSeconds } from '../node-support/clock.ts';
 import { lazily } from '../node-support/lazily.ts';
+import type { Target } from '../node-support/storage/target.ts';
 import { readConfiguration } from '../publisher/configuration/read.ts';
+import { openOutput } from '../publisher/publication/own.ts';
 import { fetchTimestamp, type KeyServerQuestion } from '../publisher/publish/key-server.ts';
+import { lookingUntil } from '../publisher/publish/looking.ts';
+import { timestampShown } from '../publisher/publish/overtaken.ts';
 import { type LastPublished, type Place, placeOf, placesToWithdraw } from '../publisher/published-places.ts';
 import type { Workspace } from '../publisher/workspace.ts';
 import { ConfirmSteps, type Onlooker } from './confirm-steps.ts';
@@ -32,6 +37,11 @@ interface Opening {
   readonly end: AbortSignal;
 }
 
+interface Naming extends Pick<Opening, 'remembered' | 'flags' | 'end'> {
+  /** That is to be withdrawn. */
+  readonly version: number;
+}
+
 /**
  * Where a version is to be withdrawn.
  *
@@ -39,17 +49,39 @@ interface Opening {
  * @returns `undefined` for what `wispr.json` names
  */
 export async function namesToWithdraw(
-  remembered: LastPublished,
-  version: number,
+  naming: Naming,
   { configuration }: Workspace,
   usual: Place | undefined,
 ): Promise<(Place | undefined)[]> {
-  const names = placesToWithdraw(remembered, version);
-  if (names.length === 0) return [usual];
-  // Earlier versions of wispr remembered no publication: where only the output owes it by that, the target that is configured may show it.
-  const isOfEarlier = names.every((name) => name === null) && placeOf(remembered, null).publication === undefined;
+  const { remembered, version } = naming;
+  const found = placesToWithdraw(remembered, version);
+  const names = found.length > 0 ? found : [usual];
   const { publish } = await readConfiguration(configuration);
-  return isOfEarlier && publish !== undefined ? [...names, undefined] : names;
+  if (publish === undefined || names.includes(undefined)) return names;
+  // Earlier versions of wispr remembered no publication: where only the output owes it by that, the target that is configured may show it.
+  const isOfEarlier = found.length > 0 && found.every(isOutput) && placeOf(remembered, null).publication === undefined;
+  const isShown = isOfEarlier || (await isShownUnremembered(naming));
+  return isShown ? [...names, undefined] : names;
+}
+
+const isOutput = (place: Place) => place === null;
+
+/**
+ * Whether the target that `wispr.json` names shows a version, or a later one, and nothing is remembered of it: `publisher.last` may have been put
+ * back from before. Whoever cannot be asked is none that is known to have it.
+ */
+async function isShownUnremembered({ version, remembered: { places }, flags, end }: Naming): Promise<boolean> {
+  try {
+    const { target, out } = await locatePlaces(undefined, flags);
+    const show = async (at: Target | undefined) => {
+      if (at === undefined || places.some((place) => place.target === at.name)) return undefined;
+      return timestampShown(at, await openOutput(out, { now: nowInSeconds() }));
+    };
+    const shown = await lookingUntil(target, end, show).finally(() => target?.close());
+    return shown !== undefined && shown.snapshot.version >= version;
+  } catch {
+    return false;
+  }
 }
 
 /**

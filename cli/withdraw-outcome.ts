@@ -3,7 +3,7 @@ import { readLastPublished } from '../publisher/last-published.ts';
 import type { NotShown } from '../publisher/publish/choose-publication.ts';
 import { isUnreachable } from '../publisher/publish/key-server.ts';
 import type { KeyServerSays } from '../publisher/publish/key-server-says.ts';
-import { unfinishedOf } from '../publisher/published-places.ts';
+import { type LastPublished, unfinishedOf } from '../publisher/published-places.ts';
 import { aboutPlaces, type Confirmed } from './confirmed.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 import type { Together, WithdrawAt } from './withdraw-at.ts';
@@ -40,18 +40,33 @@ export async function outcomeOf(ended: Ended): Promise<Confirmed> {
   if (failed.length + closed.length > 0) throw failureOf(ended, failed);
   const [confirmed, ...others] = done;
   if (confirmed?.signed === undefined) throw await nowhere(ended);
-  const { workspace } = confirmed.places;
+  const last = await readLastPublished(confirmed.places.workspace);
+  const keyServerTold = telling?.brought?.isTold ?? false;
+  const notShown = elsewhere.map(({ at, notShown: { shown } }) => ({ target: nameOf(at.places), shown }));
+  const { withdraw } = ended.together.run;
+  const mayBeSent = keyServerTold || last.keyServer.told >= withdraw; // its readers are, wherever they are served from
+  const goesOn = mayBeSent ? [] : goodBefore(last, withdraw);
   const [about] = confirmed.isOnlyTold ? [...elsewhere.map(({ at }) => at), confirmed] : [confirmed];
   return {
     ...aboutPlaces((about ?? confirmed).places),
     signed: confirmed.signed,
     isOnlyTold: confirmed.isOnlyTold,
-    keyServerTold: telling?.brought?.isTold ?? false,
+    keyServerTold,
     besides: others.flatMap(({ places }) => places.target?.name ?? []),
-    notShown: elsewhere.map(({ at, notShown: { shown } }) => ({ target: nameOf(at.places), shown })),
-    unfinished: unfinishedOf(await readLastPublished(workspace)),
+    notShown,
+    goesOn: goesOn.filter(({ target }) => !notShown.some((one) => one.target === target)),
+    unfinished: unfinishedOf(last),
     isConfirmedByKeyServer: goesOnAtKeyServer(ended, confirmed.places),
   };
+}
+
+/** Where a publication below was published last, and nothing since. */
+function goodBefore({ places, withdrawn }: LastPublished, version: number): { target: string; shown: number }[] {
+  return places.flatMap(({ target, publication, begun }) => {
+    const shown = publication?.version ?? version;
+    const isGood = shown < version && begun.length === 0 && !withdrawn.includes(shown);
+    return target !== null && isGood ? [{ target, shown }] : [];
+  });
 }
 
 /** Without a token, it may confirm what is withdrawn; with one it was told, or knows nothing of that. */

@@ -43,6 +43,7 @@ export async function tellingOf(signing: readonly WithdrawAt[], telling: Telling
     const itself = has === withdraw ? await telling.openItself() : undefined;
     if (itself) return itself;
   }
+  if (isGoodElsewhere(signing, telling)) return undefined;
   if (confirmed) return confirmed;
   if (last.current === undefined) return highestOf(able, versions);
   return isSlip(telling) ? undefined : having(withdraw)[0];
@@ -72,6 +73,13 @@ function highestOf(able: readonly WithdrawAt[], versions: ReadonlyMap<WithdrawAt
 /** Whether nobody knows whether its place shows it. */
 function isUnseen({ chosen }: WithdrawAt): boolean {
   return chosen?.mayBeOut === true && !chosen.isSeen;
+}
+
+/** Whether it sends readers to something earlier, which a place has that may not show what is withdrawn: a slip elsewhere, complete or not, is none of theirs. */
+function isGoodElsewhere(signing: readonly WithdrawAt[], { withdraw, last, says }: Telling): boolean {
+  if (typeof says !== 'object' || says.version >= withdraw) return false;
+  const others = last.places.filter(({ target }) => !signing.some(({ place }) => place === target));
+  return others.some(({ publication }) => publication !== undefined && isOf(says, { sha256: publication.sha256 }));
 }
 
 /** Whether something good is published, and what is withdrawn was on its way elsewhere, of which it knows nothing. */

@@ -1,7 +1,9 @@
 /** What is said of a withdrawal by place: who has it, who does not, and why. */
-import { CodedError } from '../core/errors.ts';
+import { CodedError, reasonOf } from '../core/errors.ts';
+import { PublicationError } from '../core/publication/errors.ts';
 import { shellWord } from '../node-support/printable.ts';
 import { StorageError } from '../node-support/storage/errors.ts';
+import { systemCode } from '../node-support/system-error.ts';
 import { PublishError } from '../publisher/errors.ts';
 import { reworded } from '../publisher/publish/bring-failures.ts';
 import type { Brought } from '../publisher/publish/bring-urgently.ts';
@@ -120,15 +122,15 @@ export function notEverywhere(version: number, { has, failed, closed, telling, s
     ...(refusal ? [refusal] : []),
     ...(reasons.length === 0 && !refusal ? failed.map(({ error }) => error) : []),
   ];
-  const unforeseen = errors.find((error) => !(error instanceof CodedError));
+  const unforeseen = errors.find((error) => !(error instanceof CodedError || systemCode(error)));
   if (unforeseen !== undefined) return unforeseen;
-  const first = errors.find((error) => error instanceof PublishError || error instanceof StorageError);
+  const first = errors.find(isRewordable);
   const told = telling?.brought?.isTold ? ['the key server was told'] : [];
   const isSigned = [...failed, ...has, ...(telling ? [telling] : [])].some(({ signed }) => signed !== undefined);
   const where = has.length > 0 ? `, and at ${has.map(({ places }) => nameOf(places)).join(' and ')}` : '';
   const done = [isSigned ? `it is signed${where}` : 'nothing was signed', ...told].join('; ');
   const missing = [
-    ...reasons.map(([name, error]) => `not at ${name}: ${(error as CodedError).message}`),
+    ...reasons.map(([name, error]) => `not at ${name}: ${reasonOf(error)}`),
     ...(refusal ? [refusal.message] : []),
   ];
   const message = `${done}; but ${missing.join('; and ')}`;
@@ -138,9 +140,13 @@ export function notEverywhere(version: number, { has, failed, closed, telling, s
       ...reasons.filter(([, error]) => mayBeGone(error)).map(([name]) => name),
       ...(silent === undefined ? [] : [silent]),
     ],
-    [...new Set(errors.map((error) => (error as CodedError).hint))],
+    [...new Set(errors.map((error) => (error instanceof CodedError ? error.hint : undefined)))],
   );
-  return first instanceof CodedError ? reworded(first as PublishError | StorageError, message, hint) : errors[0];
+  return first === undefined ? errors[0] : reworded(first, message, hint);
+}
+
+function isRewordable(error: unknown): error is PublishError | StorageError | PublicationError {
+  return [PublishError, StorageError, PublicationError].some((kind) => error instanceof kind);
 }
 
 /** Whether it may be for the place that it failed, which may never come back: not for a passphrase, or who else is at work. */

@@ -50,7 +50,7 @@ export function addTimestampFlags(command: Command): Command {
 async function timestamp(flags: TimestampFlags): Promise<void> {
   const confirmed = await signTimestamp(flags);
   const { signed } = confirmed;
-  if (flags.json) print(JSON.stringify(timestampAsJson(signed)));
+  if (flags.json) print(JSON.stringify(asJson(confirmed)));
   else if (!flags.quiet) print(`Publication ${signed.publication} is confirmed until ${utcMinute(signed.expires)}.`);
   if (!flags.quiet) for (const line of describePlace(confirmed)) say(line);
   if (!flags.quiet) for (const line of describeUnfinished(confirmed.unfinished ?? [])) say(line);
@@ -119,7 +119,9 @@ export function warnAboutDropped({ withdrawn, dropped }: SignedTimestamp): void 
   );
 }
 
-export function timestampAsJson(signed: SignedTimestamp): unknown {
+/** What was signed, who has it, and who is to have what is withdrawn still. */
+export function asJson({ signed, target, besides = [], notShown = [], keyServerTold, unfinished = [] }: Confirmed) {
   const { version, expires, publication, withdrawn, dropped, expiring } = signed;
-  return { version, expires, publication, withdrawn, dropped, expiring };
+  const places = { target: target ?? null, besides, notShown, keyServerTold, unfinished };
+  return { version, expires, publication, withdrawn, dropped, expiring, ...places };
 }

@@ -10,10 +10,10 @@ import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 import {
   addTimestampFlags,
+  asJson,
   describePlace,
   signTimestamp,
   type TimestampFlags,
-  timestampAsJson,
   warnAboutDropped,
 } from './timestamp.ts';
 
@@ -47,7 +47,7 @@ async function withdraw(version: number, flags: Flags): Promise<void> {
   const confirmed = await signTimestamp(flags, version, async () => {
     if (!flags.yes) await confirm(version);
   });
-  if (flags.json) print(JSON.stringify(timestampAsJson(confirmed.signed)));
+  if (flags.json) print(JSON.stringify(asJson(confirmed)));
   else if (!flags.quiet) tell(version, confirmed, await timestampFile(flags));
   warnAboutDropped(confirmed.signed);
 }
@@ -70,7 +70,7 @@ async function timestampFile({ metadata, config }: Flags): Promise<string> {
 
 function tell(version: number, confirmed: Confirmed, file: string): void {
   const { signed, target, keyServerTold, publishAgain = publishCommand() } = confirmed;
-  const { besides = [], notShown = [], isConfirmedByKeyServer = true } = confirmed;
+  const { besides = [], notShown = [], goesOn = [], isConfirmedByKeyServer } = confirmed;
   const { publication } = signed;
   print(`Publication ${version} is withdrawn.`);
   if (version < publication) {
@@ -80,7 +80,8 @@ function tell(version: number, confirmed: Confirmed, file: string): void {
       : `publication ${publication} is not touched`;
     say(`readers that still have it refuse it from their next check on; ${other}`);
   } else {
-    say('from their next check on, readers are shown nothing of this site but a page that says that it was withdrawn');
+    const who = goesOn.length > 0 ? 'readers who have it' : 'readers';
+    say(`from their next check on, ${who} are shown nothing of this site but a page that says that it was withdrawn`);
     say(
       `hint: put right what was wrong, then "${publishAgain}", or "wispr protect" where you copy the output yourself: publication ${publication + 1} ends this`,
     );
@@ -93,14 +94,25 @@ function tell(version: number, confirmed: Confirmed, file: string): void {
     say(
       `it was not brought to ${name}, which shows ${shown}; if publication ${version} appears there after all, run the same command again`,
     );
+  for (const { target: name, shown } of goesOn) say(`who is served from ${name} goes on with publication ${shown}`);
   for (const line of describePlace(confirmed)) say(line);
   if (keyServerTold) say('the key server has it, and confirms that publication no more');
-  if (target === undefined)
-    say(
-      `hint: take ${file} to your web host, unless it is served from where it is; "publish" in wispr.json has it done`,
-    );
-  if (!keyServerTold && isConfirmedByKeyServer)
-    say(
-      'hint: if your key server confirms this site, it goes on until it is told: run the same command again with its token, by "keyServerTokenFile" in wispr.json or --token-file',
-    );
+  if (target === undefined) say(hintToTake(file, version, goesOn));
+  if (!keyServerTold && isConfirmedByKeyServer !== false) say(hintToTell(version, isConfirmedByKeyServer));
+}
+
+/** Where somebody is served something good, it stays. */
+function hintToTake(file: string, version: number, goesOn: NonNullable<Confirmed['goesOn']>): string {
+  const names = goesOn.map(({ target }) => target).join(', nor to ');
+  return names === ''
+    ? `hint: take ${file} to your web host, unless it is served from where it is; "publish" in wispr.json has it done`
+    : `hint: where publication ${version} was copied to by hand, take ${file} there; not to ${names}`;
+}
+
+/** @param isKnown - whether it is known that a key server confirms the site; `undefined` where there is no configuration */
+function hintToTell(version: number, isKnown: boolean | undefined): string {
+  const goesOn = 'hint: if your key server confirms this site, it goes on until it is told';
+  return isKnown === undefined
+    ? `${goesOn}, or looks at this host: run "wispr withdraw ${version}" with its token as well, where wispr.json is`
+    : `${goesOn}: run the same command again with its token, by "keyServerTokenFile" in wispr.json or --token-file`;
 }

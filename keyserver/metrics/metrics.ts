@@ -3,7 +3,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { KeyServerState } from '../state.ts';
 import { all } from '../storage/database.ts';
 import type { PushTarget } from '../timestamp/push-target.ts';
-import { isWithdrawn, type Publication, readPublication, readRoots, verifyRoots } from '../timestamp/state.ts';
+import { isWithdrawn, newestRoot, type Publication, readPublication } from '../timestamp/state.ts';
 
 export interface Metrics {
   /** Counts an answer. */
@@ -66,10 +66,10 @@ function addExpiryGauge(registry: Registry, { database, now }: KeyServerState): 
 /** By role, in seconds since 1970. What the publisher told of comes first: root and timestamp are known here. */
 function expiriesOf(database: KeyServerState['database']): Map<string, number> {
   const known = readPublication(database);
-  const roots = readRoots(database);
+  const root = newestRoot(database);
   const expiries = new Map(known?.expiries.map(({ role, expires }) => [role, expires]));
   if (known) expiries.set('timestamp', known.expires);
-  if (known && roots) expiries.set('root', verifyRoots(roots).expires);
+  if (known && root) expiries.set('root', root.expires);
   return expiries;
 }
 

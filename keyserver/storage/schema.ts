@@ -146,6 +146,11 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE publication ADD COLUMN handed_over INTEGER NOT NULL DEFAULT 0;
   UPDATE publication SET handed_over = snapshot;
   `,
+  `
+  -- The least version of a timestamp by which all readers learn what the one here says: its own, or above what they may have seen in its place.
+  ALTER TABLE publication ADD COLUMN least INTEGER NOT NULL DEFAULT 0;
+  UPDATE publication SET least = version;
+  `,
 ];
 
 /** Marks a database as a key server's in its header: "wspk". A reader's has another. */

@@ -1,14 +1,16 @@
-/** Takes timestamps from the publisher, and those that lie where timestamps are pushed to. Nothing goes back. */
+/** Takes timestamps from the publisher. Nothing goes back. */
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { parseHandOver } from '../../core/publication/hand-over.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { hasLostOnlineKeys, type RootMetadata, type TimestampMetadata } from '../../core/publication/metadata.ts';
 import { isoTime, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
 import {
+  ifGood,
   type Publication,
   publicationAfter,
   readPublication,
@@ -47,35 +49,19 @@ export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Ar
     storeRoots(database, message.roots);
     // Whoever had a key that is gone could withdraw anything.
     const withdrawn = before && !hasLostOnlineKeys(known, root) ? remembered(before) : [];
+    // Whoever signed it did not know, or will not know: that does not bring it back.
+    if (withdrawn.includes(timestamp.snapshot.version) && !withdrawsItself(timestamp))
+      throw new PublicationError(
+        'metadata-rollback',
+        `publication ${timestamp.snapshot.version} was withdrawn, and this timestamp does not say so`,
+      );
     const { expiries } = message;
     const { version: handedOver } = timestamp.snapshot;
-    storePublication(database, publicationAfter(message.timestamp, timestamp, { handedOver, withdrawn, expiries }));
+    const after = publicationAfter(message.timestamp, timestamp, { handedOver, withdrawn, expiries });
+    const owed = before && ifGood(before.timestamp, root) ? before.least : 0;
+    storePublication(database, { ...after, least: Math.max(after.least, owed) });
     const unchanged = before !== undefined && equalBytes(message.timestamp, before.timestamp);
     return { outcome: unchanged ? 'unchanged' : 'accepted', publication: handedOver, timestamp: timestamp.version };
-  });
-}
-
-/**
- * Takes a timestamp that was found where they are pushed to, if it is good and newer than the one that is known: the publisher, or a cron job,
- * signs too. Whatever else lies there is passed over; it is about to be replaced.
- *
- * @returns whether it was taken
- * @throws PublicationError where it is good, cannot be taken, and nothing of ours may take its place: `clock-behind`, if it comes from the
- * future; `metadata-rollback`, if it names a higher publication and has no higher version, which its publisher is told at the hand-over
- */
-export function adoptTimestamp({ database, now }: KeyServerState, bytes: Uint8Array): boolean {
-  return inTransaction(database, () => {
-    const roots = readRoots(database);
-    const before = readPublication(database);
-    if (!roots || !before) return false; // nothing is signed for a publisher who has not handed over
-    const found = ifGood(bytes, verifyRoots(roots));
-    if (!found) return false;
-    checkClock(found, now());
-    if (found.version <= before.version && found.snapshot.version > before.snapshot)
-      throw new PublicationError('metadata-rollback', 'a higher publication lies there, under an older timestamp');
-    const newer = found.version > before.version && found.snapshot.version >= before.snapshot && now() <= found.expires;
-    if (newer) storePublication(database, publicationAfter(bytes, found, { ...before, withdrawn: remembered(before) }));
-    return newer;
   });
 }
 
@@ -103,20 +89,11 @@ function verify(
   throw new PublicationError('publication-expired', `the timestamp expired at ${isoTime(timestamp.expires)}`);
 }
 
-function checkClock({ version }: TimestampMetadata, now: number): void {
+/** @throws PublicationError `clock-behind` */
+export function checkClock({ version }: TimestampMetadata, now: number): void {
   if (version <= now + PUBLICATION_LIMITS.clockTolerance) return;
   throw new PublicationError(
     'clock-behind',
     `this machine's clock says ${isoTime(now)}, and the timestamp was signed at ${isoTime(version)}`,
   );
-}
-
-/** A timestamp by itself, if the root's keys have signed it. */
-function ifGood(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
-  try {
-    return verifyTimestamp(bytes, root, undefined, STRICT);
-  } catch (error) {
-    if (error instanceof PublicationError) return undefined;
-    throw error;
-  }
 }

@@ -6,7 +6,7 @@ import { type Accepted, acceptHandOver } from './accept.ts';
 import type { PushTarget } from './push-target.ts';
 import { Pusher, reasonFor } from './pusher.ts';
 import { type SignOutcome, signAgain } from './sign.ts';
-import { readPublication } from './state.ts';
+import { isWithdrawn, readPublication } from './state.ts';
 
 export interface KeeperOptions {
   readonly state: KeyServerState;
@@ -51,7 +51,10 @@ export class TimestampKeeper {
     const { state, log, targets, limits = LIMITS } = options;
     this.#limits = limits;
     const { patience } = limits;
-    this.#pushers = targets.map((target, index) => new Pusher({ state, log, target, number: index + 1, patience }));
+    const onUnsaid = () => void this.#confirm();
+    this.#pushers = targets.map(
+      (target, index) => new Pusher({ state, log, target, number: index + 1, onUnsaid, patience }),
+    );
   }
 
   /** Begins at once: after a stop of some hours the timestamp may be about to expire. */
@@ -70,8 +73,11 @@ export class TimestampKeeper {
 
   /** Ends when what is under way has ended, at the targets too. */
   async idle(): Promise<void> {
-    await this.#last;
-    await Promise.all(this.#pushers.map((pusher) => pusher.idle()));
+    for (let last: unknown; last !== this.#last; ) {
+      last = this.#last;
+      await last;
+      await Promise.all(this.#pushers.map((pusher) => pusher.idle())); // which may have found what is to be signed
+    }
   }
 
   /**
@@ -97,7 +103,9 @@ export class TimestampKeeper {
     return this.#inTurn(async () => {
       const looks = await Promise.all(this.#pushers.map((pusher) => pusher.look()));
       const outcome = await this.#sign();
-      if (outcome === 'nothing' || outcome === 'failed') return outcome;
+      const { state } = this.#options;
+      const known = readPublication(state.database);
+      if (known === undefined || (outcome === 'failed' && !isWithdrawn(known))) return outcome;
       // A withdrawal, and a timestamp of the publisher's own, have to get there as well. Only where that is known, something may take its place.
       for (const [index, look] of looks.entries()) if (look) this.#pushers[index]?.replace(look);
       return outcome;
@@ -110,7 +118,7 @@ export class TimestampKeeper {
   #schedule(last: KeeperOutcome): void {
     if (this.#stopped) return;
     const { resignMinutes } = this.#options;
-    const minutes = last === 'failed' ? Math.min(resignMinutes, RETRY_MINUTES) : resignMinutes;
+    const minutes = last === 'failed' || last === 'overtaken' ? Math.min(resignMinutes, RETRY_MINUTES) : resignMinutes;
     this.#timer = setTimeout(() => this.start(), minutes * MINUTE);
     this.#timer.unref();
   }
@@ -125,18 +133,21 @@ export class TimestampKeeper {
     const { state, log, freshHours } = this.#options;
     try {
       const outcome = await signAgain(state, freshHours * 3600);
-      if (outcome === 'withdrawn') {
-        const version = readPublication(state.database)?.snapshot;
-        log.error(
-          { publication: version },
-          'the publication is withdrawn: no timestamp is signed until there is a higher version',
-        );
-      }
       if (outcome === 'signed') log.info('the timestamp was signed again');
       return outcome;
     } catch (error) {
       log.error({ reason: reasonFor(error) }, 'the timestamp was not signed');
       return 'failed';
+    } finally {
+      this.#sayWithdrawn();
     }
+  }
+
+  #sayWithdrawn(): void {
+    const { state, log } = this.#options;
+    const known = readPublication(state.database);
+    if (known === undefined || !isWithdrawn(known)) return;
+    const what = 'the publication is withdrawn: nothing confirms it until there is a higher version';
+    log.error({ publication: known.snapshot }, what);
   }
 }

@@ -1,14 +1,15 @@
 /** Brings the timestamp to one target that has its publication, and takes over what is newer there. One visit follows another; none waits for another target. */
 import type { Logger } from 'pino';
 import { CodedError } from '../../core/errors.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { UnderWay } from '../../node-support/within-time.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
 import { run } from '../storage/database.ts';
-import { adoptTimestamp } from './accept.ts';
+import { adoptTimestamp } from './adopt.ts';
 import type { Found, PushTarget } from './push-target.ts';
-import { type Publication, readPublication } from './state.ts';
+import { hidesWithdrawal, isUnsaid, newestRoot, type Publication, readPublication } from './state.ts';
 
 export interface PusherOptions {
   readonly state: KeyServerState;
@@ -16,6 +17,8 @@ export interface PusherOptions {
   readonly target: PushTarget;
   /** Of the target in the configuration, from 1: how log and metrics name it. */
   readonly number: number;
+  /** Called when something was found, after a hand-over, that is to be signed above. */
+  readonly onUnsaid: () => void;
   /** Milliseconds, each, to read what lies there, and to look for the publication and put something in its place. */
   readonly patience: number;
 }
@@ -55,9 +58,13 @@ export class Pusher {
   bring(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
-    this.#visit(() => {
+    this.#visit(async () => {
       this.#isAwaited = false;
-      return this.#look();
+      const found = await this.#look();
+      const { state, onUnsaid } = this.#options;
+      const [root, known] = [newestRoot(state.database), readPublication(state.database)];
+      if (found && root && known && isUnsaid(known, root)) onUnsaid();
+      return found;
     });
   }
 
@@ -94,14 +101,19 @@ export class Pusher {
     }
   }
 
-  async #push(found: Found): Promise<void> {
+  /** @param isAgain - somebody was quicker once: what they have put there is looked at, too */
+  async #push(found: Found, isAgain = false): Promise<void> {
     const { state, patience } = this.#options;
     try {
       const publication = readPublication(state.database);
-      if (!publication) return;
+      const root = newestRoot(state.database);
+      if (!publication || !root || hidesWithdrawal(publication, root)) return; // what says that it is withdrawn comes first
       await this.#underWay.within(patience, (signal) => this.#write(publication, found, signal));
       this.#note('succeeded');
     } catch (error) {
+      const wasChanged = error instanceof StorageError && error.code === 'target-changed';
+      const now = wasChanged && !isAgain ? await this.#look() : undefined;
+      if (now) return this.#push(now, true);
       this.#failed(error, 'the timestamp could not be pushed');
     }
   }

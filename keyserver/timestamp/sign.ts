@@ -1,4 +1,5 @@
 /** Signs the timestamp again: the same publication, confirmed for some more time. */
+import { isDeepStrictEqual } from 'node:util';
 import type { KeyPair } from '#primitives';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
@@ -10,22 +11,22 @@ import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
 import { readTimestampKey } from './key.ts';
 import {
+  isUnsaid,
   isWithdrawn,
+  newestRoot,
   type Publication,
   publicationAfter,
   readPublication,
-  readRoots,
   remembered,
   STRICT,
   storePublication,
-  verifyRoots,
 } from './state.ts';
 
 const HOUR = 3600;
 
 /**
  * How an attempt ended. `nothing`: no publication was handed over. `not-ours`: the publisher keeps the key. `withdrawn`: not confirmed until
- * there is a higher version. `overtaken`: something newer came in between, and stays.
+ * there is a higher version; what says so is signed once, where it was not said yet. `overtaken`: something newer came in between, and stays.
  */
 export type SignOutcome = 'nothing' | 'not-ours' | 'withdrawn' | 'overtaken' | 'signed';
 
@@ -38,13 +39,13 @@ export type SignOutcome = 'nothing' | 'not-ours' | 'withdrawn' | 'overtaken' | '
  */
 export async function signAgain(state: KeyServerState, mostFresh: number): Promise<SignOutcome> {
   const { database, now } = state;
-  const roots = readRoots(database);
+  const root = newestRoot(database);
   const known = readPublication(database);
-  if (!roots || !known) return 'nothing';
-  if (isWithdrawn(known)) return 'withdrawn';
+  if (!root || !known) return 'nothing';
+  const outcome = isWithdrawn(known) ? 'withdrawn' : 'signed';
+  if (outcome === 'withdrawn' && !isUnsaid(known, root)) return outcome;
   const pair = await readTimestampKey(state);
-  if (!pair) return 'not-ours';
-  const root = verifyRoots(roots);
+  if (!pair) return outcome === 'withdrawn' ? outcome : 'not-ours';
   const signer = await signerOf(pair, root);
   const current = verifyTimestamp(known.timestamp, root, undefined, STRICT) as TimestampMetadata;
   const time = now();
@@ -53,10 +54,10 @@ export async function signAgain(state: KeyServerState, mostFresh: number): Promi
   const bytes = encode(current, known, signer, time, freshSeconds);
   const timestamp = verifyTimestamp(bytes, root, current, STRICT) as TimestampMetadata;
   return inTransaction(database, () => {
-    const unchanged = readPublication(database)?.version === known.version;
+    const unchanged = isDeepStrictEqual(readPublication(database), known); // neither handed over nor learned of anything
     if (unchanged)
       storePublication(database, publicationAfter(bytes, timestamp, { ...known, withdrawn: remembered(known) }));
-    return unchanged ? 'signed' : 'overtaken';
+    return unchanged ? outcome : 'overtaken';
   });
 }
 
@@ -91,14 +92,15 @@ function checkClock({ version }: TimestampMetadata, now: number): void {
 
 function encode(
   { version, snapshot }: TimestampMetadata,
-  { withdrawn }: Publication,
+  known: Publication,
   signer: RoleSigner,
   now: number,
   freshSeconds: number,
 ): Uint8Array {
-  const about = { version: timestampVersion(now, version), expires: now + freshSeconds };
+  const about = { version: Math.max(timestampVersion(now, version), known.least), expires: now + freshSeconds };
   const { length, sha256 } = snapshot; // both are there: STRICT
   const facts = { version: snapshot.version, length: length as number, sha256: sha256 as string };
-  const highest = withdrawn.slice(-PUBLICATION_LIMITS.withdrawn);
+  const there = known.withdrawn.filter((one) => one <= snapshot.version); // none that is still to come
+  const highest = there.slice(-PUBLICATION_LIMITS.withdrawn);
   return signMetadata(timestampMetadata(about, facts, highest), [signer]);
 }

@@ -1,10 +1,16 @@
 /** What the key server knows of its publisher's publication: roots, the timestamp that counts, and withdrawals. */
+import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
-import { type VerifyOptions, verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
-import { highestVersions } from '../../core/publication/withdrawals.ts';
+import {
+  type VerifyOptions,
+  verifyFirstRoot,
+  verifyNextRoot,
+  verifyTimestamp,
+} from '../../core/publication/verify-roles.ts';
+import { highestVersions, withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { all, type Database, first, run } from '../storage/database.ts';
 
 /** As a reader of a bound site checks. */
@@ -15,6 +21,8 @@ export interface Publication {
   readonly timestamp: Uint8Array;
   /** Version of the timestamp: when it was signed, in seconds since 1970. */
   readonly version: number;
+  /** The least version by which all readers learn what it says: its own, or above what they may have seen in its place. Then one is to be signed. */
+  readonly least: number;
   /** Version of the publication. */
   readonly snapshot: number;
   /** Of the timestamp, in seconds since 1970. */
@@ -29,6 +37,7 @@ export interface Publication {
 interface PublicationRow {
   readonly timestamp: Uint8Array;
   readonly version: number;
+  readonly least: number;
   readonly snapshot: number;
   readonly expires: number;
   readonly handedOver: number;
@@ -38,7 +47,7 @@ interface PublicationRow {
 
 export function readPublication(database: Database): Publication | undefined {
   const sql =
-    'SELECT timestamp, version, snapshot, expires, handed_over AS handedOver, withdrawn, expiries FROM publication';
+    'SELECT timestamp, version, least, snapshot, expires, handed_over AS handedOver, withdrawn, expiries FROM publication';
   const row = first<PublicationRow>(database, sql);
   return row && { ...row, withdrawn: JSON.parse(row.withdrawn), expiries: JSON.parse(row.expiries) };
 }
@@ -53,12 +62,24 @@ export function isWithdrawn({ snapshot, withdrawn }: Publication): boolean {
   return withdrawn.includes(snapshot);
 }
 
+/** Whether it is withdrawn, and its timestamp does not say so. Under a new key nothing is said. */
+export function hidesWithdrawal(known: Publication, root: RootMetadata): boolean {
+  const current = ifGood(known.timestamp, root);
+  return isWithdrawn(known) && current !== undefined && !withdrawsItself(current);
+}
+
+/** Whether it is withdrawn, and not all readers learn of that by its timestamp: another is to be signed. */
+export function isUnsaid(known: Publication, root: RootMetadata): boolean {
+  const isOutrun = known.version < known.least && ifGood(known.timestamp, root) !== undefined;
+  return isWithdrawn(known) && (isOutrun || hidesWithdrawal(known, root));
+}
+
 export function storePublication(database: Database, publication: Publication): void {
-  const { timestamp, version, snapshot, expires, handedOver, withdrawn, expiries } = publication;
-  const columns = 'id, timestamp, version, snapshot, expires, handed_over, withdrawn, expiries';
-  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?)`;
+  const { timestamp, version, least, snapshot, expires, handedOver, withdrawn, expiries } = publication;
+  const columns = 'id, timestamp, version, least, snapshot, expires, handed_over, withdrawn, expiries';
+  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`;
   const texts = [JSON.stringify(withdrawn), JSON.stringify(expiries)] as const;
-  run(database, sql, timestamp, version, snapshot, expires, handedOver, ...texts);
+  run(database, sql, timestamp, version, least, snapshot, expires, handedOver, ...texts);
 }
 
 /**
@@ -78,6 +99,7 @@ export function publicationAfter(
   return {
     timestamp: bytes,
     version: timestamp.version,
+    least: timestamp.version,
     snapshot: timestamp.snapshot.version,
     expires: timestamp.expires,
     handedOver,
@@ -116,4 +138,20 @@ export function verifyRoots([firstRoot, ...later]: readonly Uint8Array[]): RootM
   let root = verifyFirstRoot(firstRoot ?? new Uint8Array(0), STRICT);
   for (const bytes of later) root = verifyNextRoot(bytes, root, STRICT);
   return root;
+}
+
+/** The root that counts; `undefined` before a bundle brought one. @throws as {@link verifyRoots} */
+export function newestRoot(database: Database): RootMetadata | undefined {
+  const roots = readRoots(database);
+  return roots && verifyRoots(roots);
+}
+
+/** A timestamp by itself, if the root's keys have signed it. */
+export function ifGood(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+  try {
+    return verifyTimestamp(bytes, root, undefined, STRICT);
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
 }

@@ -43,7 +43,7 @@ export function placeInDirectory(directory: string): PublicationPlace {
         const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
         return bytes.subarray(0, bytesRead);
       } catch (error) {
-        if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(systemCode(error) ?? '')) return undefined;
+        if (['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'].includes(systemCode(error) ?? '')) return undefined;
         throw error;
       }
     },

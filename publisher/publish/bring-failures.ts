@@ -1,4 +1,5 @@
 /** What may go wrong on the way to target and key server, whose fault it is, and how it is said. */
+import { PublicationError } from '../../core/publication/errors.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { PublishError } from '../errors.ts';
 import { isUnreachable } from './key-server.ts';
@@ -37,16 +38,19 @@ export function isRefusal(error: unknown): error is PublishError {
 }
 
 /** The same failure in other words. @param because - what it came from, if not from that */
-export function reworded(
-  cause: StorageError | PublishError,
+export function reworded<Failure extends StorageError | PublishError | PublicationError>(
+  cause: Failure,
   message: string,
   hint = cause.hint,
   because: Error = cause,
-): StorageError | PublishError {
+): Failure {
   const options = { cause: because, ...(hint !== undefined && { hint }) };
-  return cause instanceof StorageError
-    ? new StorageError(cause.code, message, options)
-    : new PublishError(cause.code, message, options);
+  const copy = () => {
+    if (cause instanceof StorageError) return new StorageError(cause.code, message, options);
+    if (cause instanceof PublicationError) return new PublicationError(cause.code, message, options);
+    return new PublishError(cause.code, message, options);
+  };
+  return copy() as Failure;
 }
 
 export function isBehind(failure: StorageError | PublishError | undefined): boolean {

@@ -3,9 +3,11 @@
  * the key server learns of it.
  */
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
+import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { PublishError } from '../errors.ts';
 import type { OpenedPublication } from '../publication/open.ts';
+import { repeatsWithdrawn } from '../timestamp/withdrawn.ts';
 import { attempt, isRefusal, reworded } from './bring-failures.ts';
 import { laterRoots } from './bring-timestamp.ts';
 import { fetchTimestamp, isUnreachable, type KeyServerAccess, tellOfPublication } from './key-server.ts';
@@ -65,13 +67,40 @@ async function tellNewest(
     if (isUnreachable(failure)) return { keyServerTold: false, keyServerFailure: message };
     const theirs = isRollback(failure) ? await confirmedMeanwhile(keyServer, publication) : undefined;
     const own = timestampIfGood(timestamp, publication);
-    if (theirs && own && saysAsMuch(theirs, own)) return { keyServerTold: true };
-    if (theirs === undefined || options.renewTimestamp === undefined || attempts === ATTEMPTS) throw failure;
+    if (theirs && own && saysTheSame(theirs, own)) return { keyServerTold: true };
+    if (theirs === undefined || attempts === ATTEMPTS) throw failure;
+    if (options.renewTimestamp === undefined) throw cannotSign(failure, theirs, publication);
     await options.renewTimestamp(theirs.timestamp);
     const put = await putAgain(options, publication);
     await onPut(put);
     timestamp = put.bytes;
   }
+}
+
+/** Whether readers learn the same from both, and so from the key server as much as where it was just published, and the other way round. */
+function saysTheSame(theirs: CheckedTimestamp, own: CheckedTimestamp): boolean {
+  return saysAsMuch(theirs, own) && repeatsWithdrawn(own.timestamp, theirs.timestamp);
+}
+
+/** Where nobody has the key to sign what the key server would take. */
+function cannotSign(
+  failure: PublishError,
+  { timestamp }: CheckedTimestamp,
+  { state }: OpenedPublication,
+): PublishError {
+  const { version, sha256 } = timestamp.snapshot;
+  const isThis = sha256 === state.timestamp.snapshot.sha256;
+  const { message, hint } =
+    isThis && withdrawsItself(timestamp)
+      ? {
+          message: `${failure.message}: it says that publication ${version} is withdrawn`,
+          hint: `run "wispr withdraw ${version}", which says so wherever it was published from here; then change what was wrong, and publish that`,
+        }
+      : {
+          message: failure.message,
+          hint: 'it has signed since, or somebody else has: run the same command again, without --no-protect, which signs what is newer',
+        };
+  return new PublishError(failure.code, message, { cause: failure, hint });
 }
 
 /** What the key server has signed since, newer than ours: for this very publication, or one before. Another of the same number is somebody else's. */

@@ -15,13 +15,14 @@ export interface Withdrawn {
 
 /**
  * As many versions as readers take, the highest; none that is still to come. What was withdrawn here comes first: whoever stole the timestamp key
- * can withdraw as many as there is room for, and would push it out.
+ * can withdraw as many as there is room for, and would push it out. There is always room for the one that is confirmed: readers have that.
  *
  * @param current - the version of the publication that is confirmed
  */
 export function namedWithdrawn({ own, others }: Withdrawn, current: number): number[] {
   const there = (versions: readonly number[]) => versions.filter((version) => version <= current);
-  const first = highestVersions(there(own), PUBLICATION_LIMITS.withdrawn);
+  const isEnded = others.includes(current);
+  const first = highestVersions([...there(own), ...(isEnded ? [current] : [])], PUBLICATION_LIMITS.withdrawn);
   const room = PUBLICATION_LIMITS.withdrawn - first.length;
   const rest = there(others).filter((version) => !first.includes(version));
   return highestVersions([...first, ...(room > 0 ? highestVersions(rest, room) : [])], PUBLICATION_LIMITS.withdrawn);

@@ -81,11 +81,11 @@ it('where wispr.json names another than was published to last, it is the last on
   expect(await shown(locate(undefined, true))).toEqual([at('one'), undefined, 'wispr publish']);
 });
 
-it('a target of wispr.json that cannot be opened keeps nobody from the last one', async () => {
+it('a target of wispr.json that cannot be opened keeps nobody from the last one, and is called as it was typed', async () => {
   made = await createWorkspace({ 'a.html': '<p>1' }, { publish: 'site/inside' });
   await made.protect();
   await publishTo('two');
-  expect((await shown(locate(undefined, true)))[0]).toBe(at('two'));
+  expect(await shown(locate(undefined, true))).toEqual([at('two'), 'site/inside', `wispr publish ${at('two')}`]);
   await expect(locate()).rejects.toMatchObject({ code: 'workspace-overlap' });
 });
 

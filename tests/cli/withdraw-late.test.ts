@@ -8,7 +8,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { otherAtWork } from '../support/busy-workspace.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
-import { SlowPlaces } from '../support/slow-place.ts';
+import { readsList, SlowPlaces } from '../support/slow-place.ts';
 import { saidAt, TIMESTAMP } from '../support/target-timestamp.ts';
 import { ToldPlaces } from '../support/told-places.ts';
 import { TwoPlaces } from '../support/two-places.ts';
@@ -54,6 +54,20 @@ describe('without a token, and so without a key server that was ever told,', () 
     release();
     expect(await run).toMatchObject({ target: A, besides: [B], unfinished: [] });
     expect([await shown(B), (await last()).owed]).toEqual([[2, [2]], []]);
+  });
+
+  it('nor does one that hangs at its lists, which are signed for', async () => {
+    const putBack = await copyOut(false);
+    await protectNext('<p>2');
+    for (const where of [B, A]) await publish(where);
+    await putBack();
+    const release = slow.hold(A, readsList);
+    const run = confirm(2, undefined, { limits: { ...limits, moment: 60_000 } });
+    await untilShown(B, [2, [2]]);
+    expect(await shown(A)).toEqual([2, []]);
+    release();
+    expect(await run).toMatchObject({ target: A, besides: [B], unfinished: [] });
+    expect([await shown(A), (await last()).owed]).toEqual([[2, [2]], []]);
   });
 
   it('what was brought is not owed once more, where a late place turns out to show something else', async () => {

@@ -1,7 +1,10 @@
 /** `wispr withdraw` where a publication is, or may be, at more than one place, and the real key server, which is asked once and told once. */
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { ToldPlaces } from '../support/told-places.ts';
+import { runWispr } from '../support/wispr.ts';
+import { PASSPHRASE } from '../support/workspace.ts';
 
 const rig = new ToldPlaces();
 const { protectNext, publish, confirm, last, shown, atKeyServer, copyOut } = rig;
@@ -47,6 +50,25 @@ it('nor does a slip at another place, where what is withdrawn is out there as we
     [2, [1]],
   ]);
   await confirm();
+});
+
+it('nor a slip that was published completely to another place without a token', async () => {
+  await publish(A);
+  const { token } = rig;
+  rig.token = undefined;
+  await protectNext('<p>2');
+  await publish(B);
+  await writeFile(join(rig.made.directory, 'passphrase'), PASSPHRASE, { mode: 0o600 });
+  const options = ['--yes', '--passphrase-file', 'passphrase', '--token-file', 'token'];
+  rig.token = token;
+  const { code, stderr } = await runWispr(['withdraw', '2', ...options], { cwd: rig.made.directory });
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`who is served from ${A} goes on with publication 1`)]);
+  expect([await shown(A), await shown(B), await atKeyServer()]).toEqual([
+    [1, []],
+    [2, [2]],
+    [1, []],
+  ]);
+  expect((await last()).owed).toEqual([]);
 });
 
 it('nor where what it has is at a place that fails', async () => {
@@ -150,4 +172,23 @@ it('a slip elsewhere, of which it knows nothing, does not end what it confirms',
   ]);
   await confirm();
   expect([await shown(A), (await last()).unfinished]).toEqual([[1, []], []]);
+});
+
+it('what it has of an output that was served, and put back since, counts as withdrawn, and it is said what ends that', async () => {
+  await publish(null);
+  const putBack = await copyOut(true);
+  await protectNext('<p>2');
+  await publish(null);
+  await putBack();
+  await expect(confirm(2)).rejects.toMatchObject({
+    code: 'version-unknown',
+    message: expect.stringMatching(
+      /is not at .*, which shows 1; but the key server .* has it, .* counts as withdrawn$/,
+    ),
+    hint: expect.stringMatching(/^a higher publication ends it: .*or bring back the "out" that has it/),
+  });
+  expect(await last()).toMatchObject({ withdrawn: [2], owed: [[2, 'key server']] });
+  await protectNext('<p>3');
+  await publish(null);
+  expect([await atKeyServer(), (await last()).owed]).toEqual([[3, [2]], []]);
 });

@@ -1,10 +1,11 @@
 /** `wispr withdraw` where a publication is, or may be, at more than one place: each owes it until it was brought there, whatever becomes of the others. */
-import { rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { describePlace } from '../../cli/commands/timestamp.ts';
+import { asJson, describePlace } from '../../cli/commands/timestamp.ts';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import { warnAboutKeys } from '../../cli/key-listing.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { type OtherAtWork, otherAtWork } from '../support/busy-workspace.ts';
@@ -45,6 +46,11 @@ describe('a place that fails', () => {
     await mend();
     await confirm(1);
     expect([await shown(B), (await last()).owed.filter(([version]) => version === 1)]).toEqual([[1, [1]], []]);
+  });
+
+  it('is named to machines as well', async () => {
+    const unfinished = [{ version: 1, places: [B], atKeyServer: false }];
+    expect(asJson(await confirm())).toMatchObject({ publication: 2, target: A, keyServerTold: false, unfinished });
   });
 
   it('and is gone for good can be given up', async () => {
@@ -192,3 +198,35 @@ it.each([true, false])(
 const hasItAt = async (where: string) => {
   while (JSON.stringify((await last()).owed).includes(where)) await new Promise(setImmediate);
 };
+
+describe('an output that is damaged', () => {
+  beforeEach(async () => {
+    await alone();
+    await publish(A);
+    await protectNext('<p>2');
+    await publish(B);
+  });
+  const inOutput = (name: string) => join(rig.made.out, METADATA_PATH, name);
+
+  it('keeps nobody from places that have what it lacks', async () => {
+    await rm(inOutput('1.snapshot.json'));
+    await mkdir(inOutput('1.snapshot.json'));
+    await confirm(1);
+    expect([await shown(A), await shown(B), (await last()).owed]).toEqual([[1, [1]], [2, [1]], []]);
+  });
+
+  it.each<[string, string, () => Promise<unknown>]>([
+    ['metadata-missing', 'has no timestamp.json', () => rm(inOutput(TIMESTAMP_FILE))],
+    ['metadata-mismatch', 'is damaged: ', () => writeFile(inOutput('2.snapshot.json'), '{}')],
+  ])('is said to be that, and what mends it: %s', async (code, what, damage) => {
+    await damage();
+    await expect(confirm(2)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(`${rig.made.out} ${what}`),
+      hint: expect.stringContaining('run "wispr protect"'),
+    });
+    await rig.made.protect();
+    await confirm(2);
+    expect(await shown(B)).toEqual([2, [2]]);
+  });
+});

@@ -63,3 +63,25 @@ describe('what it has, and no place', () => {
     expect(await opened(has(2), 2, [confirmed], undefined)).toBe(confirmed);
   });
 });
+
+describe('a slip that was published completely, and of which it knows nothing,', () => {
+  const slip = { version: 3, sha256: 'b'.repeat(64) };
+  const told = async (before: Place) => {
+    const last = withPublished(confirmedAt(before, 2), 'B', slip, undefined);
+    const telling = { withdraw: 3, last, says: has(2), openItself: async () => undefined };
+    return (await tellingOf([at('B', 3)], telling))?.place;
+  };
+
+  it('is not told, while it sends readers to what another place has', async () => {
+    expect(await told('A')).toBeUndefined();
+  });
+
+  it('is told, where that place has the slip instead by now', async () => {
+    expect(await told('B')).toBe('B');
+  });
+
+  it('or may have it', async () => {
+    const telling = { withdraw: 3, last: confirmedAt('A', 2), says: has(2), openItself: async () => undefined };
+    expect((await tellingOf([maybeAt('A', 3)], telling))?.place).toBe('A');
+  });
+});

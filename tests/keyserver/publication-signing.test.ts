@@ -141,19 +141,6 @@ describe('the key server signs the timestamp again', () => {
     expect(the.read(await the.served())?.withdrawn).toEqual([7]);
   });
 
-  it('after a withdrawal of what is still to come, only until the next is handed over', async () => {
-    await the.publish({ publication: 7, withdrawn: [3] });
-    the.rig.passTime(HOUR);
-    const toCome = Array.from({ length: 64 }, (_, index) => index + 8);
-    await the.showAtHost({ publication: 9, signed: the.now() - 10, withdrawn: toCome });
-    expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
-    expect(overview(the.rig.server.state).publication).toMatchObject({ version: 9, withdrawn: true });
-    await the.publish({ publication: 9 });
-    the.rig.passTime(HOUR);
-    expect(await the.rig.server.keeper.attempt()).toBe('signed');
-    expect(the.read(await the.served())).toMatchObject({ snapshot: { version: 9 }, withdrawn: [3] });
-  });
-
   it('after much was withdrawn by somebody with the key, again once there are new ones', async () => {
     await the.publish({ publication: 7 });
     the.rig.passTime(HOUR);

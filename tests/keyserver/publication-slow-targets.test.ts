@@ -112,7 +112,14 @@ describe('a target', () => {
   it('has what came during a run, where the run has seen what lay there before', async () => {
     await the.publish({ publication: 7 });
     const target = await PushTarget.open(site);
-    const pusher = new Pusher({ state: the.rig.server.state, log: log(), target, number: 1, patience: LONG });
+    const pusher = new Pusher({
+      state: the.rig.server.state,
+      log: log(),
+      target,
+      number: 1,
+      onUnsaid: () => undefined,
+      patience: LONG,
+    });
     const look = await pusher.look();
     pusher.bring();
     await pusher.idle();

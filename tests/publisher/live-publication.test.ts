@@ -105,7 +105,8 @@ describe('the key server learns of it, and confirms nothing else,', () => {
     const workspace = workspaceOf(made.configurationFile);
     const last = JSON.parse(await readFile(workspace.lastPublished, 'utf8'));
     const [known] = last.places;
-    const elsewhere = { current: 's3://bucket', places: [{ ...known, target: 's3://bucket' }] };
+    const before = { ...known, publication: { ...known.publication, version: 1 } };
+    const elsewhere = { current: 's3://bucket', places: [before, { ...known, target: 's3://bucket' }] };
     await writeFile(workspace.lastPublished, JSON.stringify({ ...last, ...elsewhere }));
   };
   afterEach(() => vi.unstubAllEnvs());

@@ -55,6 +55,53 @@ it('a key server that has confirmed this very publication knows of it, and nothi
   expect(await bytesAtKeyServer()).toEqual(theirs);
 });
 
+describe('what was withdrawn, and is published once more by somebody who does not know,', () => {
+  beforeEach(async () => {
+    const memory = await readFile(rig.workspace.lastPublished);
+    const putBack = await rig.copyOut(false);
+    await rig.confirm(1);
+    await writeFile(rig.workspace.lastPublished, memory);
+    await putBack();
+  });
+
+  it('is said to be withdrawn where that is as well', async () => {
+    expect(await rig.publish(rig.B)).toMatchObject({ withdrawn: true, keyServerTold: true });
+    expect([await rig.shown(rig.B), await rig.atKeyServer()]).toEqual([
+      [1, [1]],
+      [1, [1]],
+    ]);
+  });
+
+  it('ends with what to do, where nobody can sign', async () => {
+    const target = await openTarget(rig.B);
+    const { workspace } = rig;
+    await expect(publishSite({ workspace, out: rig.made.out, target, keyServer: rig.access })).rejects.toMatchObject({
+      code: 'key-server-refused',
+      message: expect.stringMatching(/^published, at .*; but .* it says that publication 1 is withdrawn$/),
+      hint: expect.stringContaining('run "wispr withdraw 1"'),
+    });
+    await rig.confirm(1);
+    expect([await rig.shown(rig.B), await rig.atKeyServer()]).toEqual([
+      [1, [1]],
+      [1, [1]],
+    ]);
+  });
+});
+
+it('a mend of what was withdrawn is not said to be withdrawn, where nobody can sign it above that', async () => {
+  await rig.confirmLater();
+  const putBack = await rig.copyOut(false);
+  await rig.confirm(1);
+  await putBack();
+  await rig.protectNext('<p>mended');
+  const target = await openTarget(rig.B);
+  const { workspace } = rig;
+  await expect(publishSite({ workspace, out: rig.made.out, target, keyServer: rig.access })).rejects.toMatchObject({
+    code: 'key-server-refused',
+    hint: expect.stringContaining('without --no-protect'),
+  });
+});
+
 describe('where a newer timestamp has to be put than the one that readers have by then,', () => {
   beforeEach(async () => {
     await rig.confirmLater();

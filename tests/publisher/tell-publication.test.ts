@@ -30,6 +30,7 @@ it('where nobody can sign, it is said that the publication is out', async () => 
   await expect(publishSite({ workspace, out: rig.made.out, target, keyServer: rig.access })).rejects.toMatchObject({
     code: 'key-server-refused',
     message: expect.stringMatching(/^published, at .*; but the key server .* refuses .*metadata-rollback$/),
+    hint: expect.stringContaining('without --no-protect'),
   });
   expect(await saidAt(rig.A)).toMatchObject({ publication: 2 });
 });

@@ -37,12 +37,18 @@ export interface TimestampWish {
   readonly signed?: number;
   readonly expires?: number;
   readonly withdrawn?: readonly number[];
+  /** Whether it names no publication that there is, but one of its number. */
+  readonly isMadeUp?: boolean;
 }
 
 /** `timestamp.json` as a publisher makes it. */
 export function encodeTimestamp(signer: RoleSigner, wish: TimestampWish = {}): Uint8Array {
-  const { publication = 1, signed = nowInSeconds(), withdrawn = [] } = wish;
+  const { publication = 1, signed = nowInSeconds(), withdrawn = [], isMadeUp = false } = wish;
   const { expires = signed + ROLE_VALIDITY.timestamp } = wish;
-  const snapshot = { version: publication, length: 1000 + publication, sha256: String(publication).padStart(64, '0') };
+  const snapshot = {
+    version: publication,
+    length: 1000 + publication,
+    sha256: String(publication).padStart(64, isMadeUp ? 'f' : '0'),
+  };
   return signMetadata(timestampMetadata({ version: signed, expires }, snapshot, withdrawn), [signer]);
 }

@@ -7,6 +7,10 @@ type Operation = 'get' | 'head' | 'put';
 /** What has to come to its end before a directory does something. */
 type Before = (operation: Operation, path: string) => Promise<unknown> | undefined;
 
+/** The lists of documents are signed metadata of their own: whoever signs a publication anew reads them. */
+export const readsList = (operation: Operation, path: string): boolean =>
+  operation === 'get' && path.includes('documents');
+
 /** By their names; in the tests of one file, each for itself. */
 export class SlowPlaces {
   readonly #before = new Map<string, Before>();
@@ -48,11 +52,11 @@ export class SlowPlaces {
     this.#before.delete(place);
   }
 
-  /** A directory says nothing from now on. @returns lets it go on, with all that it was asked for */
-  hold(place: string): () => void {
+  /** A directory says nothing from now on, or nothing to `what`. @returns lets it go on, with all that it was asked for */
+  hold(place: string, what: (operation: Operation, path: string) => boolean = () => true): () => void {
     const held = Promise.withResolvers<void>();
     this.#releases.push(held.resolve);
-    this.before(place, () => held.promise);
+    this.before(place, (operation, path) => (what(operation, path) ? held.promise : undefined));
     return () => {
       this.letGo(place);
       held.resolve();
