@@ -50,7 +50,8 @@ export type KeyServerErrorCode =
   | 'token-refused'
   | 'timestamp-key-foreign'
   | 'clock-back'
-  | 'publication-not-there';
+  | 'publication-not-there'
+  | 'root-behind';
 
 /** The key server refuses: its message is for the operator; over the network only the code is told. */
 export class KeyServerError extends CodedError<KeyServerErrorCode> {

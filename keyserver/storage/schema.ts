@@ -150,6 +150,8 @@ export const MIGRATIONS: readonly string[] = [
   -- The least version of a timestamp by which all readers learn what the one here says: its own, or above what they may have seen in its place.
   ALTER TABLE publication ADD COLUMN least INTEGER NOT NULL DEFAULT 0;
   UPDATE publication SET least = version;
+  -- Publications, by number and hash, that a timestamp of their own withdraws.
+  ALTER TABLE publication ADD COLUMN ended TEXT NOT NULL DEFAULT '[]';
   `,
 ];
 

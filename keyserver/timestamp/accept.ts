@@ -2,25 +2,26 @@
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { parseHandOver } from '../../core/publication/hand-over.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { hasLostOnlineKeys, type RootMetadata, type TimestampMetadata } from '../../core/publication/metadata.ts';
 import { isoTime, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
+import { fromTheFuture } from './clock.ts';
 import {
+  followRoots,
   ifGood,
   type Publication,
   publicationAfter,
   readPublication,
   readRoots,
-  remembered,
   STRICT,
   storePublication,
   storeRoots,
   verifyRoots,
 } from './state.ts';
+import { NOTHING_WITHDRAWN, namedBy, type Withdrawals, withdrawalsAfter, withdrawalsWith } from './withdrawals.ts';
 
 export interface Accepted {
   readonly outcome: 'accepted' | 'unchanged';
@@ -32,37 +33,66 @@ export interface Accepted {
 /**
  * Takes what the publisher tells of a new publication.
  *
- * @throws PublicationError of the metadata; KeyServerError `no-provider`. Nothing was changed then.
+ * @throws PublicationError of the metadata; KeyServerError `no-provider`. Nothing was changed then, but that what a timestamp from the future
+ * withdraws is withdrawn: the clock that is wrong may be the one here.
  */
 export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Array): Accepted {
   const message = parseHandOver(bytes);
-  return inTransaction(database, () => {
+  const result = inTransaction(database, (): Accepted | PublicationError => {
     const roots = readRoots(database);
     if (!roots) throw new KeyServerError('no-provider', 'no key bundle with a root has been imported yet');
-    const [firstRoot, ...later] = roots;
-    if (message.roots.length < later.length)
-      throw new PublicationError('metadata-rollback', `root ${later.length + 1} was seen before`);
     const known = verifyRoots(roots);
-    const root = verifyRoots([firstRoot as Uint8Array, ...message.roots]);
+    const further = furtherRoots(message.roots, roots);
+    const root = followRoots(known, further);
     const before = readPublication(database);
-    const timestamp = verify(message.timestamp, root, known, before, now());
-    storeRoots(database, message.roots);
+    const timestamp = verify(message.timestamp, root, known, before);
+    const early = fromTheFuture(timestamp, now());
+    if (early) {
+      if (before) storePublication(database, { ...before, ...learned(before, known, message.timestamp) });
+      return early;
+    }
+    checkFresh(timestamp, now());
+    storeRoots(database, further, roots.length);
     // Whoever had a key that is gone could withdraw anything.
-    const withdrawn = before && !hasLostOnlineKeys(known, root) ? remembered(before) : [];
-    // Whoever signed it did not know, or will not know: that does not bring it back.
-    if (withdrawn.includes(timestamp.snapshot.version) && !withdrawsItself(timestamp))
-      throw new PublicationError(
-        'metadata-rollback',
-        `publication ${timestamp.snapshot.version} was withdrawn, and this timestamp does not say so`,
-      );
+    const outlived =
+      before && !hasLostOnlineKeys(known, root) ? withdrawalsAfter(before, namedBy(timestamp)) : NOTHING_WITHDRAWN;
+    checkRepeated(timestamp, outlived);
     const { expiries } = message;
     const { version: handedOver } = timestamp.snapshot;
-    const after = publicationAfter(message.timestamp, timestamp, { handedOver, withdrawn, expiries });
+    const after = publicationAfter(message.timestamp, timestamp, { handedOver, ...outlived, expiries });
     const owed = before && ifGood(before.timestamp, root) ? before.least : 0;
     storePublication(database, { ...after, least: Math.max(after.least, owed) });
     const unchanged = before !== undefined && equalBytes(message.timestamp, before.timestamp);
     return { outcome: unchanged ? 'unchanged' : 'accepted', publication: handedOver, timestamp: timestamp.version };
   });
+  if (result instanceof PublicationError) throw result;
+  return result;
+}
+
+/** Roots that were followed stay what they were: keys that a later one has taken away sign no others (5.3). */
+function furtherRoots(given: readonly Uint8Array[], [, ...known]: readonly Uint8Array[]): readonly Uint8Array[] {
+  for (const [index, bytes] of known.entries()) {
+    const one = given[index];
+    if (one === undefined || !equalBytes(one, bytes))
+      throw new PublicationError('metadata-rollback', `${one ? 'another' : 'a'} root ${index + 2} was seen before`);
+  }
+  return given.slice(known.length);
+}
+
+/** What a timestamp withdraws that cannot be taken. */
+function learned(before: Publication, root: RootMetadata, bytes: Uint8Array): Withdrawals {
+  const found = ifGood(bytes, root);
+  return found ? withdrawalsWith(before, ifGood(before.timestamp, root), found) : before;
+}
+
+/** Whoever signed it did not know, or will not know: that does not bring it back. */
+function checkRepeated(timestamp: TimestampMetadata, { withdrawn }: Withdrawals): void {
+  const { version } = timestamp.snapshot;
+  if (!withdrawn.includes(version) || withdrawsItself(timestamp)) return;
+  throw new PublicationError(
+    'metadata-rollback',
+    `publication ${version} was withdrawn, and this timestamp does not say so`,
+  );
 }
 
 /** 5.3.11, 5.4.2, 5.4.3, P7, P8. The very timestamp that is known already is good as well. */
@@ -71,7 +101,6 @@ function verify(
   root: RootMetadata,
   knownRoot: RootMetadata,
   before: Publication | undefined,
-  now: number,
 ): TimestampMetadata {
   // Where the root has new timestamp keys, what the old ones signed is forgotten, and versions begin anew (5.3.11).
   const previous = before && ifGood(before.timestamp, root);
@@ -84,16 +113,9 @@ function verify(
   const sameKeys = root.roles.snapshot.keyids.some((keyid) => knownRoot.roles.snapshot.keyids.includes(keyid));
   if (before && sameKeys && timestamp.snapshot.version < before.snapshot)
     throw new PublicationError('metadata-rollback', `publication ${before.snapshot} was seen before`);
-  checkClock(timestamp, now);
-  if (now <= timestamp.expires) return timestamp;
-  throw new PublicationError('publication-expired', `the timestamp expired at ${isoTime(timestamp.expires)}`);
+  return timestamp;
 }
 
-/** @throws PublicationError `clock-behind` */
-export function checkClock({ version }: TimestampMetadata, now: number): void {
-  if (version <= now + PUBLICATION_LIMITS.clockTolerance) return;
-  throw new PublicationError(
-    'clock-behind',
-    `this machine's clock says ${isoTime(now)}, and the timestamp was signed at ${isoTime(version)}`,
-  );
+function checkFresh({ expires }: TimestampMetadata, now: number): void {
+  if (now > expires) throw new PublicationError('publication-expired', `the timestamp expired at ${isoTime(expires)}`);
 }

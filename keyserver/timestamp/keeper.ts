@@ -1,4 +1,5 @@
 /** Keeps the publication fresh while the key server runs: looks, signs, has it pushed, and says what it cannot do. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { withinTime } from '../../node-support/within-time.ts';
 import type { KeyServerState } from '../state.ts';
@@ -6,7 +7,7 @@ import { type Accepted, acceptHandOver } from './accept.ts';
 import type { PushTarget } from './push-target.ts';
 import { Pusher, reasonFor } from './pusher.ts';
 import { type SignOutcome, signAgain } from './sign.ts';
-import { isWithdrawn, readPublication } from './state.ts';
+import { isUnsaid, isWithdrawn, newestRoot, type Publication, readPublication } from './state.ts';
 
 export interface KeeperOptions {
   readonly state: KeyServerState;
@@ -45,21 +46,33 @@ export class TimestampKeeper {
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
+  /** What a run was begun for, beside those that come by themselves. */
+  #begunFor: Publication | undefined;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
     const { state, log, targets, limits = LIMITS } = options;
     this.#limits = limits;
     const { patience } = limits;
-    const onUnsaid = () => void this.#confirm();
+    const onLearned = () => this.#signUnsaid();
     this.#pushers = targets.map(
-      (target, index) => new Pusher({ state, log, target, number: index + 1, onUnsaid, patience }),
+      (target, index) => new Pusher({ state, log, target, number: index + 1, onLearned, patience }),
     );
   }
 
   /** Begins at once: after a stop of some hours the timestamp may be about to expire. */
   start(): void {
     void this.#confirm().then((outcome) => this.#schedule(outcome));
+  }
+
+  /** Begins at once where something was learned that readers are to know: after a hand-over, or while something was put at a target. */
+  #signUnsaid(): void {
+    if (this.#stopped) return;
+    const { database } = this.#options.state;
+    const [root, known] = [newestRoot(database), readPublication(database)];
+    if (!root || !known || !isUnsaid(known, root) || isDeepStrictEqual(known, this.#begunFor)) return;
+    this.#begunFor = known;
+    this.start();
   }
 
   /** Lets what is under way end, if it does soon. */
@@ -119,6 +132,7 @@ export class TimestampKeeper {
     if (this.#stopped) return;
     const { resignMinutes } = this.#options;
     const minutes = last === 'failed' || last === 'overtaken' ? Math.min(resignMinutes, RETRY_MINUTES) : resignMinutes;
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.start(), minutes * MINUTE);
     this.#timer.unref();
   }

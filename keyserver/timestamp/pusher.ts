@@ -1,6 +1,8 @@
 /** Brings the timestamp to one target that has its publication, and takes over what is newer there. One visit follows another; none waits for another target. */
 import type { Logger } from 'pino';
 import { CodedError } from '../../core/errors.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { UnderWay } from '../../node-support/within-time.ts';
@@ -9,7 +11,7 @@ import type { KeyServerState } from '../state.ts';
 import { run } from '../storage/database.ts';
 import { adoptTimestamp } from './adopt.ts';
 import type { Found, PushTarget } from './push-target.ts';
-import { hidesWithdrawal, isUnsaid, newestRoot, type Publication, readPublication } from './state.ts';
+import { hidesWithdrawal, ifGood, newestRoot, nextRootIfGood, type Publication, readPublication } from './state.ts';
 
 export interface PusherOptions {
   readonly state: KeyServerState;
@@ -17,8 +19,8 @@ export interface PusherOptions {
   readonly target: PushTarget;
   /** Of the target in the configuration, from 1: how log and metrics name it. */
   readonly number: number;
-  /** Called when something was found, after a hand-over, that is to be signed above. */
-  readonly onUnsaid: () => void;
+  /** Called when something may have been learned that no run knows of. */
+  readonly onLearned: () => void;
   /** Milliseconds, each, to read what lies there, and to look for the publication and put something in its place. */
   readonly patience: number;
 }
@@ -51,7 +53,7 @@ export class Pusher {
 
   /** Puts the timestamp that is known then in the place of what was seen there. */
   replace({ found, visits }: Look): void {
-    this.#visit(async () => (visits === this.#visits ? found : this.#look()));
+    this.#visit(async () => (visits === this.#visits ? found : this.#lookAgain()));
   }
 
   /** Looks, and puts the timestamp that is known then there. A visit that has not begun serves all who ask. */
@@ -60,11 +62,7 @@ export class Pusher {
     this.#isAwaited = true;
     this.#visit(async () => {
       this.#isAwaited = false;
-      const found = await this.#look();
-      const { state, onUnsaid } = this.#options;
-      const [root, known] = [newestRoot(state.database), readPublication(state.database)];
-      if (found && root && known && isUnsaid(known, root)) onUnsaid();
-      return found;
+      return this.#lookAgain();
     });
   }
 
@@ -81,11 +79,23 @@ export class Pusher {
   }
 
   #visit(find: () => Promise<Found | undefined>): void {
-    this.#last = this.#last.then(async () => {
+    const visit = async () => {
       const found = await find();
       if (found) await this.#push(found);
-      this.#visits++;
-    });
+    };
+    this.#last = this.#last
+      .then(visit)
+      .catch((error: unknown) => this.#failed(error, NOT_PUSHED)) // a database that cannot be read, once
+      .then(() => {
+        this.#visits++;
+      });
+  }
+
+  /** Beside a run. */
+  async #lookAgain(): Promise<Found | undefined> {
+    const found = await this.#look();
+    this.#options.onLearned();
+    return found;
   }
 
   async #look(): Promise<Found | undefined> {
@@ -108,13 +118,13 @@ export class Pusher {
       const publication = readPublication(state.database);
       const root = newestRoot(state.database);
       if (!publication || !root || hidesWithdrawal(publication, root)) return; // what says that it is withdrawn comes first
-      await this.#underWay.within(patience, (signal) => this.#write(publication, found, signal));
+      await this.#underWay.within(patience, (signal) => this.#write(publication, root, found, signal));
       this.#note('succeeded');
     } catch (error) {
       const wasChanged = error instanceof StorageError && error.code === 'target-changed';
-      const now = wasChanged && !isAgain ? await this.#look() : undefined;
+      const now = wasChanged && !isAgain ? await this.#lookAgain() : undefined;
       if (now) return this.#push(now, true);
-      this.#failed(error, 'the timestamp could not be pushed');
+      this.#failed(error, NOT_PUSHED);
     }
   }
 
@@ -122,15 +132,38 @@ export class Pusher {
    * Never where the publication is not: it may have been published elsewhere, or be on its way, and readers would find nothing in the place of
    * the publication before.
    */
-  async #write({ timestamp, snapshot }: Publication, found: Found, signal: AbortSignal): Promise<void> {
+  async #write(
+    { timestamp, snapshot }: Publication,
+    root: RootMetadata,
+    found: Found,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { target } = this.#options;
     if (!(await target.holds(snapshot)))
       throw new KeyServerError(
         'publication-not-there',
         `publication ${snapshot} is not there yet, so what is there stays`,
       );
+    const newest = await this.#newestRootThere(root);
+    if (newest !== root && !ifGood(timestamp, newest))
+      throw new KeyServerError(
+        'root-behind',
+        `root ${newest.version} lies there, which was not handed over, and by which the timestamp here is not good: what is there stays`,
+      );
     signal.throwIfAborted(); // an answer that comes too late is none
     await target.write(timestamp, found);
+  }
+
+  /** As readers follow them, to whom nothing else counts: keys may have been replaced without a hand-over, or the database is an old copy. */
+  async #newestRootThere(known: RootMetadata): Promise<RootMetadata> {
+    let root = known;
+    for (let further = 0; further < PUBLICATION_LIMITS.rootRotations; further++) {
+      const bytes = await this.#options.target.readRoot(root.version + 1);
+      const next = bytes && nextRootIfGood(bytes, root);
+      if (!next) break;
+      root = next;
+    }
+    return root;
   }
 
   /** What is given up at the end has not failed; the database may be closed by then. */
@@ -151,6 +184,8 @@ export class Pusher {
     run(state.database, sql, target.name, state.now());
   }
 }
+
+const NOT_PUSHED = 'the timestamp could not be pushed';
 
 /** A code where there is one; of the system the few words, without paths and addresses. */
 export function reasonFor(error: unknown): string {

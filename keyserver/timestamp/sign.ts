@@ -4,11 +4,12 @@ import type { KeyPair } from '#primitives';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
-import { isoTime, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
+import { checkNotBack } from './clock.ts';
 import { readTimestampKey } from './key.ts';
 import {
   isUnsaid,
@@ -17,7 +18,6 @@ import {
   type Publication,
   publicationAfter,
   readPublication,
-  remembered,
   STRICT,
   storePublication,
 } from './state.ts';
@@ -26,7 +26,8 @@ const HOUR = 3600;
 
 /**
  * How an attempt ended. `nothing`: no publication was handed over. `not-ours`: the publisher keeps the key. `withdrawn`: not confirmed until
- * there is a higher version; what says so is signed once, where it was not said yet. `overtaken`: something newer came in between, and stays.
+ * there is a higher version; what says so is signed where it was not said yet, and once more before it runs out. `overtaken`: something newer
+ * came in between, and stays.
  */
 export type SignOutcome = 'nothing' | 'not-ours' | 'withdrawn' | 'overtaken' | 'signed';
 
@@ -43,22 +44,28 @@ export async function signAgain(state: KeyServerState, mostFresh: number): Promi
   const known = readPublication(database);
   if (!root || !known) return 'nothing';
   const outcome = isWithdrawn(known) ? 'withdrawn' : 'signed';
-  if (outcome === 'withdrawn' && !isUnsaid(known, root)) return outcome;
+  if (outcome === 'withdrawn' && !isUnsaid(known, root) && !isHalfOver(known, now())) return outcome;
   const pair = await readTimestampKey(state);
   if (!pair) return outcome === 'withdrawn' ? outcome : 'not-ours';
   const signer = await signerOf(pair, root);
   const current = verifyTimestamp(known.timestamp, root, undefined, STRICT) as TimestampMetadata;
   const time = now();
-  checkClock(current, time);
+  checkNotBack(Math.max(known.version, known.least), time);
   const freshSeconds = Math.min(mostFresh, freshnessOf(current));
   const bytes = encode(current, known, signer, time, freshSeconds);
   const timestamp = verifyTimestamp(bytes, root, current, STRICT) as TimestampMetadata;
   return inTransaction(database, () => {
-    const unchanged = isDeepStrictEqual(readPublication(database), known); // neither handed over nor learned of anything
-    if (unchanged)
-      storePublication(database, publicationAfter(bytes, timestamp, { ...known, withdrawn: remembered(known) }));
+    // Neither handed over nor learned of anything: a further root may have taken the key away.
+    const unchanged =
+      isDeepStrictEqual(readPublication(database), known) && newestRoot(database)?.version === root.version;
+    if (unchanged) storePublication(database, publicationAfter(bytes, timestamp, known));
     return unchanged ? outcome : 'overtaken';
   });
+}
+
+/** A good one that was signed before may be fresh for longer than what says that it is withdrawn. */
+function isHalfOver({ version, expires }: Publication, now: number): boolean {
+  return now > (version + expires) / 2;
 }
 
 /** For how long the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
@@ -77,16 +84,6 @@ async function signerOf(pair: KeyPair, { roles, keys }: RootMetadata): Promise<R
       ? "the timestamp key that the publisher handed over is not one of its root's"
       : `the root asks for ${threshold} signatures on a timestamp, and one key is here`,
     { hint: 'let the publisher hand over a new bundle, and publish again' },
-  );
-}
-
-/** The version of a timestamp is the time at which it was signed. */
-function checkClock({ version }: TimestampMetadata, now: number): void {
-  if (now >= version - PUBLICATION_LIMITS.clockTolerance) return;
-  throw new KeyServerError(
-    'clock-back',
-    `this machine's clock says ${isoTime(now)}, and the last timestamp was signed at ${isoTime(version)}`,
-    { hint: 'set the clock of this machine; nothing is signed until it is right' },
   );
 }
 

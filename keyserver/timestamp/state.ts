@@ -2,7 +2,6 @@
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
-import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
 import {
   type VerifyOptions,
@@ -10,13 +9,14 @@ import {
   verifyNextRoot,
   verifyTimestamp,
 } from '../../core/publication/verify-roles.ts';
-import { highestVersions, withdrawsItself } from '../../core/publication/withdrawals.ts';
+import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { all, type Database, first, run } from '../storage/database.ts';
+import { boundedVersions, type Withdrawals } from './withdrawals.ts';
 
 /** As a reader of a bound site checks. */
 export const STRICT: VerifyOptions = { verify: verifyEd25519, strict: true };
 
-export interface Publication {
+export interface Publication extends Withdrawals {
   /** `timestamp.json`, byte for byte. */
   readonly timestamp: Uint8Array;
   /** Version of the timestamp: when it was signed, in seconds since 1970. */
@@ -29,8 +29,6 @@ export interface Publication {
   readonly expires: number;
   /** Version of the publication that was handed over last; that of the timestamp may have come by a target, and name any. */
   readonly handedOver: number;
-  /** Versions that are withdrawn, ascending: those that are remembered, and those of the timestamp. */
-  readonly withdrawn: readonly number[];
   readonly expiries: readonly RoleExpiry[];
 }
 
@@ -42,19 +40,28 @@ interface PublicationRow {
   readonly expires: number;
   readonly handedOver: number;
   readonly withdrawn: string;
+  readonly ended: string;
   readonly expiries: string;
 }
 
 export function readPublication(database: Database): Publication | undefined {
   const sql =
-    'SELECT timestamp, version, least, snapshot, expires, handed_over AS handedOver, withdrawn, expiries FROM publication';
+    'SELECT timestamp, version, least, snapshot, expires, handed_over AS handedOver, withdrawn, ended, expiries FROM publication';
   const row = first<PublicationRow>(database, sql);
-  return row && { ...row, withdrawn: JSON.parse(row.withdrawn), expiries: JSON.parse(row.expiries) };
+  if (row === undefined) return undefined;
+  const [withdrawn, ended, expiries] = [row.withdrawn, row.ended, row.expiries].map((text) => JSON.parse(text));
+  return { ...row, withdrawn, ended, expiries };
 }
 
-/** The timestamp alone, for readers. */
+/**
+ * The timestamp for readers, to whom a fresh one is enough: `undefined` where it hides that its publication is withdrawn, so that they ask the
+ * content hosts.
+ */
 export function readTimestamp(database: Database): Uint8Array | undefined {
-  return first<{ timestamp: Uint8Array }>(database, 'SELECT timestamp FROM publication')?.timestamp;
+  const known = readPublication(database);
+  if (known === undefined || !isWithdrawn(known)) return known?.timestamp;
+  const root = newestRoot(database);
+  return root && hidesWithdrawal(known, root) ? undefined : known.timestamp;
 }
 
 /** Whether the publication that the timestamp names is withdrawn. */
@@ -68,42 +75,37 @@ export function hidesWithdrawal(known: Publication, root: RootMetadata): boolean
   return isWithdrawn(known) && current !== undefined && !withdrawsItself(current);
 }
 
-/** Whether it is withdrawn, and not all readers learn of that by its timestamp: another is to be signed. */
+/** Whether not all readers learn by its timestamp what is known: another is to be signed. */
 export function isUnsaid(known: Publication, root: RootMetadata): boolean {
   const isOutrun = known.version < known.least && ifGood(known.timestamp, root) !== undefined;
-  return isWithdrawn(known) && (isOutrun || hidesWithdrawal(known, root));
+  return isOutrun || hidesWithdrawal(known, root);
 }
 
 export function storePublication(database: Database, publication: Publication): void {
-  const { timestamp, version, least, snapshot, expires, handedOver, withdrawn, expiries } = publication;
-  const columns = 'id, timestamp, version, least, snapshot, expires, handed_over, withdrawn, expiries';
-  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)`;
-  const texts = [JSON.stringify(withdrawn), JSON.stringify(expiries)] as const;
+  const { timestamp, version, least, snapshot, expires, handedOver, withdrawn, ended, expiries } = publication;
+  const columns = 'id, timestamp, version, least, snapshot, expires, handed_over, withdrawn, ended, expiries';
+  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  const texts = [withdrawn, ended, expiries].map((value) => JSON.stringify(value));
   run(database, sql, timestamp, version, least, snapshot, expires, handedOver, ...texts);
-}
-
-/**
- * The withdrawals that outlive a new timestamp. Versions above the one that was handed over are none: whoever has the timestamp key could claim
- * them at a target, and so withdraw what is still to come.
- */
-export function remembered({ withdrawn, handedOver }: Publication): number[] {
-  return withdrawn.filter((version) => version <= handedOver);
 }
 
 /** The publication after a timestamp that was verified. @param before - with the withdrawals that outlive it */
 export function publicationAfter(
   bytes: Uint8Array,
   timestamp: TimestampMetadata,
-  { handedOver, withdrawn, expiries }: Pick<Publication, 'handedOver' | 'withdrawn' | 'expiries'>,
+  { handedOver, withdrawn, ended, expiries }: Pick<Publication, 'handedOver' | 'withdrawn' | 'ended' | 'expiries'>,
 ): Publication {
+  const snapshot = timestamp.snapshot.version;
+  const there = timestamp.withdrawn.filter((version) => version <= snapshot); // none that is still to come
   return {
     timestamp: bytes,
     version: timestamp.version,
     least: timestamp.version,
-    snapshot: timestamp.snapshot.version,
+    snapshot,
     expires: timestamp.expires,
     handedOver,
-    withdrawn: highestVersions([...withdrawn, ...timestamp.withdrawn], PUBLICATION_LIMITS.withdrawnKept),
+    withdrawn: boundedVersions([...withdrawn, ...there], snapshot),
+    ended,
     expiries,
   };
 }
@@ -122,11 +124,10 @@ export function readRoot(database: Database, version: number): Uint8Array | unde
   return first<{ metadata: Uint8Array }>(database, 'SELECT metadata FROM roots WHERE version = ?', version)?.metadata;
 }
 
-/** Replaces the roots after the first. */
-export function storeRoots(database: Database, later: readonly Uint8Array[]): void {
-  run(database, 'DELETE FROM roots');
-  for (const [index, metadata] of later.entries())
-    run(database, 'INSERT INTO roots (version, metadata) VALUES (?, ?)', index + 2, metadata);
+/** @param after - version of the newest that is known */
+export function storeRoots(database: Database, further: readonly Uint8Array[], after: number): void {
+  for (const [index, metadata] of further.entries())
+    run(database, 'INSERT INTO roots (version, metadata) VALUES (?, ?)', after + 1 + index, metadata);
 }
 
 /**
@@ -135,9 +136,12 @@ export function storeRoots(database: Database, later: readonly Uint8Array[]): vo
  * @throws PublicationError
  */
 export function verifyRoots([firstRoot, ...later]: readonly Uint8Array[]): RootMetadata {
-  let root = verifyFirstRoot(firstRoot ?? new Uint8Array(0), STRICT);
-  for (const bytes of later) root = verifyNextRoot(bytes, root, STRICT);
-  return root;
+  return followRoots(verifyFirstRoot(firstRoot ?? new Uint8Array(0), STRICT), later);
+}
+
+/** @throws PublicationError */
+export function followRoots(known: RootMetadata, further: readonly Uint8Array[]): RootMetadata {
+  return further.reduce((root, bytes) => verifyNextRoot(bytes, root, STRICT), known);
 }
 
 /** The root that counts; `undefined` before a bundle brought one. @throws as {@link verifyRoots} */
@@ -148,8 +152,17 @@ export function newestRoot(database: Database): RootMetadata | undefined {
 
 /** A timestamp by itself, if the root's keys have signed it. */
 export function ifGood(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+  return unlessRefused(() => verifyTimestamp(bytes, root, undefined, STRICT));
+}
+
+/** The root after another, if it is that. */
+export function nextRootIfGood(bytes: Uint8Array, root: RootMetadata): RootMetadata | undefined {
+  return unlessRefused(() => verifyNextRoot(bytes, root, STRICT));
+}
+
+function unlessRefused<Verified>(verify: () => Verified): Verified | undefined {
   try {
-    return verifyTimestamp(bytes, root, undefined, STRICT);
+    return verify();
   } catch (error) {
     if (error instanceof PublicationError) return undefined;
     throw error;

@@ -88,7 +88,7 @@ export class DirectoryTarget implements Target {
     if (file === undefined) return undefined;
     if (file.length > maximum) throw new FileTooLong(this.name, path, maximum);
     return this.#does(`read ${path}`, async () => {
-      await using handle = await open(this.#fileOf(path), constants.O_RDONLY | constants.O_NOFOLLOW);
+      await using handle = await this.#open(path);
       const bytes = Buffer.alloc(file.length + 1);
       const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
       return bytes.subarray(0, bytesRead);
@@ -99,7 +99,7 @@ export class DirectoryTarget implements Target {
     return this.#does(`compare ${path}`, async () => {
       const given = source instanceof Uint8Array ? source.length : (await lstat(source.file)).size;
       if (given !== length || (await this.head(path))?.length !== length) return false;
-      await using own = await open(this.#fileOf(path), constants.O_RDONLY | constants.O_NOFOLLOW);
+      await using own = await this.#open(path);
       if (source instanceof Uint8Array) return await hasBytes(own, source);
       await using other = await open(source.file);
       return await haveSameBytes(own, other, length);
@@ -144,6 +144,14 @@ export class DirectoryTarget implements Target {
   }
 
   close(): void {}
+
+  /** Something else may lie there by now: a link is not followed, and nobody waits for the other end of a pipe. */
+  async #open(path: string): Promise<FileHandle> {
+    const handle = await open(this.#fileOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if ((await handle.stat()).isFile()) return handle;
+    await handle.close();
+    throw changed(this.name, path);
+  }
 
   #fileOf(path: string): string {
     return join(this.#root, path);

@@ -90,6 +90,7 @@ it('attack 68: a publication that a database of before knows of counts as handed
   const before = await openState(config);
   before.database.exec(`
     ALTER TABLE publication DROP COLUMN least;
+    ALTER TABLE publication DROP COLUMN ended;
     ALTER TABLE publication DROP COLUMN handed_over;
     INSERT INTO publication (id, timestamp, version, snapshot, expires, withdrawn, expiries)
       VALUES (1, x'00', 1000, 7, 2000, '[3]', '[]');
@@ -97,7 +98,7 @@ it('attack 68: a publication that a database of before knows of counts as handed
   before.database.close();
   const state = await openState(config);
   try {
-    const known = { version: 1000, least: 1000, snapshot: 7, handedOver: 7, withdrawn: [3] };
+    const known = { version: 1000, least: 1000, snapshot: 7, handedOver: 7, withdrawn: [3], ended: [] };
     expect(readPublication(state.database)).toMatchObject(known);
   } finally {
     state.database.close();

@@ -9,6 +9,7 @@ import { overview } from '../../keyserver/overview.ts';
 import { type KeeperLimits, TimestampKeeper } from '../../keyserver/timestamp/keeper.ts';
 import { PushTarget } from '../../keyserver/timestamp/push-target.ts';
 import { Pusher } from '../../keyserver/timestamp/pusher.ts';
+import { DirectoryTarget } from '../../node-support/storage/directory.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { dripping, silent, startWaywardServer, type WaywardServer } from '../support/wayward-server.ts';
@@ -32,6 +33,7 @@ beforeEach(async () => {
   lines = [];
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   vi.unstubAllEnvs();
   await keeper?.stop();
   await the.close();
@@ -51,7 +53,7 @@ const pushed = () => new Uint8Array(readFileSync(join(site, TIMESTAMP_PATH)));
 const pushTo = (name: string) =>
   overview(the.rig.server.state).publication?.pushes.find(({ target }) => target === name);
 /** A bucket with a publication, and no timestamp. */
-const statusAtHost = ({ url = '' }: IncomingMessage) => (url.includes('timestamp') ? 404 : 200);
+const statusAtHost = ({ url = '' }: IncomingMessage) => (/timestamp|root/.test(url) ? 404 : 200);
 /** Of a publication that was signed ten seconds later. */
 const news = async (publication: number, withdrawn: readonly number[] = []) => {
   await the.bring(publication);
@@ -97,6 +99,45 @@ describe.each([
   });
 });
 
+it('a directory that hangs is asked no more while it has not answered', async () => {
+  let asked = 0;
+  vi.spyOn(DirectoryTarget.prototype, 'head').mockImplementation(() => {
+    asked++;
+    return new Promise(() => undefined);
+  });
+  await the.publish({ publication: 7 });
+  await keep({ patience: 20, farewell: 10 });
+  for (let runs = 0; runs < 6; runs++) {
+    the.rig.passTime(HOUR);
+    expect(await keeper.attempt()).toBe('signed');
+  }
+  expect(asked).toBeLessThanOrEqual(2);
+  expect(lines.join('')).toContain('"target":2,"reason":"target-failed: it has not answered yet');
+});
+
+it('a database that cannot be read for a moment ends neither the process nor what comes after', async () => {
+  await the.publish({ publication: 7 });
+  await keep({ patience: LONG, farewell: 10 });
+  const { database } = the.rig.server.state;
+  const prepare = database.prepare.bind(database);
+  const failing = vi.spyOn(database, 'prepare');
+  server.answer = (_, response) => response.writeHead(404).end();
+  vi.spyOn(PushTarget.prototype, 'read').mockImplementation(async () => {
+    failing.mockImplementation((sql) => {
+      if (/publication|roots/.test(sql)) throw new Error('disk I/O error');
+      return prepare(sql);
+    });
+    return { bytes: undefined, tag: null };
+  });
+  await keeper.accept(await news(8));
+  await keeper.idle();
+  expect(lines.join('')).toContain('"msg":"the timestamp could not be pushed"');
+  vi.restoreAllMocks();
+  await keeper.accept(await news(9));
+  await keeper.idle();
+  expect(the.read(pushed()).snapshot.version).toBe(9);
+});
+
 describe('a target', () => {
   it('is visited once for all that was handed over while it was slow', async () => {
     await the.publish({ publication: 7 });
@@ -117,7 +158,7 @@ describe('a target', () => {
       log: log(),
       target,
       number: 1,
-      onUnsaid: () => undefined,
+      onLearned: () => undefined,
       patience: LONG,
     });
     const look = await pusher.look();
@@ -173,7 +214,7 @@ describe('a target', () => {
     const answered = Promise.withResolvers<void>();
     server.answer = (request, response) => {
       request.resume();
-      if (request.method === 'HEAD') return void response.writeHead(statusAtHost(request)).end();
+      if (request.method !== 'PUT') return void response.writeHead(statusAtHost(request)).end();
       answered.promise.then(() => response.end());
     };
     await keep({ patience: LONG, farewell: LONG });

@@ -1,6 +1,6 @@
 /** A key server, and withdrawals that it was not handed over, or others do not know of: nothing that was signed brings back what is withdrawn. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
 import { encodeHandOver } from '../../core/publication/hand-over.ts';
@@ -11,7 +11,7 @@ import { PushTarget } from '../../keyserver/timestamp/push-target.ts';
 import { signAgain } from '../../keyserver/timestamp/sign.ts';
 import type { TimestampWish } from '../support/first-root.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
-import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
+import { HOUR, PublicationRig, putTimestamp, TIMESTAMP_PATH, timestampAt } from '../support/publication-rig.ts';
 import { saidBy } from '../support/target-timestamp.ts';
 
 let the: PublicationRig;
@@ -29,22 +29,14 @@ afterEach(async () => {
   for (const folder of [A, B]) rmSync(folder, { recursive: true });
 });
 
-/** A timestamp is signed and put there, by whoever else has the key. @param ago - seconds */
-const show = async (host: string, ago: number, wish: TimestampWish) => {
-  the.hosts = [host];
-  await the.bring(wish.publication ?? 1);
-  the.hosts = [A, B];
-  const file = join(host, TIMESTAMP_PATH);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, the.timestamp({ signed: the.now() - ago, ...wish }));
-};
+const show = (host: string, ago: number, wish: TimestampWish) => the.showAt(host, ago, wish);
 /** As it was signed: readers pass over what is still to come. */
 const said = (bytes: Uint8Array) => {
   the.read(bytes);
   const { publication, withdrawn } = saidBy(bytes);
   return [publication, withdrawn];
 };
-const at = (host: string) => said(new Uint8Array(readFileSync(join(host, TIMESTAMP_PATH))));
+const at = (host: string) => said(timestampAt(host));
 const everywhere = async () => [at(A), at(B), said(await the.served())];
 const inAll = (what: unknown) => [what, what, what];
 const nextRun = async () => {
@@ -66,7 +58,7 @@ it('a newer one at a host that leaves it out is outrun, once', async () => {
   await the.publish({ publication: 7, withdrawn: [7] });
   the.rig.passTime(HOUR);
   await show(A, -100, { publication: 7 }); // by a clock that is ahead, as far as that may be
-  const { version } = the.read(new Uint8Array(readFileSync(join(A, TIMESTAMP_PATH))));
+  const { version } = the.read(timestampAt(A));
   expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
   expect(await everywhere()).toEqual(inAll(ENDED));
   const served = await the.served();
@@ -77,11 +69,11 @@ it('a newer one at a host that leaves it out is outrun, once', async () => {
 
 it('one at a host that is older than what was signed since counts, and is signed anew', async () => {
   await show(A, 5, { publication: 7, withdrawn: [7] });
-  const withdrawn = readFileSync(join(A, TIMESTAMP_PATH));
+  const withdrawn = timestampAt(A);
   await show(A, HOUR, { publication: 7 });
   expect(await the.rig.server.keeper.attempt()).toBe('signed');
   const { version } = the.read(await the.served());
-  writeFileSync(join(A, TIMESTAMP_PATH), withdrawn);
+  putTimestamp(A, withdrawn);
   expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
   expect(the.read(await the.served()).version).toBeGreaterThan(version);
   expect(await everywhere()).toEqual(inAll(ENDED));
@@ -182,7 +174,7 @@ it('without the key, what a host says of it is passed on as it is', async () => 
   await the.importTimestampKey(undefined);
   the.rig.passTime(10);
   await show(A, 5, { publication: 7, withdrawn: [7] });
-  const withdrawn = new Uint8Array(readFileSync(join(A, TIMESTAMP_PATH)));
+  const withdrawn = timestampAt(A);
   await the.publish({ publication: 7 });
   expect(await the.served()).toEqual(withdrawn);
   await show(B, -10, { publication: 7 });
@@ -266,8 +258,8 @@ it('a hand-over that changes nothing does not end what is to be signed above a s
   await show(B, -200, { publication: 7 });
   const stranger = the.now() + 200;
   const { state } = the.rig.server;
-  expect(adoptTimestamp(state, new Uint8Array(readFileSync(join(B, TIMESTAMP_PATH))))).toBe(false);
-  writeFileSync(join(B, TIMESTAMP_PATH), withdrawal); // nobody can see the stranger any more but who has
+  expect(adoptTimestamp(state, timestampAt(B))).toBe(false);
+  putTimestamp(B, withdrawal); // nobody can see the stranger any more but who has
   acceptHandOver(state, encodeHandOver({ timestamp: withdrawal, roots: [], expiries: [] }));
   expect(await the.rig.server.keeper.attempt()).toBe('withdrawn');
   expect(await everywhere()).toEqual(inAll(ENDED));

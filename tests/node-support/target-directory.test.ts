@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { link, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
@@ -50,6 +51,18 @@ describe('a directory as a target', () => {
     expect(await readFile(join(place, 'file'), 'utf8')).toBe('new');
     expect(await readdir(outside)).toEqual(['secret']);
     expect(await readFile(join(outside, 'secret'), 'utf8')).toBe('secret');
+  });
+
+  it('attack 39: waits for no pipe that somebody puts in the place of a file', async () => {
+    await target.put('/file', utf8('x'), OPTIONS);
+    const seen = await target.head('/file');
+    await rm(join(place, 'file'));
+    execFileSync('mkfifo', [join(place, 'file')]);
+    vi.spyOn(target, 'head').mockResolvedValue(seen); // as it was a moment before
+    expect(await codeOf(target.get('/file', 100))).toBe('target-changed');
+    expect(await codeOf(target.holds({ path: '/file', length: 1, digest: undefined }, utf8('x')))).toBe(
+      'target-changed',
+    );
   });
 
   it('ends where no directory can be made', async () => {

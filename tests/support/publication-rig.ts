@@ -76,8 +76,13 @@ export class PublicationRig {
   async showAtHost(wish: TimestampWish = {}): Promise<void> {
     const bytes = this.timestamp(wish);
     await this.bring(saidBy(bytes).publication);
-    mkdirSync(dirname(this.pushedFile), { recursive: true });
-    writeFileSync(this.pushedFile, bytes);
+    putTimestamp(this.site, bytes);
+  }
+
+  /** The same at one of several hosts, by whoever else has the key. @param ago - seconds since it was signed */
+  async showAt(host: string, ago: number, wish: TimestampWish): Promise<void> {
+    await bringSnapshot(host, wish.publication ?? 1);
+    putTimestamp(host, this.timestamp({ signed: this.now() - ago, ...wish }));
   }
 
   /** As a publisher does who has published it before. */
@@ -127,11 +132,11 @@ export class PublicationRig {
   }
 
   /** Imports a bundle with another timestamp key, or with none. */
-  async importTimestampKey(timestampSeed: Uint8Array | undefined): Promise<void> {
+  async importTimestampKey(timestampSeed: Uint8Array | undefined, serial = 2): Promise<void> {
     const { state, origins } = this.rig.server;
     const { publisher, host } = this.rig;
     const withKey = { ...publisher, root: { ...publisher.root, timestampSeed: timestampSeed ?? randomBytes(32) } };
-    const about = { ...origins, content: host.origin, serial: 2, withoutTimestampKey: timestampSeed === undefined };
+    const about = { ...origins, content: host.origin, serial, withoutTimestampKey: timestampSeed === undefined };
     await importBundle(state, await sealBundle(withKey, state.recipient.publicKey, about), origins);
   }
 }
@@ -143,4 +148,14 @@ function publicationIn(bytes: Uint8Array): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+export function putTimestamp(host: string, bytes: Uint8Array): void {
+  const file = join(host, TIMESTAMP_PATH);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, bytes);
+}
+
+export function timestampAt(host: string): Uint8Array {
+  return new Uint8Array(readFileSync(join(host, TIMESTAMP_PATH)));
 }
