@@ -11,12 +11,11 @@ import { describeUnfinished } from './withdraw-words.ts';
 const DAY = 86_400;
 
 export function describeKeys(listing: KeyListing): string {
-  const { rootId, rootVersion, publication, secret, roles, withdrawn } = listing;
-  const state = publication === undefined ? 'nothing published yet' : `publication ${publication}`;
+  const { rootId, rootVersion, secret, roles, withdrawn } = listing;
   const gone = withdrawn.length > 0 ? [`Withdrawn: ${withdrawn.join(', ')}`] : [];
   return [
     `${rootId}  (your fingerprint)`,
-    `root ${rootVersion}, ${state}`,
+    `root ${rootVersion}, ${stateOf(listing)}`,
     ...gone,
     '',
     ...table([
@@ -26,6 +25,12 @@ export function describeKeys(listing: KeyListing): string {
     ...others(listing),
     ...(secret ? ['', `Objects are signed by the publisher key ${secret.publisherKey}`, ...setsOf(secret.sets)] : []),
   ].join('\n');
+}
+
+function stateOf({ publication, atTarget }: KeyListing): string {
+  if (publication === undefined) return 'nothing published yet';
+  if (atTarget === undefined || atTarget.publication >= publication) return `publication ${publication}`;
+  return `publication ${publication} in "out"; readers have publication ${atTarget.publication}, at ${atTarget.target}`;
 }
 
 /** What has to be done soon; on standard error, so that scripts hear it too. */

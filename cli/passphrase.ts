@@ -1,5 +1,6 @@
 /** Asks for passphrases: on the terminal without showing them, or from a file. Never from arguments or the environment. */
-import { open } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { isLongEnough } from '../node-support/argon2id.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
 import { askSecret, canAsk } from './terminal.ts';
@@ -72,12 +73,22 @@ const warnedOf = new Set<string>();
 
 async function readStart(file: string, what: string): Promise<string> {
   await using handle = await open(file);
-  const { mode } = await handle.stat();
-  if ((mode & 0o077) !== 0 && (mode & 0o170000) === 0o100000 && !warnedOf.has(file)) {
-    warnedOf.add(file);
-    say(`the ${what} file ${file} can be read by other users of this machine (chmod 600 changes that)`);
-  }
+  warnIfOpen(await handle.stat(), `the ${what} file ${file}`);
   return await handle.readFile({ encoding: 'utf8' }); // here: while the file is closed, nobody would be there to catch what fails
+}
+
+/** Says of files with keys that others can read them; they are encrypted under a passphrase, which may be guessed. */
+export async function warnOfOpenKeys(files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const found = await stat(file).catch(() => undefined); // whoever needs it says that it is not there
+    if (found) warnIfOpen(found, file);
+  }
+}
+
+function warnIfOpen(found: Stats, name: string): void {
+  if (!found.isFile() || (found.mode & 0o077) === 0 || warnedOf.has(name)) return;
+  warnedOf.add(name);
+  say(`${name} can be read by other users of this machine (chmod 600 changes that)`);
 }
 
 function ask(question: string, option: string): Promise<string> {

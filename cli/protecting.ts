@@ -5,11 +5,12 @@ import { readLastPublished } from '../publisher/last-published.ts';
 import type { ProtectOptions } from '../publisher/protect/prepare.ts';
 import { protectSite } from '../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
+import { publishAgainCommand } from '../publisher/publish/publish-command.ts';
 import { currentPublication } from '../publisher/published-places.ts';
 import { resolveRoot } from '../publisher/site/walk.ts';
 import { workspaceOf } from '../publisher/workspace.ts';
 import { sayWhatWouldBeDone } from './dry-run.ts';
-import { readPassphrase } from './passphrase.ts';
+import { readPassphrase, warnOfOpenKeys } from './passphrase.ts';
 import { showProtecting } from './progress.ts';
 import {
   describeProtection,
@@ -51,6 +52,8 @@ export async function protect(
   const what = { configurationFile, rekey, ...(out !== undefined && { out: resolve(out) }) };
   if (options.dryRun) return sayWhatWouldBeDone({ ...what, bringsKeys: options.key !== undefined }, options);
   const passphrase = read ?? (await readPassphrase(undefined));
+  const { keyStore, rootKeys } = workspaceOf(configurationFile);
+  await warnOfOpenKeys([keyStore, rootKeys]);
   const signers = await readSigners(options);
   await untilSignal(async (signal) => {
     const first = () => protectOnce({ ...what, passphrase, signers, signal, ...early }, options);
@@ -99,8 +102,9 @@ async function protectOnce(
 async function hintOfEarlier(configurationFile: string, { publication }: ProtectSummary): Promise<string[]> {
   const last = currentPublication(await readLastPublished(workspaceOf(configurationFile)));
   if (last === undefined || last.version >= publication.version) return [];
+  const again = await publishAgainCommand(configurationFile);
   return [
-    `hint: publication ${last.version} was published by "wispr publish": where the key server was told of it, readers stay with it until "wispr publish" tells it of this one`,
+    `hint: publication ${last.version} was published by "wispr publish": where the key server was told of it, readers stay with it until "${again}", with its token, tells it of this one`,
   ];
 }
 

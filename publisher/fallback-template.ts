@@ -3,6 +3,7 @@
  * (`fallback-check.ts`), or from one of the publisher's, which is tried out before anything is made with it.
  */
 import { readFile } from 'node:fs/promises';
+import { Script } from 'node:vm';
 import { Eta } from 'eta';
 import { fromUtf8 } from '../core/encoding/bytes.ts';
 import { openInReaderUrl } from '../core/site/open-in-reader.ts';
@@ -13,6 +14,9 @@ import { BUILT_IN_TEMPLATE } from './fallback-built-in.ts';
 import type { FallbackPage } from './fallback-page.ts';
 import { lineOfSlip } from './fallback-syntax.ts';
 import { problemOfTemplate } from './fallback-trial.ts';
+
+/** Milliseconds for a template to make the few pages by which it is tried; it takes some. */
+const TRIAL_TIME = 20_000;
 
 /** Bytes of the largest fallback page: long paths stand in it several times. */
 export const MAXIMUM_FALLBACK_PAGE = 128 * 1024;
@@ -92,7 +96,7 @@ export async function readFallbackTemplate(file: string | undefined): Promise<Fa
  *
  * @throws PublishError `template-refused`
  */
-export function compileFallbackTemplate(text: string, file: string): FallbackTemplate {
+export function compileFallbackTemplate(text: string, file: string, trialTime = TRIAL_TIME): FallbackTemplate {
   const run = <Result>(work: () => Result): Result => {
     try {
       return work();
@@ -102,7 +106,7 @@ export function compileFallbackTemplate(text: string, file: string): FallbackTem
   };
   const compiled = run(() => eta.compile(text));
   const make = (page: FallbackPage) => run(() => eta.render(compiled, valuesOf(page)));
-  const problem = problemOfTemplate(make, scriptOf);
+  const problem = run(() => within(trialTime, () => problemOfTemplate(make, scriptOf)));
   if (problem !== undefined) throw refused(file, problem);
   return {
     render: (page) => {
@@ -167,6 +171,19 @@ function reasonOf(error: unknown, template: string): string {
   const line = first === BAD_SYNTAX ? lineOfSlip(template) : undefined;
   return printable(line === undefined ? first : `line ${line}, or before it: ${third}`);
 }
+
+/** Does what may have no end, as a loop in a template: nothing else would be done meanwhile, and no signal heard. @throws Error when its time is over */
+function within<Result>(milliseconds: number, work: () => Result): Result {
+  try {
+    return WORK.runInNewContext({ work }, { timeout: milliseconds });
+  } catch (error) {
+    // It is an error of the other context.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    throw new Error(`it makes no page in ${milliseconds / 1000} s`, { cause: error });
+  }
+}
+
+const WORK = new Script('work()');
 
 const BAD_SYNTAX = 'Bad template syntax';
 

@@ -20,7 +20,7 @@ export function addProtectCommand(program: Command): void {
     .description(DESCRIPTION)
     .argument('[site]', 'the directory of wispr.json (default: this one)')
     .option('-c, --config <file>', 'the configuration, if it has another name')
-    .option('--out <dir>', 'where to write, instead of "out" in the configuration')
+    .option('--out <dir>', 'where to write, instead of "out" in the configuration; that one is made anew after this')
     .option('--dry-run', 'say what would be done, and do nothing; asks for no passphrase')
     .option('--rekey <set>', 'give a set a new key (more than once for more)', collect)
     .option('--watch', 'go on, and protect again whenever the site changes')

@@ -5,6 +5,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { readLastPublished } from '../../publisher/last-published.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { canBeReworded, reworded } from '../../publisher/publish/bring-failures.ts';
 import { checkClock } from '../../publisher/publish/clock-check.ts';
 import { handOverKeys } from '../../publisher/publish/key-server.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
@@ -15,7 +16,7 @@ import type { LastPublished } from '../../publisher/published-places.ts';
 import { collect } from '../arguments.ts';
 import { sayWhatWouldBeDone } from '../dry-run.ts';
 import { leftBehind } from '../left-behind.ts';
-import { readPassphrase } from '../passphrase.ts';
+import { readPassphrase, warnOfOpenKeys } from '../passphrase.ts';
 import { showProgress, showProtecting } from '../progress.ts';
 import {
   describeProtectionToPublish,
@@ -106,11 +107,12 @@ async function publish(named: string | undefined, options: Options): Promise<voi
   await confirmNewTarget(prepared.target, options);
   const passphrase = options.protect ? await readPassphrase(options.passphraseFile) : undefined;
   const signers = await readSigners(options);
+  if (options.protect) await warnOfOpenKeys([prepared.workspace.keyStore, prepared.workspace.rootKeys]);
   try {
     const [summary, protection] = await untilSignal(async (signal) => {
       const before =
         passphrase === undefined ? undefined : await protect(prepared, { passphrase, signers, signal }, options);
-      return [await bring(prepared, passphrase, signal, options), before] as const;
+      return [await notAgain(options, bring(prepared, passphrase, signal, options)), before] as const;
     });
     report(summary, protection, prepared, options);
     if (!options.quiet) for (const line of describeMove(last, prepared)) say(line);
@@ -169,7 +171,10 @@ async function protect(
         handOverKeys: async (bundle) => {
           const { signal } = keys;
           const [keyServer, bytes] = [{ origin: configuration.keyServer, token, signal }, await readFile(bundle)];
-          await untilStopped(undefined, signal, () => handOverKeys(keyServer, bytes, () => keysHandedOver));
+          const handingOver = untilStopped(undefined, signal, () =>
+            handOverKeys(keyServer, bytes, () => keysHandedOver),
+          );
+          await notAgain({ rekey }, handingOver);
         },
       }),
   }).finally(progress.end);
@@ -178,6 +183,16 @@ async function protect(
   for (const line of warnAboutSections(summary.sections)) say(line);
   if (!keysHandedOver) for (const line of warnAboutBundle(summary)) say(line);
   return summary;
+}
+
+const NOT_AGAIN = 'leave --rekey out then: the new keys are made already';
+
+/** What fails when new keys were made: who runs the same command again would make others, and encrypt everything once more. */
+async function notAgain<Result>({ rekey }: Pick<Options, 'rekey'>, work: Promise<Result>): Promise<Result> {
+  return work.catch((error: unknown) => {
+    if (!rekey?.length || !canBeReworded(error)) throw error;
+    throw reworded(error, error.message, error.hint === undefined ? NOT_AGAIN : `${error.hint}; ${NOT_AGAIN}`);
+  });
 }
 
 async function bring(

@@ -9,7 +9,13 @@ import { readConfiguration } from '../configuration/read.ts';
 import { PublishError } from '../errors.ts';
 import { readLastPublished } from '../last-published.ts';
 import { metadataIn } from '../publication/places.ts';
-import { type Unfinished, unfinishedOf } from '../published-places.ts';
+import {
+  currentPlace,
+  currentPublication,
+  type LastPublished,
+  type Unfinished,
+  unfinishedOf,
+} from '../published-places.ts';
 import { type Published, type RoleState, readPublished } from '../timestamp/published.ts';
 import { metadataDirectory } from '../timestamp/run.ts';
 import { readKeyStore, workspaceOf } from '../workspace.ts';
@@ -50,6 +56,8 @@ export interface KeyListing {
   readonly expiries: readonly RoleState[];
   /** Of the publication; `undefined` before the first. */
   readonly publication: number | undefined;
+  /** What `wispr publish` has published last at a target, completely; `undefined` where that is nothing, or `out` itself is served. */
+  readonly atTarget: { readonly target: string; readonly publication: number } | undefined;
   readonly withdrawn: readonly number[];
   /** What is withdrawn here, and not known to be with all who are to hear of it: with whom it is not. */
   readonly unfinished: readonly Unfinished[];
@@ -80,11 +88,11 @@ export async function listKeys(
   const directory = await metadataDirectory(configurationFile);
   const workspace = workspaceOf(configurationFile);
   const names = await readdir(workspace.directory);
-  const unfinished = unfinishedOf(await readLastPublished(workspace));
+  const last = await readLastPublished(workspace);
   if (passphrase === undefined)
-    return listing({ published: await readPublished(metadataIn(directory)), problem: undefined, names, unfinished });
+    return listing({ published: await readPublished(metadataIn(directory)), problem: undefined, names, last });
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
-  const read = { ...(await readIfGood(directory, keyStore.rootId)), names, unfinished };
+  const read = { ...(await readIfGood(directory, keyStore.rootId)), names, last };
   const { timestampBy, sections } = await readConfiguration(workspace.configuration);
   const rootKeys = await rootKeyIds(rootKeysFile ?? workspace.rootKeys, passphrase);
   return listing(read, {
@@ -104,7 +112,7 @@ interface Read {
 /** Names of the files in the workspace. */
 interface Found extends Read {
   readonly names: readonly string[];
-  readonly unfinished: readonly Unfinished[];
+  readonly last: LastPublished;
 }
 
 /** What the names of files that wait for signatures are. */
@@ -141,7 +149,8 @@ async function listing(read: Found, known?: Known): Promise<KeyListing> {
     ],
     publication: published?.snapshot.version,
     withdrawn: published?.timestamp.withdrawn ?? [],
-    unfinished: read.unfinished,
+    atTarget: atTarget(read.last),
+    unfinished: unfinishedOf(read.last),
     waiting: [
       ...laterThan(version, read.names, WAITING.root),
       ...laterThan(published?.snapshot.version ?? 0, read.names, WAITING.publication),
@@ -149,6 +158,12 @@ async function listing(read: Found, known?: Known): Promise<KeyListing> {
     problem: read.problem,
     secret: known && (await listSecrets(known.keyStore)),
   };
+}
+
+function atTarget(last: LastPublished): KeyListing['atTarget'] {
+  const target = currentPlace(last)?.target;
+  const publication = currentPublication(last)?.version;
+  return target && publication !== undefined ? { target, publication } : undefined;
 }
 
 /** Those of lower numbers were overtaken. */

@@ -37,8 +37,14 @@ export function isRefusal(error: unknown): error is PublishError {
   return error instanceof PublishError && (error.code === 'key-server-refused' || isUnreachable(error));
 }
 
+type Rewordable = StorageError | PublishError | PublicationError;
+
+export function canBeReworded(error: unknown): error is Rewordable {
+  return error instanceof StorageError || error instanceof PublishError || error instanceof PublicationError;
+}
+
 /** The same failure in other words. @param because - what it came from, if not from that */
-export function reworded<Failure extends StorageError | PublishError | PublicationError>(
+export function reworded<Failure extends Rewordable>(
   cause: Failure,
   message: string,
   hint = cause.hint,

@@ -1,4 +1,5 @@
 /** `wispr publish` as hints name it: with the target where nothing else says it, so that following them does not publish to "out". */
+import { dirname, resolve } from 'node:path';
 import { shellWord } from '../../node-support/printable.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import { readLastPublished } from '../last-published.ts';
@@ -19,6 +20,8 @@ export function publishCommand(target?: string | null): string {
  */
 export async function publishAgainCommand(configurationFile: string): Promise<string> {
   const { publish } = await readConfiguration(configurationFile);
-  if (publish !== undefined) return publishCommand();
-  return publishCommand(currentPlace(await readLastPublished(workspaceOf(configurationFile)))?.target);
+  const target = currentPlace(await readLastPublished(workspaceOf(configurationFile)))?.target;
+  const isConfigured =
+    publish !== undefined && [publish, resolve(dirname(configurationFile), publish)].some((name) => name === target);
+  return publishCommand(isConfigured ? undefined : target);
 }

@@ -174,6 +174,18 @@ describe('wispr publish', () => {
     expect(await readFile(join(site, 'protected', METADATA_PATH, TIMESTAMP_FILE))).toEqual(before);
   });
 
+  it('does not say to make new keys once more, where the key server was not given them', async () => {
+    const args = ['../web', ...withPassphrase];
+    const failed = await inSite('publish', ...args, '--rekey', 'subscribers');
+    expect([failed.code, failed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/\[keys-not-handed-over\]\n.*; leave --rekey out then: the new keys are made already\n/),
+    ]);
+    const again = await inSite('publish', ...args, '--keys-handed-over');
+    expect(again.stderr).not.toContain('new key for');
+    expect(again.stdout).toMatch(/2 unchanged/);
+  });
+
   it('gives the documents of a set a new key, and does not say to do what it does itself', async () => {
     const args = ['../web', '--keys-handed-over', '--rekey', 'subscribers', ...withPassphrase];
     const { code, stdout, stderr } = await inSite('publish', ...args);
@@ -188,11 +200,18 @@ describe('wispr publish', () => {
     const unchanged = await protecting();
     expect([unchanged.code, unchanged.stderr]).toEqual([0, expect.not.stringContaining('"wispr publish"')]);
     await writeFile(join(site, 'site/style.css'), 'p { color: blue }');
+    await chmod(join(site, 'publisher.keys'), 0o640);
     const { code, stderr } = await protecting();
+    await chmod(join(site, 'publisher.keys'), 0o600);
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(/hint: publication \d+ was published by "wispr publish": .* stay with it until /),
+      expect.stringMatching(
+        /: publication \d+ was published by "wispr publish": .* until "wispr publish \S+\/web", with /,
+      ),
     ]);
+    expect(stderr).toMatch(/publisher\.keys can be read by other users of this machine/);
+    const listed = await inSite('keys', 'list', '--public');
+    expect(listed.stdout).toMatch(/publication \d+ in "out"; readers have publication \d+, at \S+\/web\n/);
     expect((await inSite('publish', '../web', '--no-protect', '--keys-handed-over')).code).toBe(0);
   });
 

@@ -138,6 +138,15 @@ describe('a template of the publisher’s own', () => {
     expect(() => compileFallbackTemplate(text, 'teaser.eta')).toThrow(line);
   });
 
+  it.each([
+    ['in its text', `${GOOD}<% while (true); %>`],
+    ['where a value is missing', `${GOOD}<% while (!it.description); %>`],
+  ])('is refused where it has no end: %s', (_, text) => {
+    expect(() => compileFallbackTemplate(text, 'teaser.eta', 300)).toThrowError(
+      expect.objectContaining({ code: 'template-refused', message: expect.stringContaining('no page in 0.3 s') }),
+    );
+  });
+
   it('is refused for a document whose page has no Read link', () => {
     const some = compileFallbackTemplate(
       GOOD.replace(LINK, `<% if (it.title !== 'Secret') { %>${LINK}<% } %>`),
