@@ -1,14 +1,16 @@
 /** Takes timestamps from the publisher. Nothing goes back. */
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
-import { parseHandOver } from '../../core/publication/hand-over.ts';
+import { type HandOver, parseHandOver } from '../../core/publication/hand-over.ts';
 import { hasLostOnlineKeys, type RootMetadata, type TimestampMetadata } from '../../core/publication/metadata.ts';
 import { isoTime, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
+import type { Database } from '../storage/database.ts';
 import { fromTheFuture } from './clock.ts';
+import { hasTimestampKey } from './key.ts';
 import {
   followRoots,
   ifGood,
@@ -33,40 +35,62 @@ export interface Accepted {
 /**
  * Takes what the publisher tells of a new publication.
  *
- * @throws PublicationError of the metadata; KeyServerError `no-provider`. Nothing was changed then, but that what a timestamp from the future
- * withdraws is withdrawn: the clock that is wrong may be the one here.
+ * @throws PublicationError of the metadata; KeyServerError `no-provider`. Nothing was changed then, but that what a good timestamp withdraws is
+ * withdrawn, if it is from the future, for the clock that is wrong may be the one here; however old it is, where that can be signed here
  */
 export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Array): Accepted {
   const message = parseHandOver(bytes);
   const result = inTransaction(database, (): Accepted | PublicationError => {
     const roots = readRoots(database);
     if (!roots) throw new KeyServerError('no-provider', 'no key bundle with a root has been imported yet');
-    const known = verifyRoots(roots);
-    const further = furtherRoots(message.roots, roots);
-    const root = followRoots(known, further);
-    const before = readPublication(database);
-    const timestamp = verify(message.timestamp, root, known, before);
-    const early = fromTheFuture(timestamp, now());
-    if (early) {
-      if (before) storePublication(database, { ...before, ...learned(before, known, message.timestamp) });
-      return early;
+    const known = { roots, root: verifyRoots(roots), before: readPublication(database) };
+    try {
+      return take(database, message, known, now());
+    } catch (error) {
+      if (!(error instanceof PublicationError)) throw error;
+      // Without a key, its publisher signs a newer one, above what readers are answered with: which does not have to be hidden for that.
+      if (error.code === 'clock-behind' || hasTimestampKey(database)) learn(database, message, known);
+      return error;
     }
-    checkFresh(timestamp, now());
-    storeRoots(database, further, roots.length);
-    // Whoever had a key that is gone could withdraw anything.
-    const outlived =
-      before && !hasLostOnlineKeys(known, root) ? withdrawalsAfter(before, namedBy(timestamp)) : NOTHING_WITHDRAWN;
-    checkRepeated(timestamp, outlived);
-    const { expiries } = message;
-    const { version: handedOver } = timestamp.snapshot;
-    const after = publicationAfter(message.timestamp, timestamp, { handedOver, ...outlived, expiries });
-    const owed = before && ifGood(before.timestamp, root) ? before.least : 0;
-    storePublication(database, { ...after, least: Math.max(after.least, owed) });
-    const unchanged = before !== undefined && equalBytes(message.timestamp, before.timestamp);
-    return { outcome: unchanged ? 'unchanged' : 'accepted', publication: handedOver, timestamp: timestamp.version };
   });
   if (result instanceof PublicationError) throw result;
   return result;
+}
+
+/** What is known when something is handed over. */
+interface Known {
+  readonly roots: readonly Uint8Array[];
+  /** The last of these. */
+  readonly root: RootMetadata;
+  readonly before: Publication | undefined;
+}
+
+/** @throws PublicationError. Nothing was stored then. */
+function take(database: Database, message: HandOver, known: Known, now: number): Accepted {
+  const { roots, before } = known;
+  const further = furtherRoots(message.roots, roots);
+  const root = followRoots(known.root, further);
+  const timestamp = verify(message.timestamp, root, known);
+  checkTime(timestamp, now);
+  // Whoever had a key that is gone could withdraw anything.
+  const isOfSameKeys = before !== undefined && !hasLostOnlineKeys(known.root, root);
+  const outlived = isOfSameKeys ? withdrawalsAfter(before, namedBy(timestamp)) : NOTHING_WITHDRAWN;
+  checkRepeated(timestamp, outlived);
+  const { version: handedOver } = timestamp.snapshot;
+  const { expiries } = message;
+  const after = publicationAfter(message.timestamp, timestamp, { handedOver, ...outlived, expiries });
+  const owed = before && ifGood(before.timestamp, root) ? before.least : 0;
+  storeRoots(database, further, roots.length);
+  storePublication(database, { ...after, least: Math.max(after.least, owed) });
+  const unchanged = before !== undefined && equalBytes(message.timestamp, before.timestamp);
+  return { outcome: unchanged ? 'unchanged' : 'accepted', publication: handedOver, timestamp: timestamp.version };
+}
+
+/** What a timestamp withdraws that is not taken. */
+function learn(database: Database, { timestamp }: HandOver, { before, root }: Known): void {
+  const found = ifGood(timestamp, root);
+  if (before === undefined || found === undefined) return;
+  storePublication(database, { ...before, ...withdrawalsWith(before, ifGood(before.timestamp, root), found) });
 }
 
 /** Roots that were followed stay what they were: keys that a later one has taken away sign no others (5.3). */
@@ -77,12 +101,6 @@ function furtherRoots(given: readonly Uint8Array[], [, ...known]: readonly Uint8
       throw new PublicationError('metadata-rollback', `${one ? 'another' : 'a'} root ${index + 2} was seen before`);
   }
   return given.slice(known.length);
-}
-
-/** What a timestamp withdraws that cannot be taken. */
-function learned(before: Publication, root: RootMetadata, bytes: Uint8Array): Withdrawals {
-  const found = ifGood(bytes, root);
-  return found ? withdrawalsWith(before, ifGood(before.timestamp, root), found) : before;
 }
 
 /** Whoever signed it did not know, or will not know: that does not bring it back. */
@@ -96,12 +114,7 @@ function checkRepeated(timestamp: TimestampMetadata, { withdrawn }: Withdrawals)
 }
 
 /** 5.3.11, 5.4.2, 5.4.3, P7, P8. The very timestamp that is known already is good as well. */
-function verify(
-  bytes: Uint8Array,
-  root: RootMetadata,
-  knownRoot: RootMetadata,
-  before: Publication | undefined,
-): TimestampMetadata {
+function verify(bytes: Uint8Array, root: RootMetadata, { root: knownRoot, before }: Known): TimestampMetadata {
   // Where the root has new timestamp keys, what the old ones signed is forgotten, and versions begin anew (5.3.11).
   const previous = before && ifGood(before.timestamp, root);
   const timestamp = verifyTimestamp(bytes, root, previous, STRICT);
@@ -116,6 +129,9 @@ function verify(
   return timestamp;
 }
 
-function checkFresh({ expires }: TimestampMetadata, now: number): void {
-  if (now > expires) throw new PublicationError('publication-expired', `the timestamp expired at ${isoTime(expires)}`);
+function checkTime(timestamp: TimestampMetadata, now: number): void {
+  const early = fromTheFuture(timestamp, now);
+  if (early) throw early;
+  if (now > timestamp.expires)
+    throw new PublicationError('publication-expired', `the timestamp expired at ${isoTime(timestamp.expires)}`);
 }

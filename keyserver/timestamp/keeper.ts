@@ -54,7 +54,7 @@ export class TimestampKeeper {
     const { state, log, targets, limits = LIMITS } = options;
     this.#limits = limits;
     const { patience } = limits;
-    const onLearned = () => this.#signUnsaid();
+    const onLearned = (isAdopted: boolean) => this.#learned(isAdopted);
     this.#pushers = targets.map(
       (target, index) => new Pusher({ state, log, target, number: index + 1, onLearned, patience }),
     );
@@ -65,14 +65,25 @@ export class TimestampKeeper {
     void this.#confirm().then((outcome) => this.#schedule(outcome));
   }
 
+  #learned(isAdopted: boolean): void {
+    if (this.#stopped) return;
+    if (isAdopted) this.#bring(); // no target was told of that
+    this.#signUnsaid();
+  }
+
   /** Begins at once where something was learned that readers are to know: after a hand-over, or while something was put at a target. */
   #signUnsaid(): void {
-    if (this.#stopped) return;
-    const { database } = this.#options.state;
-    const [root, known] = [newestRoot(database), readPublication(database)];
-    if (!root || !known || !isUnsaid(known, root) || isDeepStrictEqual(known, this.#begunFor)) return;
+    const known = this.#unsaid();
+    if (known === undefined || isDeepStrictEqual(known, this.#begunFor)) return;
     this.#begunFor = known;
     this.start();
+  }
+
+  /** What is known, where readers do not learn it by the timestamp. */
+  #unsaid(): Publication | undefined {
+    const { database } = this.#options.state;
+    const [root, known] = [newestRoot(database), readPublication(database)];
+    return root && known && isUnsaid(known, root) ? known : undefined;
   }
 
   /** Lets what is under way end, if it does soon. */
@@ -99,9 +110,22 @@ export class TimestampKeeper {
    * @throws PublicationError, KeyServerError as `acceptHandOver`
    */
   async accept(bytes: Uint8Array): Promise<Accepted> {
-    const accepted = acceptHandOver(this.#options.state, bytes);
+    try {
+      const accepted = acceptHandOver(this.#options.state, bytes);
+      this.#bring();
+      return accepted;
+    } catch (error) {
+      // What is refused may have said what is withdrawn. It is signed before the answer: whoever is refused asks for what counts here.
+      if (this.#unsaid() !== undefined) {
+        await this.#sign();
+        this.#bring();
+      }
+      throw error;
+    }
+  }
+
+  #bring(): void {
     for (const pusher of this.#pushers) pusher.bring();
-    return accepted;
   }
 
   /** One run, to its end at the targets. Never throws: what goes wrong is in the log and in the metrics. */

@@ -1,5 +1,6 @@
 /** Brings the timestamp to one target that has its publication, and takes over what is newer there. One visit follows another; none waits for another target. */
 import type { Logger } from 'pino';
+import { equalBytes } from '../../core/encoding/bytes.ts';
 import { CodedError } from '../../core/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
@@ -19,8 +20,8 @@ export interface PusherOptions {
   readonly target: PushTarget;
   /** Of the target in the configuration, from 1: how log and metrics name it. */
   readonly number: number;
-  /** Called when something may have been learned that no run knows of. */
-  readonly onLearned: () => void;
+  /** Called when something may have been learned that no run knows of. @param isAdopted - whether there is another timestamp by that */
+  readonly onLearned: (isAdopted: boolean) => void;
   /** Milliseconds, each, to read what lies there, and to look for the publication and put something in its place. */
   readonly patience: number;
 }
@@ -47,7 +48,7 @@ export class Pusher {
   /** Takes over what is newer there, whatever else is under way. @returns `undefined` where it is not known what lies there */
   async look(): Promise<Look | undefined> {
     const visits = this.#visits;
-    const found = await this.#look();
+    const { found } = await this.#look();
     return found && { found, visits };
   }
 
@@ -93,21 +94,21 @@ export class Pusher {
 
   /** Beside a run. */
   async #lookAgain(): Promise<Found | undefined> {
-    const found = await this.#look();
-    this.#options.onLearned();
+    const { found, isAdopted } = await this.#look();
+    this.#options.onLearned(isAdopted);
     return found;
   }
 
-  async #look(): Promise<Found | undefined> {
+  async #look(): Promise<{ readonly found: Found | undefined; readonly isAdopted: boolean }> {
     const { state, target, number, patience, log } = this.#options;
     try {
       const found = await this.#underWay.within(patience, () => target.read());
-      if (found.bytes && adoptTimestamp(state, found.bytes))
-        log.info({ target: number }, 'a newer timestamp was adopted');
-      return found;
+      const isAdopted = found.bytes !== undefined && adoptTimestamp(state, found.bytes);
+      if (isAdopted) log.info({ target: number }, 'a newer timestamp was adopted');
+      return { found, isAdopted };
     } catch (error) {
       this.#failed(error, 'nothing can be pushed over what lies at a target');
-      return undefined;
+      return { found: undefined, isAdopted: false };
     }
   }
 
@@ -118,8 +119,8 @@ export class Pusher {
       const publication = readPublication(state.database);
       const root = newestRoot(state.database);
       if (!publication || !root || hidesWithdrawal(publication, root)) return; // what says that it is withdrawn comes first
-      await this.#underWay.within(patience, (signal) => this.#write(publication, root, found, signal));
-      this.#note('succeeded');
+      const isPut = await this.#underWay.within(patience, (signal) => this.#write(publication, root, found, signal));
+      if (isPut) this.#note('succeeded');
     } catch (error) {
       const wasChanged = error instanceof StorageError && error.code === 'target-changed';
       const now = wasChanged && !isAgain ? await this.#lookAgain() : undefined;
@@ -130,14 +131,16 @@ export class Pusher {
 
   /**
    * Never where the publication is not: it may have been published elsewhere, or be on its way, and readers would find nothing in the place of
-   * the publication before.
+   * the publication before. Nor where another timestamp counts by now: whoever brought that has it pushed as well.
+   *
+   * @returns whether it was put
    */
   async #write(
     { timestamp, snapshot }: Publication,
     root: RootMetadata,
     found: Found,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { target } = this.#options;
     if (!(await target.holds(snapshot)))
       throw new KeyServerError(
@@ -151,7 +154,14 @@ export class Pusher {
         `root ${newest.version} lies there, which was not handed over, and by which the timestamp here is not good: what is there stays`,
       );
     signal.throwIfAborted(); // an answer that comes too late is none
+    if (!this.#isStillShown(timestamp, root)) return false;
     await target.write(timestamp, found);
+    return true;
+  }
+
+  #isStillShown(timestamp: Uint8Array, root: RootMetadata): boolean {
+    const known = readPublication(this.#options.state.database);
+    return known !== undefined && equalBytes(known.timestamp, timestamp) && !hidesWithdrawal(known, root);
   }
 
   /** As readers follow them, to whom nothing else counts: keys may have been replaced without a hand-over, or the database is an old copy. */

@@ -21,6 +21,7 @@ import {
   STRICT,
   storePublication,
 } from './state.ts';
+import { withdrawalsWith } from './withdrawals.ts';
 
 const HOUR = 3600;
 
@@ -50,7 +51,7 @@ export async function signAgain(state: KeyServerState, mostFresh: number): Promi
   const signer = await signerOf(pair, root);
   const current = verifyTimestamp(known.timestamp, root, undefined, STRICT) as TimestampMetadata;
   const time = now();
-  checkNotBack(Math.max(known.version, known.least), time);
+  checkNotBack(Math.max(known.version, known.least - 1), time); // as far ahead as what was taken may be
   const freshSeconds = Math.min(mostFresh, freshnessOf(current));
   const bytes = encode(current, known, signer, time, freshSeconds);
   const timestamp = verifyTimestamp(bytes, root, current, STRICT) as TimestampMetadata;
@@ -58,7 +59,8 @@ export async function signAgain(state: KeyServerState, mostFresh: number): Promi
     // Neither handed over nor learned of anything: a further root may have taken the key away.
     const unchanged =
       isDeepStrictEqual(readPublication(database), known) && newestRoot(database)?.version === root.version;
-    if (unchanged) storePublication(database, publicationAfter(bytes, timestamp, known));
+    const after = { ...known, ...withdrawalsWith(known, current, timestamp) };
+    if (unchanged) storePublication(database, publicationAfter(bytes, timestamp, after));
     return unchanged ? outcome : 'overtaken';
   });
 }

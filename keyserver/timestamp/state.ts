@@ -1,8 +1,9 @@
 /** What the key server knows of its publisher's publication: roots, the timestamp that counts, and withdrawals. */
+import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { verifyEd25519 } from '../../core/publication/keys.ts';
-import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { parseTimestamp, type RootMetadata, type TimestampMetadata } from '../../core/publication/metadata.ts';
 import {
   type VerifyOptions,
   verifyFirstRoot,
@@ -60,8 +61,8 @@ export function readPublication(database: Database): Publication | undefined {
 export function readTimestamp(database: Database): Uint8Array | undefined {
   const known = readPublication(database);
   if (known === undefined || !isWithdrawn(known)) return known?.timestamp;
-  const root = newestRoot(database);
-  return root && hidesWithdrawal(known, root) ? undefined : known.timestamp;
+  const timestamp = parseTimestamp(openEnvelope(known.timestamp, 'timestamp').signed()); // verified when it came
+  return withdrawsItself(timestamp) ? known.timestamp : undefined;
 }
 
 /** Whether the publication that the timestamp names is withdrawn. */

@@ -1,11 +1,13 @@
 /** What a key server learns of withdrawals: from whom, for how long it counts, and what it says meanwhile. */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { encodeHandOver } from '../../core/publication/hand-over.ts';
+import { adoptTimestamp } from '../../keyserver/timestamp/adopt.ts';
 import { TimestampKeeper } from '../../keyserver/timestamp/keeper.ts';
 import { PushTarget } from '../../keyserver/timestamp/push-target.ts';
+import { readPublication } from '../../keyserver/timestamp/state.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, PublicationRig, putTimestamp, TIMESTAMP_PATH, timestampAt } from '../support/publication-rig.ts';
 import { saidBy } from '../support/target-timestamp.ts';
@@ -24,7 +26,8 @@ afterEach(async () => {
   await the.close();
   for (const folder of [A, B]) rmSync(folder, { recursive: true });
 });
-const { read } = PushTarget.prototype;
+const { read, holds } = PushTarget.prototype;
+const ENDED = [7, [7]];
 const said = (bytes: Uint8Array) => Object.values(saidBy(bytes));
 const served = async () => said(await the.served());
 const version = (bytes: Uint8Array) => the.read(bytes).version;
@@ -90,6 +93,62 @@ describe('above the publication that was handed over', () => {
   });
 });
 
+describe('what was signed here as withdrawn', () => {
+  it('is not taken from the publisher as good', async () => {
+    await the.showAt(A, 10, { publication: 8 });
+    expect(await run()).toBe('signed');
+    the.rig.passTime(10);
+    await the.showAt(B, 100 * HOUR, { publication: 12, withdrawn: [8], expires: the.now() - 10 });
+    expect(await run()).toBe('withdrawn');
+    expect([await served(), said(timestampAt(A))]).toEqual([
+      [8, [8]],
+      [8, [8]],
+    ]);
+    for (const host of [A, B]) rmSync(join(host, TIMESTAMP_PATH));
+    the.rig.passTime(10);
+    expect((await the.handOver(the.timestamp({ publication: 8 }))).status).toBe(409);
+    expect(await served()).toEqual([8, [8]]);
+  });
+
+  it('is signed again, however early somebody shows timestamps that leave it out', async () => {
+    await the.publish({ publication: 7, withdrawn: [7] });
+    the.rig.passTime(400 * HOUR);
+    for (let turn = 0; turn < 3; turn++) {
+      await the.showAt(A, -300, { publication: 7 });
+      expect(await run()).toBe('withdrawn');
+      the.rig.passTime(300);
+    }
+    expect(version(await the.served())).toBeGreaterThan(the.now() - 600);
+  });
+});
+
+describe('publications that are withdrawn by their hash', () => {
+  const isRefused = async (publication: number) =>
+    (await the.handOver(the.timestamp({ publication }))).body.error === 'metadata-rollback';
+
+  it('are so after another was handed over, below them', async () => {
+    await the.showAt(A, 10, { publication: 9, withdrawn: [9] });
+    expect(await run()).toBe('signed');
+    for (const host of [A, B]) rmSync(join(host, TIMESTAMP_PATH));
+    the.rig.passTime(10);
+    await the.publish({ publication: 8 });
+    the.rig.passTime(10);
+    expect(await isRefused(9)).toBe(true);
+  });
+
+  it('are no more than 256, the last that were shown, and none that was handed over', async () => {
+    const { state } = the.rig.server;
+    const show = (publication: number) => {
+      const timestamp = the.timestamp({ publication, signed: the.now() - 5, withdrawn: [publication] });
+      return () => adoptTimestamp(state, timestamp);
+    };
+    for (let number = 1000; number < 1300; number++) expect(show(number)).toThrow('which is withdrawn');
+    expect(show(7)()).toBe(true);
+    const ended = readPublication(state.database)?.ended.map(({ version }) => version);
+    expect(ended).toEqual(Array.from({ length: 256 }, (_, index) => 1044 + index));
+  });
+});
+
 describe('where nothing can be signed', () => {
   it('readers are sent to the hosts, where the timestamp here does not say what is known', async () => {
     await the.importTimestampKey(undefined);
@@ -107,6 +166,35 @@ describe('attack 69: a key server whose clock is slow', () => {
     expect((await the.handOver(withdrawal)).body).toEqual({ error: 'clock-behind' });
     expect(await nextRun()).toBe('withdrawn');
     expect(await served()).toEqual([7, [7]]);
+  });
+
+  it('nor does it answer readers with it, where it has no key', async () => {
+    await the.importTimestampKey(undefined);
+    await the.handOver(the.timestamp({ publication: 7, signed: the.now() + 86_400, withdrawn: [7] }));
+    expect((await fetch(the.rig.server.url + TIMESTAMP_PATH)).status).toBe(404);
+  });
+
+  it('has it at all targets at once', async () => {
+    expect(await run()).toBe('signed');
+    await the.handOver(the.timestamp({ publication: 7, signed: the.now() + 86_400, withdrawn: [7] }));
+    expect([said(timestampAt(A)), said(timestampAt(B)), await served()]).toEqual([ENDED, ENDED, ENDED]);
+  });
+
+  it('nor, once it is right, needs it to be newer than what it signed while it was fast', async () => {
+    the.rig.passTime(86_400);
+    expect(await run()).toBe('signed');
+    const withdrawal = the.timestamp({ publication: 7, signed: the.now() - 86_400, withdrawn: [7] });
+    expect((await the.handOver(withdrawal)).body).toEqual({ error: 'metadata-rollback' });
+    expect(await served()).toEqual(ENDED);
+  });
+
+  it('goes on at once when it is right again, whatever came from the future', async () => {
+    putTimestamp(A, the.timestamp({ publication: 7, signed: the.now() + 86_400 }));
+    await the.publish({ publication: 7, withdrawn: [7] });
+    the.rig.passTime(HOUR);
+    await the.showAt(B, 0, { publication: 7 }); // has to be outrun
+    expect(await run()).toBe('withdrawn');
+    expect(await served()).toEqual(ENDED);
   });
 
   it('nor what a host says is', async () => {
@@ -158,6 +246,31 @@ describe('beside a run', () => {
     expect(await served()).toEqual([7, [7]]);
     expect(version(await the.served())).toBeGreaterThan(before);
     expect(timestampAt(B)).toEqual(await the.served());
+  });
+
+  it('nothing good is pushed to a slow host once another has shown that it is withdrawn', async () => {
+    const [gate, atGate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    vi.spyOn(PushTarget.prototype, 'holds').mockImplementation(async function (this: PushTarget, publication) {
+      const there = await holds.call(this, publication);
+      if (this.name === A) atGate.resolve();
+      if (this.name === A) await gate.promise;
+      return there;
+    });
+    const written = vi.spyOn(PushTarget.prototype, 'write');
+    vi.spyOn(PushTarget.prototype, 'read').mockImplementation(async function (this: PushTarget) {
+      if (this.name === B) await atGate.promise;
+      return read.call(this);
+    });
+    await the.showAt(B, -100, { publication: 7, withdrawn: [7] });
+    rmSync(join(A, TIMESTAMP_PATH));
+    const done = the.publish({ publication: 7 });
+    await expect.poll(served).toEqual(ENDED);
+    gate.resolve();
+    await done;
+    await expect.poll(() => existsSync(join(A, TIMESTAMP_PATH))).toBe(true);
+    await the.rig.server.keeper.idle();
+    expect(written.mock.calls.map(([bytes]) => said(bytes))).toEqual(written.mock.calls.map(() => ENDED));
+    expect(said(timestampAt(A))).toEqual(ENDED);
   });
 
   it('a good one is signed above a stranger that readers may have seen', async () => {

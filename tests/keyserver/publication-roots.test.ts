@@ -10,7 +10,7 @@ import { rootMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';
 import { signAgain } from '../../keyserver/timestamp/sign.ts';
-import { ifGood, newestRoot } from '../../keyserver/timestamp/state.ts';
+import { ifGood, newestRoot, readPublication } from '../../keyserver/timestamp/state.ts';
 import { encodeRoot, encodeTimestamp } from '../support/first-root.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, PublicationRig, putTimestamp, timestampAt } from '../support/publication-rig.ts';
@@ -80,6 +80,18 @@ describe('where a root lies that was not handed over', () => {
     expect([timestampAt(A), timestampAt(B)]).toEqual([after, after]);
   });
 
+  it('those after it count as well', async () => {
+    const { root } = the.rig.publisher;
+    await bringRoot(the.signer);
+    const third = await encodeRoot({ ...root.signers, timestamp: await newKey() }, 3, [root.signers.root]);
+    putRoot(A, 3, third);
+    const before = timestampAt(A);
+    expect(await run()).toBe('signed');
+    expect(timestampAt(A)).toEqual(before);
+    expect(timestampAt(B)).toEqual(await the.served());
+    expect(the.rig.log()).toContain('root-behind: root 3 lies there');
+  });
+
   it('what is good by that as well is brought', async () => {
     await bringRoot(the.signer);
     expect(await run()).toBe('signed');
@@ -103,6 +115,22 @@ describe('where a root lies that was not handed over', () => {
     expect(await run()).toBe('signed');
     expect(timestampAt(B)).toEqual(await the.served());
   });
+});
+
+it('a new timestamp key begins anew, also where one by the old key was to be signed far in the future', async () => {
+  const { root } = the.rig.publisher;
+  const { state } = the.rig.server;
+  const timestamp = await newKey();
+  the.rig.passTime(86_400); // its clock is fast
+  await the.publish({ publication: 7, withdrawn: [7] });
+  await the.showAt(A, -200, { publication: 7 });
+  expect(await run()).toBe('withdrawn');
+  the.rig.passTime(-86_400);
+  const second = await encodeRoot({ ...root.signers, timestamp }, 2, [root.signers.root]);
+  const signed = the.now();
+  const after = encodeTimestamp(timestamp, { publication: 8, signed });
+  expect((await the.handOver(after, [second])).status).toBe(200);
+  expect(readPublication(state.database)).toMatchObject({ version: signed, least: signed, withdrawn: [] });
 });
 
 it('nothing is stored that was signed while a further root took the key away', async () => {
