@@ -48,7 +48,7 @@ export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Ar
       return take(database, message, known, now());
     } catch (error) {
       if (!(error instanceof PublicationError)) throw error;
-      // Without a key, its publisher signs a newer one, above what readers are answered with: which does not have to be hidden for that.
+      // Without a key here, its publisher signs a newer one, above what is answered until then.
       if (error.code === 'clock-behind' || hasTimestampKey(database)) learn(database, message, known);
       return error;
     }
