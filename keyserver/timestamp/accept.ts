@@ -10,7 +10,6 @@ import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
 import type { Database } from '../storage/database.ts';
 import { fromTheFuture } from './clock.ts';
-import { hasTimestampKey } from './key.ts';
 import {
   followRoots,
   ifGood,
@@ -35,10 +34,11 @@ export interface Accepted {
 /**
  * Takes what the publisher tells of a new publication.
  *
+ * @param canSign - whether what a refused timestamp withdraws can be signed here
  * @throws PublicationError of the metadata; KeyServerError `no-provider`. Nothing was changed then, but that what a good timestamp withdraws is
  * withdrawn, if it is from the future, for the clock that is wrong may be the one here; however old it is, where that can be signed here
  */
-export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Array): Accepted {
+export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Array, canSign = false): Accepted {
   const message = parseHandOver(bytes);
   const result = inTransaction(database, (): Accepted | PublicationError => {
     const roots = readRoots(database);
@@ -48,8 +48,8 @@ export function acceptHandOver({ database, now }: KeyServerState, bytes: Uint8Ar
       return take(database, message, known, now());
     } catch (error) {
       if (!(error instanceof PublicationError)) throw error;
-      // Without a key here, its publisher signs a newer one, above what is answered until then.
-      if (error.code === 'clock-behind' || hasTimestampKey(database)) learn(database, message, known);
+      // Where it cannot, the publisher signs a newer one, above what is answered until then.
+      if (error.code === 'clock-behind' || canSign) learn(database, message, known);
       return error;
     }
   });

@@ -6,7 +6,7 @@ import type { KeyServerState } from '../state.ts';
 import { type Accepted, acceptHandOver } from './accept.ts';
 import type { PushTarget } from './push-target.ts';
 import { Pusher, reasonFor } from './pusher.ts';
-import { type SignOutcome, signAgain } from './sign.ts';
+import { canSign, type SignOutcome, signAgain } from './sign.ts';
 import { isUnsaid, isWithdrawn, newestRoot, type Publication, readPublication } from './state.ts';
 
 export interface KeeperOptions {
@@ -37,6 +37,8 @@ export type KeeperOutcome = SignOutcome | 'failed';
 const MINUTE = 60_000;
 /** Minutes until the next attempt where one has failed. */
 const RETRY_MINUTES = 5;
+/** Each is overtaken only where something is learned meanwhile. */
+const ATTEMPTS = 5;
 
 export class TimestampKeeper {
   readonly #options: KeeperOptions;
@@ -97,10 +99,12 @@ export class TimestampKeeper {
 
   /** Ends when what is under way has ended, at the targets too. */
   async idle(): Promise<void> {
-    for (let last: unknown; last !== this.#last; ) {
-      last = this.#last;
-      await last;
-      await Promise.all(this.#pushers.map((pusher) => pusher.idle())); // which may have found what is to be signed
+    const underWay = () => [this.#last, ...this.#pushers.map(({ last }) => last)];
+    // What is found at one target may be signed then, and brought to the others.
+    for (let before: readonly unknown[] = []; underWay().some((last, index) => last !== before[index]); ) {
+      const now = underWay();
+      await Promise.all(now);
+      before = now;
     }
   }
 
@@ -110,17 +114,23 @@ export class TimestampKeeper {
    * @throws PublicationError, KeyServerError as `acceptHandOver`
    */
   async accept(bytes: Uint8Array): Promise<Accepted> {
+    const { state } = this.#options;
     try {
-      const accepted = acceptHandOver(this.#options.state, bytes);
+      const accepted = acceptHandOver(state, bytes, await canSign(state));
       this.#bring();
       return accepted;
     } catch (error) {
-      // What is refused may have said what is withdrawn. It is signed before the answer: whoever is refused asks for what counts here.
-      if (this.#unsaid() !== undefined) {
-        await this.#sign();
-        this.#bring();
-      }
+      await this.#signBeforeAnswer();
       throw error;
+    }
+  }
+
+  /** What is refused may have said what is withdrawn, and whoever is refused asks for what counts here. */
+  async #signBeforeAnswer(): Promise<void> {
+    for (let attempts = 0; attempts < ATTEMPTS && this.#unsaid() !== undefined; attempts++) {
+      const outcome = await this.#sign();
+      this.#bring();
+      if (outcome !== 'overtaken') return;
     }
   }
 
@@ -142,7 +152,8 @@ export class TimestampKeeper {
       const outcome = await this.#sign();
       const { state } = this.#options;
       const known = readPublication(state.database);
-      if (known === undefined || (outcome === 'failed' && !isWithdrawn(known))) return outcome;
+      const isNews = looks.some((look) => look?.isAdopted);
+      if (known === undefined || (outcome === 'failed' && !isNews && !isWithdrawn(known))) return outcome;
       // A withdrawal, and a timestamp of the publisher's own, have to get there as well. Only where that is known, something may take its place.
       for (const [index, look] of looks.entries()) if (look) this.#pushers[index]?.replace(look);
       return outcome;

@@ -3,7 +3,7 @@ import { ed25519KeyPair, type KeyPair, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { KeyServerError } from '../errors.ts';
 import type { KeyServerState } from '../state.ts';
-import { type Database, first } from '../storage/database.ts';
+import { first } from '../storage/database.ts';
 
 /** The seed as it stands in the database. */
 export interface SealedTimestampKey {
@@ -15,11 +15,6 @@ export interface SealedTimestampKey {
 export async function sealTimestampKey({ vault }: KeyServerState, seed: Uint8Array): Promise<SealedTimestampKey> {
   const id = toBase64url(await sha256(ed25519KeyPair(seed).publicKey));
   return { id, sealed: await vault.seal(place(id), seed) };
-}
-
-/** Whether the publisher has handed it over. */
-export function hasTimestampKey(database: Database): boolean {
-  return first(database, 'SELECT id FROM timestamp_key') !== undefined;
 }
 
 /** The timestamp key pair; `undefined` where the publisher keeps it. @throws KeyServerError `row-unreadable` */

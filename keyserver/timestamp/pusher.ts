@@ -29,6 +29,8 @@ export interface PusherOptions {
 /** What a look has shown. */
 export interface Look {
   readonly found: Found;
+  /** Whether the timestamp that counts is the one that was found. */
+  readonly isAdopted: boolean;
   /** Visits of ours that were over before it: a later one has changed what lies there. */
   readonly visits: number;
 }
@@ -48,8 +50,8 @@ export class Pusher {
   /** Takes over what is newer there, whatever else is under way. @returns `undefined` where it is not known what lies there */
   async look(): Promise<Look | undefined> {
     const visits = this.#visits;
-    const { found } = await this.#look();
-    return found && { found, visits };
+    const { found, isAdopted } = await this.#look();
+    return found && { found, isAdopted, visits };
   }
 
   /** Puts the timestamp that is known then in the place of what was seen there. */
@@ -68,8 +70,8 @@ export class Pusher {
   }
 
   /** Ends when what was asked for has ended. */
-  async idle(): Promise<void> {
-    await this.#last;
+  get last(): Promise<void> {
+    return this.#last;
   }
 
   /** Gives up what is under way. */

@@ -70,6 +70,17 @@ function isHalfOver({ version, expires }: Publication, now: number): boolean {
   return now > (version + expires) / 2;
 }
 
+/** Whether a key is here by which readers take what it signs. */
+export async function canSign(state: KeyServerState): Promise<boolean> {
+  try {
+    const [root, pair] = [newestRoot(state.database), await readTimestampKey(state)];
+    return root !== undefined && pair !== undefined && (await signerOf(pair, root)) !== undefined;
+  } catch (error) {
+    if (error instanceof KeyServerError) return false; // each run says why
+    throw error;
+  }
+}
+
 /** For how long the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
 function freshnessOf({ expires, version }: TimestampMetadata): number {
   return Math.max(1, Math.round((expires - version) / HOUR)) * HOUR;

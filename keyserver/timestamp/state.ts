@@ -61,8 +61,9 @@ export function readPublication(database: Database): Publication | undefined {
 export function readTimestamp(database: Database): Uint8Array | undefined {
   const known = readPublication(database);
   if (known === undefined || !isWithdrawn(known)) return known?.timestamp;
-  const timestamp = parseTimestamp(openEnvelope(known.timestamp, 'timestamp').signed()); // verified when it came
-  return withdrawsItself(timestamp) ? known.timestamp : undefined;
+  // Verified when it came; a damaged row says nothing.
+  const timestamp = unlessRefused(() => parseTimestamp(openEnvelope(known.timestamp, 'timestamp').signed()));
+  return timestamp && withdrawsItself(timestamp) ? known.timestamp : undefined;
 }
 
 /** Whether the publication that the timestamp names is withdrawn. */

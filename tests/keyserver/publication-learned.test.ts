@@ -1,13 +1,16 @@
 /** What a key server learns of withdrawals: from whom, for how long it counts, and what it says meanwhile. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { encodeHandOver } from '../../core/publication/hand-over.ts';
+import { randomBytes } from '#primitives';
+import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { adoptTimestamp } from '../../keyserver/timestamp/adopt.ts';
 import { TimestampKeeper } from '../../keyserver/timestamp/keeper.ts';
 import { PushTarget } from '../../keyserver/timestamp/push-target.ts';
 import { readPublication } from '../../keyserver/timestamp/state.ts';
+import { Vault } from '../../keyserver/vault.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, PublicationRig, putTimestamp, TIMESTAMP_PATH, timestampAt } from '../support/publication-rig.ts';
 import { saidBy } from '../support/target-timestamp.ts';
@@ -158,6 +161,71 @@ describe('where nothing can be signed', () => {
     await the.publish({ publication: 10 });
     expect(await served()).toEqual([10, []]);
   });
+});
+
+describe('where the key that is here signs nothing that readers take', () => {
+  beforeEach(async () => {
+    expect(await run()).toBe('signed');
+    await the.importTimestampKey(randomBytes(32));
+  });
+
+  it('what is refused changes nothing, so that its publisher can sign above what is answered', async () => {
+    const withdrawal = () => the.timestamp({ publication: 7, signed: the.now() - 5, withdrawn: [7] });
+    expect((await the.handOver(withdrawal())).status).toBe(409);
+    expect(await served()).toEqual([7, []]);
+    the.rig.passTime(10);
+    expect((await the.handOver(withdrawal())).status).toBe(200);
+    expect(await served()).toEqual(ENDED);
+  });
+
+  it('what a run finds at one host gets to the others, also to one that was being visited', async () => {
+    the.rig.passTime(10);
+    const [opened, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    vi.spyOn(PushTarget.prototype, 'holds').mockImplementation(async function (this: PushTarget, publication) {
+      const there = await holds.call(this, publication);
+      if (this.name === A) reached.resolve();
+      if (this.name === A) await opened.promise;
+      return there;
+    });
+    const done = the.publish({ publication: 8 });
+    await reached.promise;
+    the.rig.passTime(60);
+    await the.showAt(B, 0, { publication: 8 });
+    const running = run();
+    await expect.poll(() => the.rig.log()).toContain('timestamp-key-foreign');
+    opened.resolve();
+    expect(await running).toBe('failed');
+    await done;
+    expect(timestampAt(A)).toEqual(timestampAt(B));
+    expect(said(timestampAt(A))).toEqual([8, []]);
+  });
+});
+
+it('what is under way has ended when what one host shows is at the others', async () => {
+  vi.spyOn(PushTarget.prototype, 'read').mockImplementation(async function (this: PushTarget) {
+    if (this.name === A) await setTimeout(100);
+    return read.call(this);
+  });
+  await the.bring(8);
+  await the.showAt(A, -10, { publication: 8 });
+  await the.publish({ publication: 7 });
+  expect(said(timestampAt(B))).toEqual([8, []]);
+});
+
+it('a hand-over is answered once what it withdraws is signed, also where something else is learned meanwhile', async () => {
+  const { state } = the.rig.server;
+  expect(await run()).toBe('signed');
+  const prior = the.timestamp({ publication: 7, signed: the.now() - 60, withdrawn: [5] });
+  const { open } = Vault.prototype;
+  let opened = 0;
+  vi.spyOn(Vault.prototype, 'open').mockImplementation(async function (this: Vault, ...about) {
+    if (++opened === 2) adoptTimestamp(state, prior); // while it signs
+    return open.apply(this, about);
+  });
+  const timestamp = the.timestamp({ publication: 7, signed: the.now() - 5, withdrawn: [7] });
+  const answer = await the.put(PUBLICATION_PATH, encodeHandOver({ timestamp, roots: [], expiries: [] }));
+  expect([answer.status, await served()]).toEqual([409, [7, [5, 7]]]);
+  await the.rig.server.keeper.idle();
 });
 
 describe('attack 69: a key server whose clock is slow', () => {

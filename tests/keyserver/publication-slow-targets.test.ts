@@ -163,11 +163,11 @@ describe('a target', () => {
     });
     const look = await pusher.look();
     pusher.bring();
-    await pusher.idle();
+    await pusher.last;
     the.rig.passTime(10);
     await the.publish({ publication: 8 });
     if (look) pusher.replace(look);
-    await pusher.idle();
+    await pusher.last;
     expect(lines).toEqual([]);
     expect(the.read(pushed()).snapshot.version).toBe(8);
     pusher.close();
