@@ -11,7 +11,6 @@ import { TimestampKeeper } from '../../keyserver/timestamp/keeper.ts';
 import { PushTarget } from '../../keyserver/timestamp/push-target.ts';
 import { readPublication } from '../../keyserver/timestamp/state.ts';
 import { Vault } from '../../keyserver/vault.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, PublicationRig, putTimestamp, TIMESTAMP_PATH, timestampAt } from '../support/publication-rig.ts';
 import { saidBy } from '../support/target-timestamp.ts';
 
@@ -19,15 +18,11 @@ let the: PublicationRig;
 let A: string;
 let B: string;
 beforeEach(async () => {
-  [A, B] = [temporaryFolder(), temporaryFolder()];
-  the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours: 720, push: [A, B] } });
-  await the.publish({ publication: 7 });
-  the.rig.passTime(HOUR);
+  ({ the, A, B } = await PublicationRig.startWithTwoHosts(720));
 });
 afterEach(async () => {
   vi.restoreAllMocks();
   await the.close();
-  for (const folder of [A, B]) rmSync(folder, { recursive: true });
 });
 const { read, holds } = PushTarget.prototype;
 const ENDED = [7, [7]];

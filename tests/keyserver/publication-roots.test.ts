@@ -1,5 +1,5 @@
 /** A key server and its publisher's roots: those it has followed stay what they were, and those it has not been given hold it back. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
@@ -12,7 +12,6 @@ import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';
 import { signAgain } from '../../keyserver/timestamp/sign.ts';
 import { ifGood, newestRoot, readPublication } from '../../keyserver/timestamp/state.ts';
 import { encodeRoot, encodeTimestamp } from '../support/first-root.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, PublicationRig, putTimestamp, timestampAt } from '../support/publication-rig.ts';
 import { saidBy } from '../support/target-timestamp.ts';
 
@@ -20,15 +19,9 @@ let the: PublicationRig;
 let A: string;
 let B: string;
 beforeEach(async () => {
-  [A, B] = [temporaryFolder(), temporaryFolder()];
-  the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours: 48, push: [A, B] } });
-  await the.publish({ publication: 7 });
-  the.rig.passTime(HOUR);
+  ({ the, A, B } = await PublicationRig.startWithTwoHosts());
 });
-afterEach(async () => {
-  await the.close();
-  for (const folder of [A, B]) rmSync(folder, { recursive: true });
-});
+afterEach(() => the.close());
 const newKey = () => roleSigner(ed25519KeyPair(randomBytes(32)));
 const said = (bytes: Uint8Array) => Object.values(saidBy(bytes));
 const run = () => the.rig.server.keeper.attempt();

@@ -10,7 +10,6 @@ import { adoptTimestamp } from '../../keyserver/timestamp/adopt.ts';
 import { PushTarget } from '../../keyserver/timestamp/push-target.ts';
 import { signAgain } from '../../keyserver/timestamp/sign.ts';
 import type { TimestampWish } from '../support/first-root.ts';
-import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { HOUR, PublicationRig, putTimestamp, TIMESTAMP_PATH, timestampAt } from '../support/publication-rig.ts';
 import { saidBy } from '../support/target-timestamp.ts';
 
@@ -18,15 +17,11 @@ let the: PublicationRig;
 let A: string;
 let B: string;
 beforeEach(async () => {
-  [A, B] = [temporaryFolder(), temporaryFolder()];
-  the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours: 48, push: [A, B] } });
-  await the.publish({ publication: 7 });
-  the.rig.passTime(HOUR);
+  ({ the, A, B } = await PublicationRig.startWithTwoHosts());
 });
 afterEach(async () => {
   vi.restoreAllMocks();
   await the.close();
-  for (const folder of [A, B]) rmSync(folder, { recursive: true });
 });
 
 const show = (host: string, ago: number, wish: TimestampWish) => the.showAt(host, ago, wish);

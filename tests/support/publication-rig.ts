@@ -32,10 +32,12 @@ export class PublicationRig {
   readonly site: string;
   /** Where the publisher publishes: all targets of the key server. A test may add its own, or publish elsewhere. */
   hosts: readonly string[];
+  readonly #folders: string[];
 
   private constructor(rig: Rig, site: string) {
     this.rig = rig;
     this.site = site;
+    this.#folders = [site];
     this.hosts = rig.config.publication?.push ?? [];
     this.token = createToken(rig.server.state, 'publisher', 30).token;
   }
@@ -48,9 +50,19 @@ export class PublicationRig {
     return new PublicationRig(rig, site);
   }
 
+  /** Publication 7 was handed over an hour ago, and lies at two hosts. */
+  static async startWithTwoHosts(freshHours = 48): Promise<{ the: PublicationRig; A: string; B: string }> {
+    const [A, B] = [temporaryFolder(), temporaryFolder()];
+    const the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours, push: [A, B] } });
+    the.#folders.push(A, B);
+    await the.publish({ publication: 7 });
+    the.rig.passTime(HOUR);
+    return { the, A, B };
+  }
+
   async close(): Promise<void> {
     await this.rig.close();
-    rmSync(this.site, { recursive: true, force: true });
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
   }
 
   get signer(): RoleSigner {
