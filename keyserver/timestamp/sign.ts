@@ -74,7 +74,8 @@ function isHalfOver({ version, expires }: Publication, now: number): boolean {
 export async function canSign(state: KeyServerState): Promise<boolean> {
   try {
     const [root, pair] = [newestRoot(state.database), await readTimestampKey(state)];
-    return root !== undefined && pair !== undefined && (await signerOf(pair, root)) !== undefined;
+    if (root && pair) await signerOf(pair, root);
+    return root !== undefined && pair !== undefined;
   } catch (error) {
     if (error instanceof KeyServerError) return false; // each run says why
     throw error;

@@ -140,10 +140,10 @@ export class PublicationRig {
   }
 
   pushed(): Uint8Array {
-    return new Uint8Array(readFileSync(this.pushedFile));
+    return timestampAt(this.site);
   }
 
-  /** Imports a bundle with another timestamp key, or with none. */
+  /** Imports a bundle with another timestamp key, or with none. @param serial - above those of all before */
   async importTimestampKey(timestampSeed: Uint8Array | undefined, serial = 2): Promise<void> {
     const { state, origins } = this.rig.server;
     const { publisher, host } = this.rig;
