@@ -1,7 +1,7 @@
 /** The first run: writes a configuration where there is none. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createFile } from '../node-support/create-file.ts';
+import { createFile } from '../node-support/files/write-file.ts';
 import { systemReason } from '../node-support/system-error.ts';
 import { configTemplate } from './config-template.ts';
 import { KeyServerError } from './errors.ts';

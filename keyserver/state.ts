@@ -5,7 +5,7 @@ import { toBase64url } from '../core/encoding/base64url.ts';
 import { utf8 } from '../core/encoding/bytes.ts';
 import { recipientIdOf } from '../core/keys/bundle.ts';
 import { nowInSeconds } from '../node-support/clock.ts';
-import { createFile } from '../node-support/create-file.ts';
+import { createFile } from '../node-support/files/write-file.ts';
 import type { KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
 import { createMasterKey, readMasterKeys } from './master-key.ts';

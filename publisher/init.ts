@@ -7,13 +7,13 @@ import { utf8 } from '../core/encoding/bytes.ts';
 import type { KeyId } from '../core/keys/key-id.ts';
 import { isLoopback, isSite } from '../core/site/site.ts';
 import type { Argon2idCost } from '../node-support/argon2id.ts';
+import { createFile } from '../node-support/files/write-file.ts';
 import { systemReason } from '../node-support/system-error.ts';
 import { parseConfiguration } from './configuration/read.ts';
 import type { ConfigurationInput } from './configuration/schema.ts';
 import { configurationTemplate } from './configuration/template.ts';
 import { PublishError } from './errors.ts';
 import { createKeys, type NewKeys } from './keys/create-keys.ts';
-import { createFile } from './keys/file-update.ts';
 import { CONFIGURATION_FILE, type Workspace, workspaceOf } from './workspace.ts';
 
 export interface InitOptions {
@@ -124,7 +124,7 @@ async function createFiles(workspace: Workspace, { keyStore, rootKeys }: NewKeys
   const created: string[] = [];
   for (const { file, bytes, mode } of files) {
     try {
-      await createFile(file, bytes, mode);
+      if (!createFile(file, bytes, mode)) throw new Error('it exists');
       created.push(file);
     } catch (error) {
       await Promise.all(created.map((earlier) => rm(earlier, { force: true })));

@@ -1,10 +1,9 @@
 /** Where a publisher's files lie: everything beside `wispr.json`. */
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { createFile } from '../node-support/create-file.ts';
-import { isSqliteError, saysReadOnly } from '../node-support/sqlite.ts';
+import { openLocked } from '../node-support/files/lock.ts';
+import { removeTemporaryFiles } from '../node-support/files/write-file.ts';
+import { saysReadOnly } from '../node-support/sqlite.ts';
 import { describeUnreadable, permissionHint, systemCode, systemReason } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/limits.ts';
@@ -17,9 +16,6 @@ const BUNDLE_FILE = 'keys.bundle';
 const INDEX_FILE = 'publisher.index';
 const LAST_PUBLISHED_FILE = 'publisher.last';
 const LOCK_FILE = 'publisher.lock';
-
-/** SQLITE_BUSY, https://sqlite.org/rescode.html */
-const BUSY = 5;
 
 /** The files of one workspace, absolute. */
 export interface Workspace {
@@ -88,8 +84,7 @@ function keyStoreHint(error: unknown): string {
 }
 
 /**
- * Keeps a second `wispr` out while `work` runs, by a lock that the system takes back however a process ends. The empty file stays: removing it
- * would let two processes hold locks on two files of one name.
+ * Keeps other `wispr` processes out while `work` runs.
  *
  * @throws PublishError `workspace-busy`, `output-failed`
  */
@@ -98,28 +93,21 @@ export async function withLock<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   using _held = takeLock(lock);
+  removeTemporaryFiles(dirname(lock));
   return await work();
 }
 
-/**
- * SQLite's lock, since Node has none of its own for files; nothing is ever written. While it is held, nothing else in this process may open
- * and close the file: the system would take the lock back (POSIX, `fcntl`).
- */
-function takeLock(lock: string): DatabaseSync {
+function takeLock(lock: string): Disposable {
+  let held: Disposable | undefined;
   try {
-    if (!existsSync(lock)) createFile(lock, '', 0o600);
-    using opening = new DisposableStack();
-    const database = opening.use(new DatabaseSync(lock));
-    database.exec('BEGIN EXCLUSIVE');
-    opening.move();
-    return database;
+    held = openLocked(lock);
   } catch (error) {
-    if (isSqliteError(error) && error.errcode === BUSY)
-      throw new PublishError('workspace-busy', 'another wispr is at work on this site', { hint: 'wait for it' });
     const reason = saysReadOnly(error) ? 'it cannot be written' : systemReason(error);
     throw new PublishError('output-failed', `cannot lock ${lock}: ${reason}`, {
       cause: error,
       hint: 'the directory of wispr.json and what lies in it has to be writable for the user who runs wispr (chown, chmod), on a disk that is neither full nor mounted read-only',
     });
   }
+  if (held) return held;
+  throw new PublishError('workspace-busy', 'another wispr is at work on this site', { hint: 'wait for it' });
 }

@@ -1,7 +1,7 @@
 /** `wispr identity export` and `wispr identity import`: taking the identity to another machine. */
 import type { Command } from 'commander';
 import { exportIdentity, importIdentity, readWords, requireWords } from '../../client-proxy/index.ts';
-import { createFile } from '../../node-support/create-file.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { describeDecision } from '../keys-place.ts';
 import { readSecretLine } from '../passphrase.ts';

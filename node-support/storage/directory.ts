@@ -1,19 +1,8 @@
 /** A directory as a target. Files are written beside and renamed; links are never followed, so nothing outside is read or written. */
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import {
-  copyFile,
-  type FileHandle,
-  lstat,
-  open,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  writeFile,
-} from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, open, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isTemporaryName, replaceFile } from '../files/write-file.ts';
 import { makeDirectory } from '../make-directory.ts';
 import { systemCode, systemReason } from '../system-error.ts';
 import { StorageError, type StorageErrorCode } from './errors.ts';
@@ -26,14 +15,6 @@ import {
   type StoredFile,
   type Target,
 } from './target.ts';
-
-/** What is being written: short, because names may be as long as the system allows. No document begins like this by chance. */
-const UNFINISHED = /^\.wispr-new-[0-9a-f]{12}$/;
-
-/** Whether a file is what an interrupted put left. */
-export function isUnfinishedName(name: string): boolean {
-  return UNFINISHED.test(name);
-}
 
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
   EACCES: 'target-denied',
@@ -70,7 +51,7 @@ export class DirectoryTarget implements Target {
     if (start !== '') checkTargetPath(start);
     if (!(await this.#leadsInside(`${start}/x`))) return;
     for await (const files of this.#walk(start)) {
-      const wanted = files.filter(({ path, name }) => !UNFINISHED.test(name) && path.startsWith(prefix));
+      const wanted = files.filter(({ path, name }) => !isTemporaryName(name) && path.startsWith(prefix));
       for (let first = 0; first < wanted.length; first += LOOKS_IN_FLIGHT) {
         const looks = wanted.slice(first, first + LOOKS_IN_FLIGHT).map(({ path }) => this.#stat(path));
         for (const file of await Promise.all(looks)) if (file) yield file;
@@ -109,19 +90,14 @@ export class DirectoryTarget implements Target {
   async put(path: string, source: Source, { replacing }: PutOptions): Promise<void> {
     checkTargetPath(path);
     await this.#does(`write ${path}`, async () => {
-      const directory = dirname(this.#fileOf(path));
       await this.#checkAncestors(dirname(path));
-      await makeDirectory(directory);
+      await makeDirectory(dirname(this.#fileOf(path)));
       if (!(await this.#leadsInside(path))) throw leadsOut(this.name, path);
-      const beside = join(directory, `.wispr-new-${randomBytes(6).toString('hex')}`);
-      try {
-        await writeThrough(beside, source);
+      await replaceFile(this.#fileOf(path), async (temporary) => {
+        await writeThrough(temporary, source);
         if (replacing !== undefined && ((await this.#stat(path))?.tag ?? null) !== replacing)
           throw changed(this.name, path);
-        await rename(beside, this.#fileOf(path));
-      } finally {
-        await rm(beside, { force: true }).catch(() => undefined);
-      }
+      });
     });
   }
 
@@ -137,7 +113,7 @@ export class DirectoryTarget implements Target {
     if (!(await this.#leadsInside('/x'))) return;
     for await (const files of this.#walk('')) {
       for (const { path, name } of files) {
-        const file = UNFINISHED.test(name) ? await this.#stat(path) : undefined;
+        const file = isTemporaryName(name) ? await this.#stat(path) : undefined;
         if (file && file.modified < before) await rm(this.#fileOf(path), { force: true });
       }
     }

@@ -1,7 +1,7 @@
 /** Opens `publisher.index`. Losing it costs time and nothing else: so a damaged one is put aside, and everything is written again. */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { createFile } from '../../node-support/create-file.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
 import { headerNumber, inTransaction, isSqliteError, saysDamaged } from '../../node-support/sqlite.ts';
 import { systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';

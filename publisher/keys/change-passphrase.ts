@@ -2,7 +2,7 @@
 import { PublishError } from '../errors.ts';
 import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
-import { removeLeftovers, replaceFile } from './file-update.ts';
+import { replaceFile } from './file-update.ts';
 import { encodeContents, KEY_STORE_KIND, openKeyStore } from './key-store.ts';
 import { createSealedFile } from './sealed-file.ts';
 import { readSigningKeysIfThere } from './signer-file.ts';
@@ -25,7 +25,6 @@ export function changePassphrase(
     const keyStore = await createSealedFile(KEY_STORE_KIND, newPassphrase, encodeContents(contents));
     const rootKeys = await resealRootKeys(rootKeysFile, passphrase, newPassphrase);
     // Killed between the two: each opens under one of the two passphrases, and the command can be run again.
-    await removeLeftovers(workspace.keyStore);
     if (rootKeys) await replaceFile(rootKeysFile, rootKeys);
     await replaceFile(workspace.keyStore, keyStore);
     return [workspace.keyStore, ...(rootKeys ? [rootKeysFile] : [])];
@@ -40,7 +39,6 @@ async function resealRootKeys(
 ): Promise<Uint8Array | undefined> {
   const bytes = await readSigningKeysIfThere(file);
   if (bytes === undefined) return undefined;
-  await removeLeftovers(file);
   const keys = await openSigningKeys(bytes, passphrase, file).catch((error: unknown) => {
     if (error instanceof PublishError && error.code === 'passphrase-wrong') return undefined;
     throw error;

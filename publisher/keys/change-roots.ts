@@ -16,7 +16,7 @@ import { verifyNextRoot } from '../../core/publication/verify-roles.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { PublishError } from '../errors.ts';
 import { readKeyStore, type Workspace, withLock, workspaceOf } from '../workspace.ts';
-import { readIfThere, removeLeftovers, replaceFile } from './file-update.ts';
+import { readIfThere, replaceFile } from './file-update.ts';
 import { type KeyStoreContents, ONLINE_ROLES, type OnlineRole, type OpenKeyStore, openKeyStore } from './key-store.ts';
 import {
   encodeDraft,
@@ -120,8 +120,6 @@ export function withChain<Result>(
     const keyStore = await openKeyStore(await readKeyStore(workspace), options.passphrase);
     const bytes = await readSigningKeysIfThere(rootKeysFile);
     const rootKeys = bytes && (await openSigningKeys(bytes, options.passphrase, rootKeysFile));
-    await removeLeftovers(workspace.keyStore);
-    if (bytes) await removeLeftovers(rootKeysFile);
     const root = verifyChain(keyStore.roots);
     return work({ workspace, keyStore, rootKeysFile, rootKeys, root, now: options.now ?? nowInSeconds() });
   });

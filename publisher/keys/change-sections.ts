@@ -14,7 +14,7 @@ import { freshRing } from '../protect/sections.ts';
 import { count } from '../text.ts';
 import { readKeyStore, withLock, workspaceOf } from '../workspace.ts';
 import type { KeysOptions } from './change-roots.ts';
-import { removeLeftovers, replaceFile } from './file-update.ts';
+import { replaceFile } from './file-update.ts';
 import { type OpenKeyStore, openKeyStore, type SectionKeyRing } from './key-store.ts';
 import { refused, shortId, whenTooFew } from './roots.ts';
 
@@ -101,7 +101,6 @@ async function changeSection(
     const ring = await change(known ?? freshRing());
     checkRing(section, ring, keyStore);
     const changed = new Map([...keyStore.contents.sections, [section, ring] as const]);
-    await removeLeftovers(workspace.keyStore);
     await replaceFile(workspace.keyStore, await keyStore.seal({ ...keyStore.contents, sections: changed }));
     return outcomeOf(section, ring);
   });

@@ -6,9 +6,10 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { KEY_LENGTH } from '../../core/keys/key-id.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
 import type { Argon2idCost } from '../../node-support/argon2id.ts';
-import { describeUnreadable, permissionHint, systemCode, systemReason } from '../../node-support/system-error.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import { describeUnreadable, permissionHint, systemReason } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { createFile, readIfThere } from './file-update.ts';
+import { readIfThere } from './file-update.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './limits.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
@@ -84,12 +85,13 @@ function unreadable(file: string, error: unknown): PublishError {
 
 /** Writes a file that must not exist yet. @throws PublishError `output-failed` */
 export async function create(file: string, bytes: Uint8Array, mode: number): Promise<void> {
-  await createFile(file, bytes, mode).catch((error: unknown) => {
-    const exists = systemCode(error) === 'EEXIST';
-    const reason = exists ? 'it exists, and nothing is overwritten' : systemReason(error);
-    throw new PublishError('output-failed', `cannot write ${file}: ${reason}`, {
-      cause: error,
-      ...(exists && { hint: 'name another file, or move that one away' }),
-    });
-  });
+  const fail = (reason: string, options: ErrorOptions & { hint?: string }) =>
+    new PublishError('output-failed', `cannot write ${file}: ${reason}`, options);
+  let created: boolean;
+  try {
+    created = createFile(file, bytes, mode);
+  } catch (error) {
+    throw fail(systemReason(error), { cause: error });
+  }
+  if (!created) throw fail('it exists', { hint: 'name another file, or move that one away' });
 }

@@ -15,7 +15,7 @@ import { openEnvelope } from '../../core/publication/envelope.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { PublishError } from '../errors.ts';
 import { withLock } from '../workspace.ts';
-import { removeLeftovers, replaceFile } from './file-update.ts';
+import { replaceFile } from './file-update.ts';
 import { readDraftIfThere } from './read-draft.ts';
 
 /** A version, and SHA-256 of what it says. */
@@ -84,7 +84,6 @@ export async function withMemory<Result>(
 ): Promise<Result> {
   const real = await realpath(keyFile);
   return withLock({ lock: `${real}.lock` }, async () => {
-    await removeLeftovers(memoryFile(real));
     return work(await readMemory(real), (memory) => replaceFile(memoryFile(real), encode(memory)));
   });
 }

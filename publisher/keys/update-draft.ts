@@ -3,16 +3,11 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PublishError } from '../errors.ts';
 import { CONFIGURATION_FILE, withLock, workspaceOf } from '../workspace.ts';
-import { removeLeftovers } from './file-update.ts';
 
 /** Where the file lies in a workspace, its publisher may be at work on it as well. */
 export async function withDraftFile<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   const configuration = join(dirname(file), CONFIGURATION_FILE);
-  const begin = async () => {
-    await removeLeftovers(file);
-    return work();
-  };
-  return existsSync(configuration) ? withLock(workspaceOf(configuration), begin) : begin();
+  return existsSync(configuration) ? withLock(workspaceOf(configuration), work) : work();
 }
 
 /** What was shown is not what would be signed. */

@@ -14,7 +14,7 @@ import { parseTargets } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile, ownTargetsOf, targetFile } from '../../core/publication/names.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { PublishError } from '../errors.ts';
-import { readIfThere, removeLeftovers, replaceFile } from '../keys/file-update.ts';
+import { readIfThere, replaceFile } from '../keys/file-update.ts';
 import { baseOfBin, bitsOf, isBase } from '../keys/publication-bases.ts';
 import {
   type DraftParts,
@@ -120,7 +120,6 @@ async function beginGathering(
   await removeOldDrafts(workspace, version);
   context.index.setFact('draft', await digestOfPublication(draft));
   const file = publicationDraftFile(workspace, version);
-  await removeLeftovers(file);
   await replaceFile(file, bytes, 0o644);
   return stillMissing(draft, file, missingOfPublication(draft));
 }

@@ -12,7 +12,7 @@ import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import { type FileUpdate, prepareFile, readIfThere, removeLeftovers } from '../keys/file-update.ts';
+import { type FileUpdate, prepareFile, readIfThere } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
 import type { KeyStoreContents, OpenKeyStore, SectionKeyRing } from '../keys/key-store.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../site/placeholders.ts';
@@ -34,8 +34,6 @@ export class RunKeys {
   }
 
   static async of(store: OpenKeyStore, workspace: Workspace): Promise<RunKeys> {
-    await toOutput(workspace.keyStore, removeLeftovers(workspace.keyStore));
-    await toOutput(workspace.bundle, removeLeftovers(workspace.bundle));
     const keys = new RunKeys(store, workspace);
     await keys.#nameAll();
     return keys;

@@ -7,7 +7,6 @@ import { readUnverifiedHead } from '../../core/object/read-head.ts';
 import type { TufKey } from '../../core/publication/keys.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
-import { isUnfinishedName } from '../../node-support/storage/directory.ts';
 import { isLeftoverName } from '../protect/writers/files.ts';
 import { isImmutablePath } from '../publication/files.ts';
 import type { DirectoryPlace } from './files.ts';
@@ -28,7 +27,7 @@ export class Leftovers {
 
   async has(path: string): Promise<boolean> {
     const name = path.slice(path.lastIndexOf('/') + 1);
-    if (isUnfinishedName(name) || isLeftoverName(name)) return true;
+    if (isLeftoverName(name)) return true;
     if (!isImmutablePath(path)) return false;
     try {
       if (path.startsWith(METADATA_PATH)) return this.#isOlder(name) && (await this.#isSigned(path));

@@ -2,7 +2,6 @@
  * Files of the output. One with an immutable name is written under it at once: nobody asks for it before the publication that names it, and a run
  * that finds what an interrupted one left writes it anew. Everything else is written beside its place, and renamed.
  */
-import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   copyFileSync,
@@ -15,9 +14,10 @@ import {
   utimesSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { contentTargetOf, headTargetOf, targetFile } from '../../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../../core/site/path.ts';
+import { isTemporaryName, replaceFileSync } from '../../../node-support/files/write-file.ts';
 import { makeDirectoryNow } from '../../../node-support/make-directory.ts';
 import { systemCode } from '../../../node-support/system-error.ts';
 import { toOutputNow } from '../to-output.ts';
@@ -50,12 +50,7 @@ export function shownFile(
 
 /** Whether a file of this name is one that an interrupted run may have left: written, but never put into its place. */
 export function isLeftoverName(name: string): boolean {
-  return /^\.wispr-[0-9a-f]{16}\.new$/.test(name) || /^[0-9a-f]{64}\..*\.carrier$/s.test(name);
-}
-
-/** A name in the same directory that no document has. */
-export function temporaryBeside(file: string): string {
-  return join(dirname(file), `.wispr-${randomBytes(8).toString('hex')}.new`);
+  return isTemporaryName(name) || /^[0-9a-f]{64}\..*\.carrier$/s.test(name);
 }
 
 /**
@@ -71,20 +66,20 @@ export function createFile(file: string, shown: string, bytes: Uint8Array, lastM
       writeNew(file, bytes, lastModified);
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
-      replaceNow(file, (temporary) => writeNew(temporary, bytes, lastModified));
+      replaceFileSync(file, (temporary) => writeNew(temporary, bytes, lastModified));
     }
   });
 }
 
 /** Replaces a file in one step. @throws PublishError `output-failed`; what was there before is unchanged then */
 export function replaceFile(file: string, bytes: Uint8Array): void {
-  toOutputNow(file, () => replaceNow(file, (temporary) => writeNew(temporary, bytes)));
+  toOutputNow(file, () => replaceFileSync(file, (temporary) => writeNew(temporary, bytes)));
 }
 
 /** Replaces a file by another one, which keeps its own name too: a hard link, or a copy where the file system has none. */
 export function replaceByCopy(file: string, original: string): void {
   toOutputNow(file, () => {
-    if (!isSameFile(file, original)) replaceNow(file, (temporary) => linkOrCopy(original, temporary));
+    if (!isSameFile(file, original)) replaceFileSync(file, (temporary) => linkOrCopy(original, temporary));
   });
 }
 
@@ -111,17 +106,6 @@ function writeNew(file: string, bytes: Uint8Array, lastModified?: number): void 
 export function writeFully(descriptor: number, bytes: Uint8Array, position: number): void {
   for (let written = 0; written < bytes.length; ) {
     written += writeSync(descriptor, bytes, written, bytes.length - written, position + written);
-  }
-}
-
-function replaceNow(file: string, write: (temporary: string) => void): void {
-  const temporary = temporaryBeside(file);
-  try {
-    write(temporary);
-    renameSync(temporary, file);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
   }
 }
 

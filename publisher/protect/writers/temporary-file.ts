@@ -1,6 +1,7 @@
 import { closeSync, futimesSync, openSync, renameSync, rmSync } from 'node:fs';
+import { temporaryBeside } from '../../../node-support/files/write-file.ts';
 import { toOutputNow } from '../to-output.ts';
-import { OUTPUT_MODE, temporaryBeside, withDirectory, writeFully } from './files.ts';
+import { OUTPUT_MODE, withDirectory, writeFully } from './files.ts';
 
 /** A file that takes more than one step to write, or whose name is known only in the end. Removed, if it is not kept. */
 export class TemporaryFile implements Disposable {

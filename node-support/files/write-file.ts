@@ -1,0 +1,121 @@
+/**
+ * Atomic writes: content goes into a temporary file beside its place and is renamed, so that readers see the previous file or the new one, whole.
+ * Durable writes (the default) are on the disk, name included, before the function returns; the others may be lost in a power cut, never torn.
+ */
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { systemCode } from '../system-error.ts';
+
+export interface AtomicWriteOptions {
+  /** Permissions, for example `0o644`. Default: `0o600`. */
+  readonly mode?: number;
+  /** Default: `true`. */
+  readonly durable?: boolean;
+}
+
+const TEMPORARY_NAME = /^\.wispr-new-[0-9a-f]{12}$/;
+
+/** A new name in the directory of `file`. Short, because names may be as long as the system allows. */
+export function temporaryBeside(file: string): string {
+  return join(dirname(file), `.wispr-new-${randomBytes(6).toString('hex')}`);
+}
+
+/** Whether a file name is that of an unfinished write. */
+export function isTemporaryName(name: string): boolean {
+  return TEMPORARY_NAME.test(name);
+}
+
+/** Removes the temporary files that killed processes left in a directory. No other process may be writing there. */
+export function removeTemporaryFiles(directory: string): void {
+  for (const name of readdirSync(directory)) if (isTemporaryName(name)) rmSync(join(directory, name), { force: true });
+}
+
+/**
+ * Writes a file, or replaces it.
+ *
+ * @throws the system's error; the previous file is unchanged then
+ */
+export async function writeFileAtomic(
+  file: string,
+  content: Uint8Array | string,
+  { mode = 0o600, durable = true }: AtomicWriteOptions = {},
+): Promise<void> {
+  await replaceFile(file, (temporary) => writeFile(temporary, content, { mode, flag: 'wx', flush: durable }));
+  if (durable) await syncDirectory(dirname(file));
+}
+
+/** Synchronous {@link writeFileAtomic}. */
+export function writeFileAtomicSync(
+  file: string,
+  content: Uint8Array | string,
+  { mode = 0o600, durable = true }: AtomicWriteOptions = {},
+): void {
+  replaceFileSync(file, (temporary) => writeFileSync(temporary, content, { mode, flag: 'wx', flush: durable }));
+  if (durable) syncDirectorySync(dirname(file));
+}
+
+/**
+ * Creates a file, durably, and only if there is none.
+ *
+ * @param mode - permissions, for example `0o600`
+ * @returns whether it was created; `false` if there is one already, which is unchanged
+ * @throws the system's error if the directory cannot be written
+ */
+export function createFile(file: string, content: Uint8Array | string, mode = 0o600): boolean {
+  const temporary = temporaryBeside(file);
+  try {
+    writeFileSync(temporary, content, { mode, flag: 'wx', flush: true });
+    linkSync(temporary, file); // unlike a rename, fails if there is one
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  syncDirectorySync(dirname(file));
+  return true;
+}
+
+/**
+ * Replaces a file by one that `write` makes under a temporary name.
+ *
+ * @throws what `write` and the system throw; the previous file is unchanged and the temporary one removed then
+ */
+export async function replaceFile(file: string, write: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = temporaryBeside(file);
+  try {
+    await write(temporary);
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Synchronous {@link replaceFile}. */
+export function replaceFileSync(file: string, write: (temporary: string) => void): void {
+  const temporary = temporaryBeside(file);
+  try {
+    write(temporary);
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  await using handle = await open(directory);
+  await handle.sync();
+}
+
+function syncDirectorySync(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

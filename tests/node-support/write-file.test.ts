@@ -1,0 +1,75 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  createFile,
+  isTemporaryName,
+  removeTemporaryFiles,
+  replaceFile,
+  temporaryBeside,
+  writeFileAtomic,
+  writeFileAtomicSync,
+} from '../../node-support/files/write-file.ts';
+
+let directory: string;
+let file: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'wispr-write-'));
+  file = join(directory, 'file');
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+describe.each([
+  ['writeFileAtomic', writeFileAtomic],
+  ['writeFileAtomicSync', async (...given: Parameters<typeof writeFileAtomicSync>) => writeFileAtomicSync(...given)],
+])('%s', (_, write) => {
+  it('creates and replaces, with the permissions asked for', async () => {
+    await write(file, 'one');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await write(file, 'two', { mode: 0o644, durable: false });
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    expect(readFileSync(file, 'utf8')).toBe('two');
+    expect(readdirSync(directory)).toEqual(['file']);
+  });
+
+  it('throws the error of the system and leaves nothing behind', async () => {
+    await expect(write(directory, 'one')).rejects.toMatchObject({ syscall: 'rename' });
+    await expect(write(join(directory, 'missing', 'file'), 'one')).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+describe('replaceFile', () => {
+  it('keeps the previous file if the writing fails', async () => {
+    writeFileSync(file, 'one');
+    const writing = replaceFile(file, async (temporary) => {
+      writeFileSync(temporary, 'half');
+      throw new Error('stopped');
+    });
+    await expect(writing).rejects.toThrow('stopped');
+    expect(readFileSync(file, 'utf8')).toBe('one');
+    expect(readdirSync(directory)).toEqual(['file']);
+  });
+});
+
+describe('createFile', () => {
+  it('never overwrites', () => {
+    expect(createFile(file, 'one')).toBe(true);
+    expect(createFile(file, 'two')).toBe(false);
+    expect(readFileSync(file, 'utf8')).toBe('one');
+    expect(readdirSync(directory)).toEqual(['file']);
+  });
+});
+
+describe('temporary files', () => {
+  it('are known by their names, and removed', () => {
+    const temporary = temporaryBeside(file);
+    expect(isTemporaryName(temporary.slice(directory.length + 1))).toBe(true);
+    writeFileSync(temporary, 'half');
+    writeFileSync(file, 'whole');
+    removeTemporaryFiles(directory);
+    expect(readdirSync(directory)).toEqual(['file']);
+  });
+});
