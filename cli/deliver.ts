@@ -30,9 +30,9 @@ export interface Delivered {
 /** A document that broke off when a part of it was handed on already. What was handed on is verified, and is not the document. */
 class BrokenOff extends CodedError {
   constructor(cause: DocumentRefused, bytes: number) {
-    const { code, address, reason, hint } = cause;
+    const { code, address, reason } = cause;
     const message = `incomplete: only ${size(bytes)} of ${address} came: ${reason}`;
-    super(code, message, { cause, ...(hint !== undefined && { hint }) });
+    super({}, code, message, { cause });
   }
 }
 

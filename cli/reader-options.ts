@@ -10,7 +10,7 @@ import {
 } from '../client-proxy/index.ts';
 import { offerPassphrase, readNewPassphrase, readPassphrase } from './passphrase.ts';
 import { canAsk } from './terminal.ts';
-import { UsageError } from './voice.ts';
+import { plain, UsageError } from './voice.ts';
 
 /** Of the commands that use what is there. */
 export interface StorageFlags {
@@ -86,7 +86,7 @@ function collecting<Rule>(parse: (text: string) => Rule) {
       return [...previous, parse(text)];
     } catch (error) {
       throw new InvalidArgumentError(
-        error instanceof ReaderError ? `${error.message}\nwispr: hint: ${error.hint}` : String(error),
+        error instanceof ReaderError ? `${error.message}\nwispr: hint: ${plain(error.remedy ?? '')}` : String(error),
       );
     }
   };

@@ -2,9 +2,8 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { outliveOutputErrors } from './output-errors.ts';
-import { typedPlaces } from './typed-places.ts';
 import { adaptUsageErrors } from './usage-errors.ts';
-import { EXIT, explain, rememberPlaces } from './voice.ts';
+import { EXIT, explain } from './voice.ts';
 
 /** By name, in the order in which the help shows them. */
 export type CommandTable = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
@@ -37,7 +36,6 @@ async function createProgram(commands: CommandTable, words: readonly string[]): 
   for (const name of namedIn(commands, words)) (await commands[name]?.())?.(program);
   program.enablePositionalOptions(); // what stands behind a command is for it; set last, because commands would inherit it
   adaptUsageErrors(program);
-  program.hook('preAction', (_, action) => rememberPlaces(typedPlaces(action)));
   return program;
 }
 

@@ -1,10 +1,10 @@
 /** What `wispr sync` did, for people: what is here, and of what is not, why, and what to do about it. */
-import type { FailedLook, RefusedSet, SyncSummary } from '../client-proxy/index.ts';
+import { type FailedLook, type RefusedSet, readerRemedy, type SyncSummary } from '../client-proxy/index.ts';
 import { printable } from '../node-support/printable.ts';
 import { size } from '../node-support/size.ts';
 import { count } from '../publisher/text.ts';
 import { utcMinute } from './commands/describe.ts';
-import { readingHint } from './reading-hints.ts';
+import { plain } from './voice.ts';
 
 /** So many documents and sets are named; JSON has all. */
 const NAMED = 10;
@@ -96,7 +96,7 @@ function describeKeys(sets: Sets): string {
 
 /** @param otherwise - where there is none for any of it */
 function advice(troubles: readonly { readonly code: string }[], otherwise: string | undefined): string[] {
-  const hints = troubles.map(({ code }) => readingHint('sync', code)).filter((hint) => hint !== undefined);
+  const hints = troubles.map(({ code }) => readerRemedy(code)).filter((hint) => hint !== undefined);
   if (hints.length === 0 && otherwise !== undefined) hints.push(otherwise);
-  return Array.from(new Set(hints), (hint) => `hint: ${hint}`);
+  return Array.from(new Set(hints), (hint) => `hint: ${plain(hint)}`);
 }

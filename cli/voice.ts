@@ -3,8 +3,6 @@
  * to standard error, results to standard output, so that pipes carry results only.
  */
 import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
-import { hintFor } from './hints.ts';
-import { type TypedPlaces, withPlaces } from './typed-places.ts';
 
 /** What the exit codes mean: good, failed, typed wrong, and `verify` or `check` found something. */
 export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
@@ -12,21 +10,25 @@ export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
 /** A wrong argument, a missing file: what the person at the terminal can put right. */
 export class UsageError extends CodedError<'usage'> {
   constructor(message: string, options?: CodedErrorOptions) {
-    super('usage', message, { ...options, typed: true });
+    super({}, 'usage', message, { ...options, typed: true });
   }
 }
 
-/** One command line, one place. */
-let places: TypedPlaces | undefined;
-
-/** Commands in hints are completed with these from now on. */
-export function rememberPlaces(typed: TypedPlaces | undefined): void {
-  places = typed;
+/** Writes a line to the person at the terminal. */
+export function say(line: string): void {
+  process.stderr.write(`wispr: ${line}\n`);
 }
 
-/** Says a line to the person at the terminal. */
-export function say(line: string): void {
-  process.stderr.write(`wispr: ${places && line.startsWith('hint: ') ? withPlaces(line, places) : line}\n`);
+/** @param remedy - what to do, in Markdown */
+export function sayHint(remedy: string): void {
+  say(`hint: ${plain(remedy)}`);
+}
+
+/** Markdown as a terminal shows it: what one types stands between quotation marks where it has spaces. */
+export function plain(markdown: string): string {
+  return markdown.replace(/`([^`]*)`/g, (_, code: string) =>
+    /[ "]/.test(code) ? (code.includes('"') ? code : `"${code}"`) : code,
+  );
 }
 
 /** A result on standard output. */
@@ -34,15 +36,14 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Says what happened, its code (docs/errors.md), and the hint; returns the exit code. A fault that nobody foresaw also shows where it happened. */
+/** Says what happened, its code (docs/errors.md), and the remedy; returns the exit code. An unexpected error also shows where it happened. */
 export function explain(error: unknown): number {
   if (!(error instanceof CodedError)) {
     say(describeUnforeseen(error));
     return EXIT.failed;
   }
   say(error.code === 'usage' ? error.message : `${error.message} [${error.code}]`);
-  const hint = error.hint ?? hintFor(error.code);
-  if (hint) say(`hint: ${hint}`);
+  if (error.remedy !== undefined) sayHint(error.remedy);
   return error.typed ? EXIT.usage : EXIT.failed;
 }
 

@@ -5,7 +5,7 @@ export { type AllowLocal, parseAllowLocal } from './content/allow-local.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './content/connect-to.ts';
 export type { HostReport } from './content/host-health.ts';
 export { parseParentProxy } from './content/parent-proxy.ts';
-export { ReaderError } from './errors.ts';
+export { ReaderError, readerRemedy } from './errors.ts';
 export { DocumentRefused } from './fetch/document-refused.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';
 export { gatewayUrl } from './gateway-label.ts';

@@ -1,30 +1,67 @@
+/** What a layer's errors mean and what to do about them, by code. docs/errors.md is generated from these. */
+export type ErrorCatalogue = Readonly<Record<string, ErrorEntry>>;
+
+/** Sentences in Markdown without a full stop: code between backticks, other pages as `docs/keys.md`. */
+export interface ErrorEntry {
+  readonly means: string;
+  /** What to do about it. `{file}` stands for the field `file` of the error. */
+  readonly remedy?: string;
+  /** The verification steps of the specification that fail with this code, such as `W1` or `2, 4`. */
+  readonly step?: string;
+}
+
 /** What an error carries besides its code and its sentence. */
 export interface CodedErrorOptions extends ErrorOptions {
-  /** What to do about it, where the message alone does not say. */
-  readonly hint?: string;
+  /** What the remedy of its code names: target, file, version … */
+  readonly fields?: ErrorFields;
+  /** @deprecated the catalogue's `remedy`, with `fields` */
+  readonly hint?: string | undefined;
   /** Whether it lies in what a person typed: a word that cannot be what it stands for, the name of a file that is not there. */
   readonly typed?: boolean;
 }
 
+export type ErrorFields = Readonly<Record<string, string | number>>;
+
 /**
- * The base of every layer's error class: a closed union of codes that callers and tests look at, a sentence for people, perhaps
- * what they can do about it, and the cause. Each layer derives its own class, so that `catch` can tell a refused object from a
- * refused key. Every code is documented in docs/errors.md, and a test holds the two together.
+ * The base of every layer's error class: a code of the layer's catalogue that callers and tests look at, a sentence for people,
+ * and the cause. Each layer derives its own class, so that `catch` can tell a refused object from a refused key.
  */
 export abstract class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
+  readonly fields: ErrorFields;
+  /** @deprecated use `remedy` */
   readonly hint: string | undefined;
+  /** What to do about it, in Markdown. An error that wraps another of the same code, to say where it happened, has its remedy. */
+  readonly remedy: string | undefined;
   /** The command line makes it a matter of usage. */
   readonly typed: boolean;
 
-  /** @param options - with the `cause` that is kept for whoever debugs */
-  protected constructor(code: Code, message: string, options: CodedErrorOptions = {}) {
+  /** @param options - with the `cause` that is kept for debugging */
+  protected constructor(catalogue: ErrorCatalogue, code: Code, message: string, options: CodedErrorOptions = {}) {
     super(message, options);
     this.code = code;
+    this.fields = options.fields ?? {};
     this.hint = options.hint;
+    this.remedy = options.hint ?? remedyFor(catalogue, code, this.fields) ?? remedyOf(options.cause);
     this.typed = options.typed ?? false;
     this.name = new.target.name;
   }
+}
+
+/**
+ * What to do about errors with `code`. A placeholder without a field stands in capitals, as in usage texts: `FILE`.
+ *
+ * @returns Markdown; `undefined` where the catalogue has no such code, or no remedy for it
+ */
+export function remedyFor(catalogue: ErrorCatalogue, code: string, fields: ErrorFields = {}): string | undefined {
+  if (!Object.hasOwn(catalogue, code)) return undefined;
+  return catalogue[code]?.remedy?.replace(/\{(\w+)\}/g, (_, name: string) =>
+    String(fields[name] ?? name.toUpperCase()),
+  );
+}
+
+function remedyOf(cause: unknown): string | undefined {
+  return cause instanceof CodedError ? cause.remedy : undefined;
 }
 
 /** The text of anything thrown, for a message that says why. */

@@ -23,7 +23,7 @@ const stopped = new Promise<undefined>((resolve) => {
 process.exitCode = await main().catch((error: unknown) => {
   const known = error instanceof CodedError ? error : undefined;
   process.stderr.write(`demo: ${reasonOf(error)}\n`);
-  if (known?.hint) process.stderr.write(`demo: hint: ${known.hint}\n`);
+  if (known?.remedy) process.stderr.write(`demo: hint: ${known.remedy}\n`);
   return 1;
 });
 

@@ -1,125 +1,276 @@
-import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
+import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core/errors.ts';
 
 /** What can go wrong at the publisher's. Unless a code says otherwise, nothing was changed. */
-export type PublishErrorCode =
-  /** There is no `wispr.json` where one was looked for. */
-  | 'configuration-missing'
-  /** `wispr.json` does not parse, or says something that it cannot say. */
-  | 'configuration-invalid'
-  /** `wispr init` found a configuration or keys, and overwrites nothing. */
-  | 'workspace-exists'
-  /** Secrets, or the output, would lie inside the site that is published, or the site inside the output. */
-  | 'workspace-overlap'
-  /** Another `wispr protect` is at work in this workspace. */
-  | 'workspace-busy'
-  /** The passphrase is too short to protect anything. */
-  | 'passphrase-too-short'
-  /** The passphrase does not open the key store. */
-  | 'passphrase-wrong'
-  /** There is no key store beside the configuration. */
-  | 'key-store-missing'
-  /** The key store was altered or cut. */
-  | 'key-store-damaged'
-  /** A key file is whole, and of another kind than the one that is needed. */
-  | 'key-store-kind'
-  /** The key store was made by a version that had no roots. */
-  | 'key-store-outdated'
-  /** The key store was put back from a copy of before a change of signing keys. */
-  | 'key-store-older'
-  /** The key store asks for more work or memory than any that wispr makes: refused uncomputed. */
-  | 'key-store-parameters'
-  /** `root.keys` is needed, and is not there. */
-  | 'root-keys-missing'
-  /** A file that should hold a signer's public key does not. */
-  | 'signer-invalid'
-  /** A role cannot have such keys or such a threshold. */
-  | 'signers-refused'
-  /** A section has to be signed, and too few of its keys are here. */
-  | 'section-key-missing'
-  /** A section has more documents than its signed list can hold. */
-  | 'section-too-large'
-  /** None of the keys that are here may sign this. */
-  | 'signer-unknown'
-  /** A root waits for signatures, and the next change has to wait for it. */
-  | 'draft-open'
-  /** The key has signed for another publisher. */
-  | 'signer-bound'
-  /** What should be a root or a publication that waits for signatures is none. */
-  | 'draft-malformed'
-  /** A root that waited for signatures was overtaken by another, or a publication by a change of the site. */
-  | 'draft-stale'
-  /** What waits for signatures goes behind what this signer has seen. */
-  | 'draft-rolled-back'
-  /** A publication that waits for signatures has a number or an expiry that no publisher's program gives it. */
-  | 'draft-out-of-bounds'
-  /** A root or a publication lacks signatures. What was gathered is kept. */
-  | 'signatures-missing'
-  /** There is no publication where one was looked for. */
-  | 'publication-missing'
-  /** A version was to be withdrawn that was never published. */
-  | 'version-unknown'
-  /** A version was to be withdrawn that is lower than all that a timestamp has room for. */
-  | 'withdrawals-full'
-  /** The key server's public key is not one. */
-  | 'recipient-invalid'
-  /** The source directory is missing or cannot be read. */
-  | 'source-unreadable'
-  /** Files whose names, links or kinds cannot be published. */
-  | 'source-refused'
-  /** Pages that name their set wrongly. */
-  | 'page-refused'
-  /** Redirects that never end, or a page for what does not exist that nobody could be shown. */
-  | 'settings-refused'
-  /** The template for fallback pages is missing, or makes pages that could not be trusted. */
-  | 'template-refused'
-  /** A file changed while it was being protected. */
-  | 'source-changed'
-  /** `publisher.index` is a database of another program. */
-  | 'index-foreign'
-  /** `publisher.index` was made by a newer wispr. */
-  | 'index-newer'
-  /** A set was to have a new key, and no document is in it. */
-  | 'set-unknown'
-  /** The output directory holds what wispr did not make. */
-  | 'output-foreign'
-  /** The output could not be written. */
-  | 'output-failed'
-  /** A thread that writes documents ended by itself. */
-  | 'writer-failed'
-  /** The run was told to stop before anything took its place. */
-  | 'stopped'
-  /** The output lacks what its publication names. */
-  | 'output-incomplete'
-  /** A publication has a number that nobody gets to by publishing. */
-  | 'number-out-of-bounds'
-  /** The target holds another publisher's site. */
-  | 'target-foreign'
-  /** The target has a publication that was not made here. */
-  | 'target-newer'
-  /** The target has another publication, or another root, of a number that was used here. */
-  | 'target-forked'
-  /** The target does not have the publication yet that was to be confirmed there. */
-  | 'target-behind'
-  /** The target took the timestamp, and goes on showing something else. */
-  | 'target-reverted'
-  /** The key server confirmed the publication before, or without a withdrawal, while this one was on its way. */
-  | 'timestamp-outrun'
-  /** This machine's clock, or the time at which the publication was signed, is far ahead of the clock of a server that was asked. */
-  | 'clock-ahead'
-  /** There are documents that nobody could be given the keys of. */
-  | 'keys-not-handed-over'
-  /** The file with the key server's token cannot be read, or holds none. */
-  | 'token-unreadable'
-  /** The key server does not take what it was given. */
-  | 'key-server-refused'
-  /** The key server does not answer. */
-  | 'key-server-unreachable'
-  /** What was to be verified or inspected is not there, or cannot be read. */
-  | 'tree-unreadable';
+export const PUBLISH_ERRORS = {
+  'configuration-missing': {
+    means: 'there is no `wispr.json` where one was looked for',
+    remedy: '`wispr init URL`, or name the directory',
+  },
+  'configuration-invalid': {
+    means: '`wispr.json` says something that it cannot say; the message names the line',
+    remedy: 'correct it',
+  },
+  'workspace-exists': {
+    means: '`wispr init` found a configuration or keys, and overwrites nothing',
+    remedy: 'go on with `wispr protect`, or use another directory',
+  },
+  'workspace-overlap': {
+    means: 'keys, source and output lie inside one another',
+    remedy: 'change `source` or `out`',
+  },
+  'workspace-busy': {
+    means: 'another `wispr` is at work on this site',
+    remedy:
+      'wait for it; where `wispr withdraw` says so, end the other (Ctrl-C): it goes on later with the same command, and so does the withdrawal, at the places that the message names',
+  },
+  'passphrase-too-short': {
+    means: 'a new passphrase has fewer than 8 characters',
+    remedy: 'take a longer one',
+  },
+  'passphrase-wrong': {
+    means: 'the passphrase does not open `publisher.keys`',
+    remedy: 'try again; nobody can find out a passphrase that is lost',
+  },
+  'key-store-missing': {
+    means: '`publisher.keys` is not beside `wispr.json`, or cannot be read',
+    remedy: 'restore it from your backup; if it is there, let the user who runs wispr read it',
+  },
+  'key-store-damaged': {
+    means:
+      "`publisher.keys`, `root.keys`, a signer's key file, or what is remembered beside it, was altered or cut, or is no key file at all",
+    remedy: 'restore publisher.keys from your backup',
+  },
+  'key-store-kind': {
+    means:
+      "a key file that is whole, but of another kind than the one that is needed, such as `publisher.keys` where a signer's file was to be named; or of a newer wispr",
+    remedy: 'name the right file; put files that were exchanged back under their names; update',
+  },
+  'key-store-outdated': {
+    means: '`publisher.keys` was made by a version of wispr that had no roots',
+    remedy: 'make new keys with `wispr init` in a new directory; readers connect again',
+  },
+  'key-store-older': {
+    means:
+      '`out` has a root that `publisher.keys` does not know: it was put back from before a change of signing keys, or is of another copy; nothing was changed. `wispr timestamp` and `wispr withdraw` say so only where they cannot sign for what is published',
+    remedy: 'bring the one from after that change, from your backup or from the copy that made it',
+  },
+  'key-store-parameters': {
+    means: '`publisher.keys` asks for a password hash that wispr never makes; it was not computed',
+    remedy: 'restore it from your backup',
+  },
+  'root-keys-missing': {
+    means: '`root.keys`, or another key file that was named, is not there, or cannot be read',
+    remedy:
+      'bring it back from where you keep it, or let the user who runs wispr read it; `--root-keys FILE`, `--key FILE`',
+  },
+  'signer-invalid': {
+    means: "a file that should hold a signer's public key does not",
+    remedy: 'take the file that ends in `.pub`',
+  },
+  'signers-refused': {
+    means: 'a role cannot have such keys or such a threshold; the message says why',
+    remedy: 'docs/keys.md',
+  },
+  'section-key-missing': {
+    means:
+      'a section has to be signed, and too few of its keys are here: it is new, its keys or paths or the publisher key changed, or `publisher.index` was lost',
+    remedy: "publish once with its editors' key file: `--key FILE`",
+  },
+  'section-too-large': {
+    means: 'a section has more documents than its signed list can hold',
+    remedy: 'divide it into several',
+  },
+  'signer-unknown': {
+    means:
+      'none of the keys that are here may sign this: those under which a publication was made may have been replaced since',
+    remedy:
+      'name another key file; after a new timestamp key, `wispr protect` and export it again; where the message says that those of today sign nothing for it any more, `wispr publish`',
+  },
+  'draft-open': {
+    means: 'a root waits for signatures, and the next change has to wait for it',
+    remedy: 'let it be signed and finish it, or remove the file',
+  },
+  'signer-bound': {
+    means:
+      'a key that has signed for one publisher is asked to sign for another; signatures do not say for whom they are',
+    remedy: 'compare the fingerprint; make a key for each publisher: `wispr keys new-signer`',
+  },
+  'draft-malformed': {
+    means: 'what should be a root or a publication that waits for signatures is none, or was altered',
+    remedy: 'let the publisher send it again',
+  },
+  'draft-stale': {
+    means:
+      'a root that waited for signatures was overtaken by another, or a publication by a change of the site; or the file changed while it was looked at',
+    remedy: 'make the change again; publish again, and let the new file be signed; look again',
+  },
+  'draft-rolled-back': {
+    means:
+      "what waits for signatures goes behind what the signer's machine has seen: an earlier root or number, or compared with what was overtaken",
+    remedy: 'do not sign; ask the publisher by another way',
+  },
+  'draft-out-of-bounds': {
+    means:
+      'a publication that waits for signatures would be good for more than 400 days, has expired, or has a number far above those that are known',
+    remedy: 'compare the clocks; else do not sign, and ask the publisher by another way',
+  },
+  'signatures-missing': {
+    means: 'a root or a publication lacks signatures; what was gathered is kept, and readers find what was before',
+    remedy: 'let more of its signers sign the file that the message names; `--key FILE`',
+  },
+  'publication-missing': {
+    means: 'there is no publication where one was looked for; the message says where',
+    remedy:
+      '`wispr protect`, or `--metadata DIR`; on a new disk, bring what is served into `out` first (docs/publishing.md#when-the-disk-is-gone)',
+  },
+  'version-unknown': {
+    means:
+      'a version was to be withdrawn that was never published, or that is not there yet, as each place shows and the key server says; one that was on its way counts as withdrawn from then on. The message names all places; where the key server does not say, it may have it, and that stays unfinished',
+    remedy:
+      '`wispr keys list` shows the last one; what was made on another machine is withdrawn there; change what was wrong before you publish again',
+  },
+  'withdrawals-full': {
+    means:
+      'a version was to be withdrawn that is lower than 64 others that were withdrawn here: a timestamp names no more. Nothing was changed',
+    remedy:
+      'only readers who have not looked for anything newer since could still read it, and they hear of no withdrawal either',
+  },
+  'recipient-invalid': {
+    means: "the key server's public key is not one",
+    remedy: 'copy `keyserver.pub` again',
+  },
+  'source-unreadable': {
+    means: 'a file or directory of the site cannot be read',
+    remedy: 'check "source" in wispr.json, and the permissions of the files',
+  },
+  'source-refused': {
+    means:
+      'names, links or kinds of files that cannot be published, and what lies below `-/`, where the reading site has its own pages; the message names them',
+    remedy: 'rename, replace, remove or ignore them',
+  },
+  'page-refused': {
+    means: 'a page names its set wrongly; the message names it',
+    remedy: "name one set, in the page's head",
+  },
+  'settings-refused': {
+    means: 'redirects that never end, or a `notFound` page that is not there or not public',
+    remedy: 'correct `redirects` or `notFound` in `wispr.json`',
+  },
+  'template-refused': {
+    means:
+      'the template for fallback pages is missing, faulty, has no Read link, or would let the words of a page become markup',
+    remedy: 'docs/publishing.md, "Fallback pages of your own"',
+  },
+  'source-changed': {
+    means: 'a file changed while the site was being protected',
+    remedy: 'protect again',
+  },
+  'index-foreign': {
+    means: '`publisher.index` is a database of another program',
+    remedy: 'move it away',
+  },
+  'index-newer': {
+    means: '`publisher.index` was made by a newer wispr',
+    remedy: 'use that again, or remove the file: every document is written anew then',
+  },
+  'set-unknown': {
+    means: '`--rekey` names a set that no document is in',
+    remedy: '`wispr protect --dry-run` lists all sets',
+  },
+  'output-foreign': {
+    means: 'the output directory holds what wispr did not make',
+    remedy: 'move it away, or choose another `out`',
+  },
+  'output-failed': {
+    means: 'the output cannot be written: disk full, permissions',
+    remedy: 'see that there is space, and that the user who runs wispr may write there (chown, chmod)',
+  },
+  'writer-failed': {
+    means: 'a thread that writes documents ended by itself, mostly for want of memory',
+    remedy: 'make room, and protect again',
+  },
+  stopped: {
+    means:
+      '`wispr protect`, `publish`, `timestamp` or `withdraw` was stopped (Ctrl-C, SIGTERM); the message says what readers find, or what is signed and which places have it, do not, or may',
+    remedy: 'run the same command again: it goes on where the run ended',
+  },
+  'output-incomplete': {
+    means: '`out` lacks a file that its publication names, or changed while it was being published',
+    remedy: '`wispr protect` makes it again',
+  },
+  'number-out-of-bounds': {
+    means:
+      'a publication with a number above 2^48 that your snapshot key has signed is in `out` or in `publisher.index`, and `publisher.keys` does not know of it; or `publisher.keys` has used such a number: nobody gets so far by publishing; nothing was signed',
+    remedy:
+      'bring the newest `publisher.keys`; if that knows nothing of it either (or has itself used it: one from before), remove `publisher.index`. Somebody else has had your snapshot key: `wispr keys rotate snapshot` and `wispr keys rotate timestamp`, then `wispr publish --replace-newer`',
+  },
+  'target-foreign': {
+    means: "the target holds another publisher's site: a good first root that is not ours; nothing was sent",
+    remedy: 'name another target, or remove what is there',
+  },
+  'target-newer': {
+    means:
+      'the target has a newer publication or root, which was not made here, or its timestamp names one; nothing was sent',
+    remedy:
+      'publish from where it was made, or bring `publisher.keys` and `out` from there; where that is lost, put a whole copy of the target, in which `wispr verify` finds nothing corrupted or missing, in the place of `out` (docs/publishing.md#when-the-disk-is-gone), and publish. If what the timestamp names is not there and nobody of you has made it, somebody else has your timestamp key: `wispr keys rotate timestamp`, then publish; if it was made with a stolen timestamp key that has been replaced, `--replace-newer`',
+  },
+  'target-forked': {
+    means:
+      'the target has another publication, or another root, of a number that was used here: a copy of the workspace has published, or is about to; nothing of that was replaced',
+    remedy:
+      'publish from that copy, or bring its `publisher.keys` and `out`; where that is lost, as with `target-newer`; if it was made with a stolen timestamp key that has been replaced, `--replace-newer`',
+  },
+  'target-behind': {
+    means:
+      '`wispr timestamp` or `wispr withdraw` would have told readers of a publication that is in `out`, and not at the target any more, nor the one that was published last; nothing was put there. The key server was told if it confirms that publication already; else nothing was signed. Or what was published last is to be had nowhere any more; or an upload ended between a new root and the timestamp, so that readers have nothing',
+    remedy: '`wispr publish` first',
+  },
+  'target-reverted': {
+    means:
+      'the target took the timestamp, and goes on showing something else: an older one, or what nobody has signed. The key server was told of this publication, if there is a token for it',
+    remedy: 'publish again; if that does not help, ask whoever runs the host, or name another target',
+  },
+  'timestamp-outrun': {
+    means:
+      'the key server confirmed the publication before while this one was on its way, or this one without what was withdrawn here; or the timestamp there withdraws what this one does not know of; and nothing was there to sign a newer timestamp with',
+    remedy: 'the same command again, `wispr publish` without `--no-protect`',
+  },
+  'clock-ahead': {
+    means:
+      "this machine's clock, or the time at which the publication was signed, is more than 300 seconds ahead of the clock of the key server or the bucket; readers would refuse what is signed so. Nothing was signed, or sent (`wispr withdraw` only warns)",
+    remedy:
+      "set the clock, and let it set itself; where it is the key server's that is wrong, go on without its token; what was signed already: `wispr keys rotate timestamp`, then `wispr publish`",
+  },
+  'keys-not-handed-over': {
+    means:
+      'documents are in sets whose keys the key server may not have been given, or nothing that was published before can be read here or at the target, so that nobody can tell; nothing was sent',
+    remedy: 'set `keyServerTokenFile`, or hand over `keys.bundle` and say `--keys-handed-over`',
+  },
+  'token-unreadable': {
+    means: "the file with the key server's token cannot be read, holds none, or can be read by others",
+    remedy: '`wispr admin token` makes one; `chmod 600` the file',
+  },
+  'key-server-refused': {
+    means:
+      'the key server does not take keys or publication; the message has its own code. `wispr timestamp` and `wispr withdraw` say what is signed and at the target all the same. One that has a higher publication of yours than it is told of is told once, and the message names that',
+    remedy: 'see that code below, under key server; then the same command again',
+  },
+  'key-server-unreachable': {
+    means:
+      'the key server does not answer, or not in time, and has to know something first: new keys, another descriptor, another root',
+    remedy: 'run the same command again when it does; `--keys-handed-over` if it was given `keys.bundle` by hand',
+  },
+  'tree-unreadable': {
+    means: 'what was to be verified or inspected cannot be read',
+    remedy: 'check the path or the URL, and the permissions',
+  },
+} as const satisfies ErrorCatalogue;
+
+export type PublishErrorCode = keyof typeof PUBLISH_ERRORS;
 
 /** The publisher's program could not do what it was asked. */
 export class PublishError extends CodedError<PublishErrorCode> {
   constructor(code: PublishErrorCode, message: string, options?: CodedErrorOptions) {
-    super(code, message, options);
+    super(PUBLISH_ERRORS, code, message, options);
   }
 }

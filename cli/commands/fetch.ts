@@ -1,13 +1,13 @@
 /** `wispr fetch URL`: one verified document on standard output, for scripts. No proxy has to run. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { DocumentRefused, type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
+import { CodedError } from '../../core/errors.ts';
 import { validateHeaderName, validateHeaderValue } from '../../node-support/http.ts';
 import { size } from '../../node-support/size.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { type Delivered, deliver } from '../deliver.ts';
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
-import { withReadingHint } from '../reading-hints.ts';
 import { untilSignal } from '../signals.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 
@@ -63,7 +63,7 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
         tell(document, await deliver(document, flags), flags);
       });
     } catch (error) {
-      if (!signal.aborted) throw retold(error, output);
+      if (!signal.aborted) throw error instanceof DocumentRefused ? new NotFetched(error, output) : error;
       say('stopped before the end of the document');
       process.exitCode = EXIT.failed;
     }
@@ -86,10 +86,11 @@ function tell(
 }
 
 /** What kept the document from being had, and what has become of the file. */
-function retold(error: unknown, output: string | undefined): unknown {
-  if (!(error instanceof DocumentRefused)) return withReadingHint('fetch', error);
-  const file = output === undefined || output === '-' ? '' : `, and ${output} is not written`;
-  return withReadingHint('fetch', error, `not fetched${file}: ${error.message}`);
+class NotFetched extends CodedError {
+  constructor(cause: DocumentRefused, output: string | undefined) {
+    const file = output === undefined || output === '-' ? '' : `, and ${output} is not written`;
+    super({}, cause.code, `not fetched${file}: ${cause.message}`, { cause });
+  }
 }
 
 function parseRange(text: string): WantedRange {

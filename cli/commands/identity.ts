@@ -8,7 +8,6 @@ import {
   unlockReaders,
 } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
-import { hintFor } from '../hints.ts';
 import { describePlace } from '../keys-place.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
@@ -113,6 +112,6 @@ function tell(readers: readonly ReaderAnswer[], { json, quiet }: Flags, done: st
     return;
   }
   if (!quiet) for (const reader of readers) if (!('error' in reader)) say(nameIn(readers, reader) + done);
-  sayWhoDidNot(readers, 'a Reader refused', hintFor);
+  sayWhoDidNot(readers, 'a Reader refused');
   if (readers.length === 0 && !quiet) say('no Reader runs on this database, so there is nothing to lock or unlock');
 }

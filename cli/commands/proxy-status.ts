@@ -25,7 +25,7 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
 import { readPassphrase } from '../passphrase.ts';
-import { EXIT, print, say } from '../voice.ts';
+import { EXIT, print, sayHint } from '../voice.ts';
 import { utcMinute } from './describe.ts';
 import { ENABLE_HINT } from './proxy-install.ts';
 import { failIfAnyDidNot, sayWhoIsSilent } from './readers-told.ts';
@@ -163,7 +163,7 @@ function tell(known: Known): void {
   else if (files.keyFile !== undefined) print(`key: ${files.keyFile}`);
   sayWhoIsSilent(known.silent);
   const hint = hintFor(known);
-  if (hint !== undefined) say(`hint: ${hint}`);
+  if (hint !== undefined) sayHint(hint);
 }
 
 function tellReader({ url, started, process: id, startedBy, locked, sites, unusable, unkept }: Running): void {
@@ -196,7 +196,7 @@ function inOneLine({ message, code }: ReaderError): string {
 function hintFor({ readers, sites, problem, service }: Known): string | undefined {
   if (readers.length === 0) {
     // What keeps the database from being read keeps the Reader from starting; a passphrase is asked for then.
-    if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.hint;
+    if (problem !== undefined && problem.code !== 'passphrase-needed') return problem.remedy;
     return hintToStart(service);
   }
   const unusable = readers.find((reader) => reader.unusable)?.unusable;

@@ -9,7 +9,7 @@ import { parentProxyOptions } from '../parent-proxy.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
 import { canAsk } from '../terminal.ts';
-import { print, say } from '../voice.ts';
+import { print, say, sayHint } from '../voice.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
 import { addProxyStatusCommand, UNKEPT_MEANS } from './proxy-status.ts';
@@ -76,7 +76,7 @@ function sayUnkept(problem: ReaderError | undefined): void {
     return;
   }
   say(`warning: ${printable(problem.message)} [${problem.code}]; ${UNKEPT_MEANS}`);
-  if (problem.hint !== undefined) say(`hint: ${printable(problem.hint)}; do not stop the Reader before`);
+  if (problem.remedy !== undefined) sayHint(`${printable(problem.remedy)}; do not stop the Reader before`);
 }
 
 /** Where a host or the parent proxy is, or why it is not there, is said here, and not on the page for whoever asked. */

@@ -1,26 +1,21 @@
 /** What became of the Readers that a command told something. */
 import { type ReaderAnswer, type RefusedAnswer, UNREACHABLE } from '../../client-proxy/index.ts';
-import { EXIT, say } from '../voice.ts';
+import { EXIT, say, sayHint } from '../voice.ts';
 
 /**
  * Says of each Reader that did not do what it was told why, and what helps.
  *
  * @param refused - what is said of one that answered
- * @param hintFor - what helps against its reason, where it does not say so
  */
-export function sayWhoDidNot(
-  readers: readonly ReaderAnswer[],
-  refused: string,
-  hintFor: (code: string) => string | undefined = () => undefined,
-): void {
+export function sayWhoDidNot(readers: readonly ReaderAnswer[], refused: string): void {
   for (const reader of readers) {
     if (!('error' in reader)) continue;
-    const { error, code, hint = hintFor(code) } = reader;
+    const { error, code, hint } = reader;
     const who = nameIn(readers, reader);
     say(
       code === UNREACHABLE ? `${error}; it may still have its keys [${code}]` : `${who}${refused}: ${error} [${code}]`,
     );
-    if (hint !== undefined) say(`hint: ${hint}`);
+    if (hint !== undefined) sayHint(hint);
   }
 }
 
@@ -33,7 +28,7 @@ export function nameIn(readers: readonly ReaderAnswer[], { url }: ReaderAnswer):
 export function sayWhoIsSilent(silent: readonly RefusedAnswer[]): void {
   for (const { error, code, hint } of silent) {
     say(`${error} [${code}]`);
-    if (hint !== undefined) say(`hint: ${hint}`);
+    if (hint !== undefined) sayHint(hint);
   }
 }
 

@@ -7,7 +7,6 @@ import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { showProgress } from '../progress.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
-import { withReadingHint } from '../reading-hints.ts';
 import { untilSignal } from '../signals.ts';
 import { describeTrouble, describeWhatIsHere, describeWhatIsOthers, fitsNothing, hasFailed } from '../sync-summary.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
@@ -65,7 +64,7 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
       if (json) print(JSON.stringify(summary));
     } catch (error) {
       progress?.end();
-      if (!signal.aborted) throw withReadingHint('sync', error);
+      if (!signal.aborted) throw error;
       say('stopped; what was fetched stays, and the next run goes on from there');
       process.exitCode = EXIT.failed;
     }

@@ -9,8 +9,7 @@ export class DocumentRefused extends CodedError {
 
   /** @param reason - in the place of the cause's own sentence */
   constructor(address: string, cause: CodedError, reason = cause.message) {
-    const { code, hint } = cause;
-    super(code, `${address}: ${reason}`, { cause, ...(hint !== undefined && { hint }) });
+    super({}, cause.code, `${address}: ${reason}`, { cause });
     this.address = address;
     this.reason = reason;
   }

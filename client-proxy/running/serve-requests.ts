@@ -44,7 +44,7 @@ async function answerTo(socket: Socket, reader: AskedReader): Promise<ReaderAnsw
     const line = await readLine(socket, { timeout: LIMITS.controlTimeout, length: LIMITS.controlMessage });
     return await obey(JSON.parse(line) as ReaderRequest, reader);
   } catch (error) {
-    const { code = 'internal', hint } = error instanceof CodedError ? error : {};
+    const { code = 'internal', remedy: hint } = error instanceof CodedError ? error : {};
     return { url: reader.url, error: reasonOf(error), code, ...(hint !== undefined && { hint }) };
   }
 }

@@ -54,7 +54,7 @@ export function statusOf(
 }
 
 function unusableIn({ lost }: OpenReader['lock']): Pick<ReaderStatus, 'unusable'> {
-  return lost === undefined ? {} : { unusable: { code: lost.code, problem: lost.message, hint: lost.hint } };
+  return lost === undefined ? {} : { unusable: { code: lost.code, problem: lost.message, hint: lost.remedy } };
 }
 
 function unkeptIn({ unkept }: OpenReader['store']): Pick<ReaderStatus, 'unkept'> {

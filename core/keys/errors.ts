@@ -1,33 +1,119 @@
-import { CodedError, type CodedErrorOptions } from '../errors.ts';
+import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
 
 /** The checks of docs/spec/keys.md that can fail. */
-export type KeyErrorCode =
-  | 'wrapped-key-malformed'
-  | 'wrapped-key-foreign'
-  | 'wrapped-key-tag'
-  | 'wrapped-key-not-valid-now'
-  | 'wrapped-key-id-mismatch'
-  | 'device-key-invalid'
-  | 'binding-malformed'
-  | 'binding-signature'
-  | 'binding-confirmation'
-  | 'request-malformed'
-  | 'request-mac'
-  | 'answer-unreadable'
-  | 'descriptor-malformed'
-  | 'descriptor-signature'
-  | 'descriptor-expired'
-  | 'host-proof'
-  | 'bundle-malformed'
-  | 'bundle-signature'
-  | 'bundle-recipient'
-  | 'bundle-unreadable'
-  | 'roaming-malformed'
-  | 'roaming-unreadable';
+export const KEY_ERRORS = {
+  'wrapped-key-malformed': {
+    step: 'W1',
+    means: 'a wrapped key does not have the form of one',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+  },
+  'wrapped-key-foreign': {
+    step: 'W2',
+    means: 'it is wrapped for another device',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+  },
+  'wrapped-key-tag': {
+    step: 'W3',
+    means: 'it was altered, or made by another issuer',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+  },
+  'wrapped-key-not-valid-now': {
+    step: 'W5',
+    means: 'it is valid at another time',
+    remedy: 'check the clock of this machine; else renew your subscription with the publisher',
+  },
+  'wrapped-key-id-mismatch': {
+    step: 'W4',
+    means: 'it is not the key that it is named; no copy is kept',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+  },
+  'device-key-invalid': {
+    means: "a device's public key is malformed or weak",
+    remedy: 'update the Reader',
+  },
+  'binding-malformed': {
+    means: 'a binding request or answer is malformed',
+    remedy: 'update the Reader',
+  },
+  'binding-signature': {
+    means: 'a binding request is not signed by its device',
+    remedy: 'update the Reader',
+  },
+  'binding-confirmation': {
+    means: 'the answer was not made for this device and request',
+    remedy: 'do not trust the connection; try another network',
+  },
+  'request-malformed': {
+    means: 'a key request is malformed',
+    remedy: 'update the Reader',
+  },
+  'request-mac': {
+    means: 'a key request does not prove its device',
+    remedy: 'connect again',
+  },
+  'answer-unreadable': {
+    means: 'the answer is not one to this request',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+  },
+  'descriptor-malformed': {
+    step: 'D1',
+    means: 'the provider descriptor is malformed',
+    remedy: 'tell the publisher',
+  },
+  'descriptor-signature': {
+    step: 'D2',
+    means: 'the provider descriptor is not signed by its key',
+    remedy: 'do not trust it',
+  },
+  'descriptor-expired': {
+    step: 'D3',
+    means: 'the provider descriptor is out of date',
+    remedy: 'check the connection, and the clock of this machine; if it stays so, tell the publisher this code',
+  },
+  'host-proof': {
+    step: 'D4',
+    means:
+      'a host was asked, and does not say that it belongs to this publisher, or whoever answers cannot show to be the host (certificate, TLS handshake); one that was not reached is `host-proof-unreachable`',
+    remedy: 'do not connect',
+  },
+  'bundle-malformed': {
+    step: 'B1, B2',
+    means: 'a key bundle is damaged',
+    remedy: 'the publisher runs `wispr protect` again and hands over the new keys.bundle',
+  },
+  'bundle-signature': {
+    step: 'B2',
+    means: 'a key bundle is not signed by its publisher',
+    remedy: 'do not import it; ask the publisher for keys.bundle again',
+  },
+  'bundle-recipient': {
+    step: 'B3',
+    means: 'a key bundle is for another key server, or its key file is wrong',
+    remedy: 'give the publisher the keyserver.pub of this key server, and let them protect again',
+  },
+  'bundle-unreadable': {
+    step: 'B4',
+    means: 'a key bundle does not decrypt to keys',
+    remedy: 'the publisher runs `wispr protect` again and hands over the new keys.bundle',
+  },
+  'roaming-malformed': {
+    step: 'R1, R2, R3, R5, R6',
+    means: 'not a roaming file, damaged, or made by a newer wispr',
+    remedy:
+      'fetch it again, whole: it may have been cut or changed on the way; or a newer wispr made it: update this one',
+  },
+  'roaming-unreadable': {
+    step: 'R4',
+    means: 'other words, or the file was changed; words that were changed since do not open a file of before',
+    remedy: 'compare the words with what you wrote down, and fetch the newest file; older ones may have other words',
+  },
+} as const satisfies ErrorCatalogue;
+
+export type KeyErrorCode = keyof typeof KEY_ERRORS;
 
 /** A key, or a message about keys, failed a check; nothing of it was used. */
 export class KeyError extends CodedError<KeyErrorCode> {
   constructor(code: KeyErrorCode, message: string, options?: CodedErrorOptions) {
-    super(code, message, options);
+    super(KEY_ERRORS, code, message, options);
   }
 }

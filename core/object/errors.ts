@@ -1,31 +1,128 @@
-import { CodedError } from '../errors.ts';
+import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
 
 /** The checks of docs/spec/protected-object.md, "Verification", that can fail. */
-export type ObjectErrorCode =
-  | 'object-unrecognised'
-  | 'object-version'
-  | 'head-length'
-  | 'object-truncated'
-  | 'header-not-canonical'
-  | 'header-invalid'
-  | 'publisher-unexpected'
-  | 'signature-invalid'
-  | 'digest-list'
-  | 'site-mismatch'
-  | 'path-mismatch'
-  | 'key-missing'
-  | 'key-not-valid-now'
-  | 'key-id-mismatch'
-  | 'commitment'
-  | 'block-digest'
-  | 'chunk-tag'
-  | 'metadata-invalid'
-  | 'object-trailing'
-  | 'carrier-malformed';
+export const OBJECT_ERRORS = {
+  'object-unrecognised': {
+    step: '1',
+    means: 'what the host sent is not a protected object: another page, or damaged',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'object-version': {
+    step: '1',
+    means: 'made by a newer wispr than this one',
+    remedy: 'update wispr: the publisher uses a format that is newer than this version',
+  },
+  'head-length': {
+    step: '2',
+    means: 'the object claims an impossible header',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'object-truncated': {
+    step: '2, 4, 7, 11',
+    means: 'the object ends too early',
+    remedy: 'try again; if it stays so, tell the publisher this code',
+  },
+  'header-not-canonical': {
+    step: '3',
+    means: 'the header is not in its one spelling',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'header-invalid': {
+    step: '4',
+    means: 'the header says what the format does not allow',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'publisher-unexpected': {
+    step: '5',
+    means: 'signed by another publisher than the one this site is bound to',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'signature-invalid': {
+    step: '6',
+    means: 'the publisher did not sign this',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'digest-list': {
+    step: '7',
+    means: 'the list of block digests was changed',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'site-mismatch': {
+    step: '8',
+    means: 'the object belongs to another site',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'path-mismatch': {
+    step: '9',
+    means: 'the object belongs to another address of this site',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'key-missing': {
+    step: '10',
+    means: "there is no key for this document's set",
+    remedy: 'if it should be yours to read, ask the publisher; after subscribing, wait a minute and try again',
+  },
+  'key-not-valid-now': {
+    step: '10',
+    means: 'the key is valid at another time',
+    remedy: 'check the clock of this machine; else renew your subscription with the publisher',
+  },
+  'key-id-mismatch': {
+    step: '10',
+    means: 'the key at hand is not the one named',
+    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
+  },
+  commitment: {
+    step: '13',
+    means: "the object was not made with its set's key",
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'block-digest': {
+    step: '12',
+    means: 'a part was changed on the way',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'chunk-tag': {
+    step: '14',
+    means: 'a part does not decrypt',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'metadata-invalid': {
+    step: '15',
+    means: 'the encrypted description is malformed',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'object-trailing': {
+    step: '10, 11',
+    means: 'something follows the end of the object',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+  'carrier-malformed': {
+    means: 'the HTML form of an object is damaged',
+    remedy:
+      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+  },
+} as const satisfies ErrorCatalogue;
+
+export type ObjectErrorCode = keyof typeof OBJECT_ERRORS;
 
 /** A protected object failed a check; nothing of the part that failed was released. */
 export class ObjectError extends CodedError<ObjectErrorCode> {
-  constructor(code: ObjectErrorCode, message: string, options?: ErrorOptions) {
-    super(code, message, options);
+  constructor(code: ObjectErrorCode, message: string, options?: CodedErrorOptions) {
+    super(OBJECT_ERRORS, code, message, options);
   }
 }

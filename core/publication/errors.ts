@@ -1,24 +1,78 @@
-import { CodedError, type CodedErrorOptions } from '../errors.ts';
+import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
 
 /** What can be wrong with the publication of a site: docs/spec/publication.md, "Reading". docs/errors.md documents each. */
-export type PublicationErrorCode =
-  | 'metadata-too-large'
-  | 'metadata-malformed'
-  | 'metadata-signature'
-  | 'metadata-mismatch'
-  | 'metadata-rollback'
-  | 'metadata-expired'
-  | 'metadata-missing'
-  | 'root-unexpected'
-  | 'publication-expired'
-  | 'publication-withdrawn'
-  | 'clock-behind'
-  | 'settings-malformed'
-  | 'head-unexpected';
+export const PUBLICATION_ERRORS = {
+  'metadata-too-large': {
+    step: 'P1',
+    means: 'a file of the publication is longer than it may be',
+    remedy: 'try again later; tell the publisher',
+  },
+  'metadata-malformed': {
+    step: 'P2, P3, P11',
+    means: 'a file of the publication is not of its form',
+    remedy: 'tell the publisher',
+  },
+  'metadata-signature': {
+    step: 'P2',
+    means: "too few of a role's keys have signed its file",
+    remedy: 'do not trust it; tell the publisher',
+  },
+  'metadata-mismatch': {
+    step: 'P4',
+    means: 'a file is not the one that the publication names: parts of two publications are mixed, or one was changed',
+    remedy: 'try again later',
+  },
+  'metadata-rollback': {
+    step: 'P5',
+    means: 'the host offers an older publication than the one that was seen before',
+    remedy: 'try again later; do not trust the host',
+  },
+  'metadata-expired': {
+    step: 'P6',
+    means: 'a role has not been signed for so long that it counts no more; the message shows the clock',
+    remedy: 'check the clock; the publisher runs `wispr keys renew` or `wispr protect`',
+  },
+  'metadata-missing': {
+    means: 'the hosts do not have a file of the publication, or nothing of it was read yet',
+    remedy: 'try again later',
+  },
+  'root-unexpected': {
+    means: "the site's first root is not the one it was connected with: another publisher",
+    remedy: 'do not trust it; if the publisher announced a new root, connect again',
+  },
+  'publication-expired': {
+    step: 'P7',
+    means: 'nobody has confirmed for too long that this is the current publication',
+    remedy: 'check the clock; tell the publisher',
+  },
+  'publication-withdrawn': {
+    step: 'P9',
+    means:
+      'the publisher has withdrawn this publication; `wispr publish`: what is in `out` was withdrawn here, and would take the place of what readers have, or is served from there and does not say so; `wispr timestamp`: so was what is to be confirmed, or something later that its place owes',
+    remedy: 'wait for the next one; publishers: change what was wrong, and publish that',
+  },
+  'clock-behind': {
+    step: 'P8',
+    means:
+      'the publication was confirmed in what is the future for this machine: one of two clocks is, or was, wrong; the message shows both times',
+    remedy: 'set the clock of this machine, and let it set itself from now on',
+  },
+  'settings-malformed': {
+    means: 'the site settings say what they cannot say',
+    remedy: 'tell the publisher',
+  },
+  'head-unexpected': {
+    step: 'P10',
+    means: 'the object is not the one that the publication names, however well it is signed',
+    remedy: 'try again later; do not trust the host',
+  },
+} as const satisfies ErrorCatalogue;
+
+export type PublicationErrorCode = keyof typeof PUBLICATION_ERRORS;
 
 /** A publication, or a part of it, was refused. What was trusted before is untouched. */
 export class PublicationError extends CodedError<PublicationErrorCode> {
   constructor(code: PublicationErrorCode, message: string, options?: CodedErrorOptions) {
-    super(code, message, options);
+    super(PUBLICATION_ERRORS, code, message, options);
   }
 }

@@ -1,16 +1,35 @@
-import { CodedError, type CodedErrorOptions } from '../errors.ts';
+import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../errors.ts';
 
 /** What can go wrong for a reader before an object is there to be checked. */
-export type ReadingErrorCode =
-  | 'path-refused'
-  | 'no-such-document'
-  | 'object-missing'
-  | 'content-host-answer'
-  | 'content-host-unreachable';
+export const READING_ERRORS = {
+  'path-refused': {
+    means: 'the address has a spelling that no document has',
+    remedy: 'check the address for doubled slashes, dots and odd characters',
+  },
+  'no-such-document': {
+    means:
+      'the publisher signed a list of all documents, and this one is not in it; where the Reader could not look for a newer publication, or still does, its page says so, and which publication has it not',
+    remedy: 'check the address',
+  },
+  'object-missing': {
+    means: 'the publication names the document, and the content host does not have it',
+    remedy: 'try again in a few minutes; if it stays so, tell the publisher this code',
+  },
+  'content-host-answer': {
+    means: 'the content host answered with something else',
+    remedy: 'try again in a few minutes; if it stays so, tell the publisher this code',
+  },
+  'content-host-unreachable': {
+    means: 'the content host did not answer',
+    remedy: 'check the connection, and try again; `wispr sync` keeps a site for when there is none',
+  },
+} as const satisfies ErrorCatalogue;
+
+export type ReadingErrorCode = keyof typeof READING_ERRORS;
 
 /** A document could not be had. Nothing was released. */
 export class ReadingError extends CodedError<ReadingErrorCode> {
   constructor(code: ReadingErrorCode, message: string, options?: CodedErrorOptions) {
-    super(code, message, options);
+    super(READING_ERRORS, code, message, options);
   }
 }

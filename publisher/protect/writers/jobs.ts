@@ -1,4 +1,5 @@
 /** What goes to a writing thread, and what comes back. */
+import type { ErrorFields } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/keys/key-id.ts';
 import type { PublisherIdentity } from '../../../core/object/writer.ts';
 import { lazily } from '../../../node-support/lazily.ts';
@@ -63,24 +64,26 @@ export function stopped(): PublishError {
 export interface Failure {
   readonly code: string | undefined;
   readonly message: string;
+  readonly fields: ErrorFields;
   readonly hint: string | undefined;
   readonly cause: unknown;
 }
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof PublishError) {
-    const { code, message, hint } = error;
-    return { code, message, hint, cause: error.cause instanceof Error ? error.cause.message : undefined };
+    const { code, message, fields, hint } = error;
+    return { code, message, fields, hint, cause: error.cause instanceof Error ? error.cause.message : undefined };
   }
   return {
     code: undefined,
     message: String(error),
+    fields: {},
     hint: undefined,
     cause: error instanceof Error ? error.stack : error,
   };
 }
 
-export function errorOf({ code, message, hint, cause }: Failure): Error {
+export function errorOf({ code, message, fields, hint, cause }: Failure): Error {
   if (code === undefined) return new Error(message, { cause });
-  return new PublishError(code as PublishErrorCode, message, { cause, ...(hint !== undefined && { hint }) });
+  return new PublishError(code as PublishErrorCode, message, { cause, fields, hint });
 }
