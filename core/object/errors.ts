@@ -5,8 +5,7 @@ export const OBJECT_ERRORS = {
   'object-unrecognised': {
     step: '1',
     means: 'what the host sent is not a protected object: another page, or damaged',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; `wispr inspect` reads `.protected` files, and pages that carry one',
   },
   'object-version': {
     step: '1',

@@ -21,7 +21,7 @@ export const READING_ERRORS = {
   },
   'content-host-unreachable': {
     means: 'the content host did not answer',
-    remedy: 'check the connection, and try again; `wispr sync` keeps a site for when there is none',
+    remedy: 'check the connection, and try again',
   },
 } as const satisfies ErrorCatalogue;
 

@@ -411,8 +411,8 @@ describe('wispr inspect', () => {
   });
 
   it('exits with 1 for other files, with 2 for none', async () => {
-    await expectError(inSite('inspect', 'wispr.json'), 1, 'not a protected object', 'hint: name a .protected file');
-    await expectError(inSite('inspect', 'nothing'), 2, 'there is no nothing', 'hint: check the path');
+    await expectError(inSite('inspect', 'wispr.json'), 1, '[object-unrecognised]');
+    await expectError(inSite('inspect', 'nothing'), 2, 'there is no nothing');
     await expectError(inSite('inspect', 'site'), 1, 'site is a directory');
     await expectError(inSite('inspect'), 2, 'missing required argument');
   });
