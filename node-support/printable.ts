@@ -19,11 +19,6 @@ export function printable(text: string): string {
   });
 }
 
-/** {@link printable}, in quotation marks: where it stands among others, nobody can tell otherwise where it ends. */
-export function quoted(text: string): string {
-  return printable(JSON.stringify(text));
-}
-
 /** A text as a shell takes it for one word, for commands in messages. */
 export function shellWord(text: string): string {
   return printable(/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

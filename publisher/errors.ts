@@ -87,36 +87,20 @@ export const PUBLISH_ERRORS = {
       'name another key file; after a new timestamp key, `wispr protect` and export it again; where the message says that those of today sign nothing for it any more, `wispr publish`',
   },
   'draft-open': {
-    means: 'a root waits for signatures, and the next change has to wait for it',
-    remedy: 'let it be signed and finish it, or remove the file',
-  },
-  'signer-bound': {
-    means:
-      'a key that has signed for one publisher is asked to sign for another; signatures do not say for whom they are',
-    remedy: 'compare the fingerprint; make a key for each publisher: `wispr keys new-signer`',
+    means: 'a root needs signatures, and the next change has to wait for it',
+    remedy: '`wispr keys sign` by its signers, then `wispr keys finish`; to give the change up, remove the file',
   },
   'draft-malformed': {
-    means: 'what should be a root or a publication that waits for signatures is none, or was altered',
-    remedy: 'let the publisher send it again',
+    means: 'a file that should be a root that needs signatures is not one, or was altered',
+    remedy: 'let the publisher send `root.N.json` again',
   },
   'draft-stale': {
-    means:
-      'a root that waited for signatures was overtaken by another, or a publication by a change of the site; or the file changed while it was looked at',
-    remedy: 'make the change again; publish again, and let the new file be signed; look again',
-  },
-  'draft-rolled-back': {
-    means:
-      "what waits for signatures goes behind what the signer's machine has seen: an earlier root or number, or compared with what was overtaken",
-    remedy: 'do not sign; ask the publisher by another way',
-  },
-  'draft-out-of-bounds': {
-    means:
-      'a publication that waits for signatures would be good for more than 400 days, has expired, or has a number far above those that are known',
-    remedy: 'compare the clocks; else do not sign, and ask the publisher by another way',
+    means: 'a root that needed signatures was replaced by another, or the file changed after it was shown',
+    remedy: 'make the change again, and let the new file be signed',
   },
   'signatures-missing': {
-    means: 'a root or a publication lacks signatures; what was gathered is kept, and readers find what was before',
-    remedy: 'let more of its signers sign the file that the message names; `--key FILE`',
+    means: 'a root, or the lists of a publication, lack signatures; readers have the previous ones',
+    remedy: 'let more signers sign the root; for a publication, add their key files: `--key FILE`',
   },
   'publication-missing': {
     means: 'there is no publication where one was looked for; the message says where',

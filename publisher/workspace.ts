@@ -52,11 +52,6 @@ export function workspaceOf(configurationFile: string): Workspace {
   };
 }
 
-/** Where a publication waits for signatures of others. */
-export function publicationDraftFile({ directory }: Workspace, version: number): string {
-  return join(directory, `publication.${version}.draft`);
-}
-
 /**
  * The bytes of the workspace's key store.
  *

@@ -17,18 +17,16 @@ import {
   rotateSection,
   type SectionOutcome,
 } from '../../publisher/keys/change-sections.ts';
-import { gatherIntoPublication, readWaitingFile } from '../../publisher/keys/gather-publication.ts';
-import { finishDraft } from '../../publisher/keys/gather-signatures.ts';
 import { listKeys, SECTION_PREFIX } from '../../publisher/keys/list-keys.ts';
 import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
+import { finishDraft } from '../../publisher/keys/sign-root.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { publishAgainCommand } from '../../publisher/publish/publish-command.ts';
 import { describeKeys, warnAboutKeys } from '../key-listing.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
-import { tellPublicationGathered } from '../publication-signing.ts';
 import { outcomeAsJson, sayAfterRotation, tellOutcome } from '../root-outcome.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { print, say } from '../voice.ts';
 import { addSignerCommands } from './signer.ts';
 
 interface Flags {
@@ -66,10 +64,8 @@ export function addKeysCommand(program: Command): void {
     .addArgument(roleArgument())
     .argument('<key-id>', 'its id, or the first eight characters of it')
     .action(remove);
-  withFlags(
-    keys.command('finish').description('take a root into use, or gather for a publication, what others have signed'),
-  )
-    .argument('<files...>', 'root.N.json or publication.N.draft, or copies of it with signatures')
+  withFlags(keys.command('finish').description('take a root into use that others have signed'))
+    .argument('<files...>', 'root.N.json, or copies of it with signatures')
     .action(finish);
   withFlags(keys.command('passphrase').description('change the passphrase of publisher.keys and root.keys'))
     .option('--new-passphrase-file <file>', 'take the new passphrase from a file')
@@ -171,16 +167,6 @@ async function passphrase(flags: Flags & { readonly newPassphraseFile?: string }
 }
 
 async function finish(files: readonly string[], flags: Flags): Promise<void> {
-  const waiting = await Promise.all(files.map(readWaitingFile));
-  const [first, ...rest] = waiting.flatMap(({ kind, draft }) => (kind === 'publication' ? [draft] : []));
-  if (first !== undefined) {
-    if (rest.length + 1 < files.length) throw new UsageError('these files are not copies of one publication');
-    const configurationFile = locateConfiguration(undefined, flags.config);
-    const gathered = await gatherIntoPublication(configurationFile, [first, ...rest]);
-    return flags.json
-      ? print(JSON.stringify(gathered))
-      : tellPublicationGathered(gathered, await publishAgainCommand(configurationFile));
-  }
   const done = '"wispr keys list" says whether readers know this root already; the file is not needed any more';
   tell(await finishDraft(await keysOptions(flags), files), flags, done);
 }

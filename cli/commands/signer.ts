@@ -3,16 +3,13 @@ import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { exportTimestampKey } from '../../publisher/keys/export-key.ts';
-import { readWaitingFile, reviewForSigner, signPublicationFile } from '../../publisher/keys/gather-publication.ts';
-import { describeMissing, reviewRoot, signDraftFile } from '../../publisher/keys/gather-signatures.ts';
-import type { PublicationDraft } from '../../publisher/keys/publication-draft.ts';
 import { describeChanges } from '../../publisher/keys/root-changes.ts';
 import type { RootDraft } from '../../publisher/keys/root-draft.ts';
 import { shortId, signingId } from '../../publisher/keys/roots.ts';
+import { describeMissing, readDraft, signDraftFile } from '../../publisher/keys/sign-root.ts';
 import { createSigner } from '../../publisher/keys/signer-file.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
-import { introducePublication, publicationAsJson, tellPublicationSigned } from '../publication-signing.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { print, say, UsageError } from '../voice.ts';
 
@@ -21,7 +18,6 @@ interface Flags {
   readonly key: string;
   readonly passphraseFile?: string;
   readonly newPassphraseFile?: string;
-  readonly all?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
 }
@@ -41,11 +37,10 @@ export function addSignerCommands(keys: Command): void {
     .action(newSigner);
   keys
     .command('sign')
-    .description('sign a root or a publication that waits for signatures, after showing what it changes')
-    .argument('<file>', 'root.N.json or publication.N.draft')
+    .description('sign a root that needs your signature, after showing what it changes')
+    .argument('<file>', 'root.N.json')
     .option('--key <file>', 'your key file', 'root.keys')
     .option(...PASSPHRASE_FILE)
-    .option('--all', 'show all documents of a publication, however many')
     .option('-y, --yes', 'sign without a question')
     .option('--json', 'print one JSON object')
     .action(sign);
@@ -72,34 +67,13 @@ ${made.publicFile}  hand this to the publisher; its key id is ${signingId(made.k
   );
 }
 
-async function sign(file: string, flags: Flags): Promise<void> {
-  const { key } = flags;
-  const waiting = await readWaitingFile(file);
+async function sign(file: string, { key, passphraseFile, yes, json }: Flags): Promise<void> {
+  const draft = await readDraft(file);
   if (!existsSync(key)) throw new UsageError(`there is no ${key}`, { hint: 'name your key file: --key FILE' });
-  if (waiting.kind === 'root') await signRoot(file, waiting.draft, flags);
-  else await signPublication(file, waiting.draft, flags);
-}
-
-async function signPublication(
-  file: string,
-  draft: PublicationDraft,
-  { key, passphraseFile, all, yes, json }: Flags,
-): Promise<void> {
-  const shown = await reviewForSigner(draft, key);
-  if (!json || !yes) await introducePublication(shown, key, all);
-  if (!yes) await confirm();
-  const signed = await signPublicationFile(file, shown, key, await readPassphrase(passphraseFile));
-  if (!json) return tellPublicationSigned(file, signed);
-  const { keyids, missing } = signed;
-  print(JSON.stringify({ file, signed: keyids, missing, ...(await publicationAsJson(shown)) }));
-}
-
-async function signRoot(file: string, draft: RootDraft, { key, passphraseFile, yes, json }: Flags): Promise<void> {
-  const { signedAnother } = await reviewRoot(draft, key);
-  if (!json || !yes) introduce(draft, signedAnother);
+  if (!json || !yes) introduce(draft);
   if (!yes) await confirm();
   const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));
-  if (json) return print(JSON.stringify({ file, signed: keyids, missing, signedAnother }));
+  if (json) return print(JSON.stringify({ file, signed: keyids, missing }));
   const what =
     keyids.length > 0 ? `Signed by ${keyids.map(signingId).join(', ')}.` : 'Your signature was there already.';
   print(what);
@@ -108,13 +82,10 @@ async function signRoot(file: string, draft: RootDraft, { key, passphraseFile, y
   say(`hint: send ${file} back to the publisher, who runs "wispr keys finish"`);
 }
 
-function introduce(draft: RootDraft, signedAnother: boolean): void {
-  say(`the publisher ${draft.rootId}`);
-  say(`asks to replace root ${draft.before.version} by root ${draft.after.version}:`);
-  for (const line of describeChanges(draft.before, draft.after)) say(`  ${line}`);
-  if (!signedAnother) return;
-  say(`warning: this key signed another root ${draft.after.version} before; readers could be shown one or the other`);
-  say('hint: ask the publisher, by another way than the file came by, whether that one was given up');
+function introduce({ rootId, before, after }: RootDraft): void {
+  say(`the publisher ${rootId}`);
+  say(`asks to replace root ${before.version} by root ${after.version}:`);
+  for (const line of describeChanges(before, after)) say(`  ${line}`);
 }
 
 async function confirm(): Promise<void> {

@@ -61,7 +61,7 @@ export interface KeyListing {
   readonly withdrawn: readonly number[];
   /** What is withdrawn here, and not known to be with all who are to hear of it: with whom it is not. */
   readonly unfinished: readonly Unfinished[];
-  /** Files beside `wispr.json` that wait for signatures of others: a root, a publication. */
+  /** Files of roots beside `wispr.json` that need signatures of others. */
   readonly waiting: readonly string[];
   /** Why nothing can be said about what is published. */
   readonly problem: string | undefined;
@@ -115,11 +115,8 @@ interface Found extends Read {
   readonly last: LastPublished;
 }
 
-/** What the names of files that wait for signatures are. */
-const WAITING = {
-  root: /^root\.([1-9]\d{0,15})\.json$/,
-  publication: /^publication\.([1-9]\d{0,15})\.draft$/,
-} as const;
+/** Names of roots that need signatures. */
+const ROOT_DRAFT = /^root\.([1-9]\d{0,15})\.json$/;
 
 /** What is known here besides what is published. */
 interface Known {
@@ -151,10 +148,7 @@ async function listing(read: Found, known?: Known): Promise<KeyListing> {
     withdrawn: published?.timestamp.withdrawn ?? [],
     atTarget: atTarget(read.last),
     unfinished: unfinishedOf(read.last),
-    waiting: [
-      ...laterThan(version, read.names, WAITING.root),
-      ...laterThan(published?.snapshot.version ?? 0, read.names, WAITING.publication),
-    ],
+    waiting: laterThan(version, read.names),
     problem: read.problem,
     secret: known && (await listSecrets(known.keyStore)),
   };
@@ -166,9 +160,9 @@ function atTarget(last: LastPublished): KeyListing['atTarget'] {
   return target && publication !== undefined ? { target, publication } : undefined;
 }
 
-/** Those of lower numbers were overtaken. */
-function laterThan(number: number, names: readonly string[], form: RegExp): string[] {
-  return names.filter((name) => Number(form.exec(name)?.[1] ?? 0) > number);
+/** Drafts up to the current root are obsolete. */
+function laterThan(root: number, names: readonly string[]): string[] {
+  return names.filter((name) => Number(ROOT_DRAFT.exec(name)?.[1] ?? 0) > root);
 }
 
 function listRole(role: TopLevelRole, root: RootMetadata, known: Known | undefined): ListedRole {

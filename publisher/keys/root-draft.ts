@@ -16,7 +16,7 @@ import { PublishError } from '../errors.ts';
 import { rolesOf, verifyChain } from './roots.ts';
 
 /** Bytes of the longest draft that is read. */
-const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
+export const MAXIMUM_DRAFT_LENGTH = 16 * 1024 * 1024;
 
 /** A root that waits for signatures. */
 export interface RootDraft {

@@ -12,16 +12,15 @@ import { readIfThere } from '../keys/file-update.ts';
 import { recipientFileOf } from '../keys/hand-over.ts';
 import { withLock } from '../workspace.ts';
 import { forgetMissing } from './forget-missing.ts';
-import { gatherSignatures, removeOldDrafts } from './gather.ts';
 import { noteKeyStore, RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
 import { locate, openWhileLooking } from './locate.ts';
 import { describeOlderKeys } from './older-keys.ts';
 import { type ProtectOptions, prepare, type Run, stopper } from './prepare.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
-import { type Gathered, type PublicationSummary, publish } from './publication.ts';
+import { type PublicationSummary, publish } from './publication.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
 import { noteSignedFiles } from './signed-files.ts';
-import type { PublicationContext } from './signing-plan.ts';
+import { checkSigners, type PublicationContext } from './signing-plan.ts';
 import { countChanges, type ProtectSummary, publicByReason, sectionsOf } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
 import { noteWhole } from './whole-files.ts';
@@ -70,13 +69,9 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   const secured = await secureKeys({ ...run, isAsked, sets: plan.sets.keys(), rings: sections.made, heldBack });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
   const context = publicationOf(run, secured);
-  let gathered: Gathered | undefined;
-  const tasks = await writeAndPlace(run, options, async () => {
-    gathered = await gatherSignatures(context, run.workspace);
-  });
+  const tasks = await writeAndPlace(run, options, context);
   await putPlainFiles(run, secured.descriptor);
-  const publication = await publish(context, gathered);
-  await removeOldDrafts(run.workspace, publication.version);
+  const publication = await publish(context);
   if (output.lacksOldFiles || plan.changes.restored > 0) forgetMissing(out, index);
   index.startWaiting(now);
   noteSignedFiles(out, index, output.signed, publication.isNew ? publication.version : undefined);
@@ -113,11 +108,10 @@ async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   });
 }
 
-/** @param beforePlacing - when all objects are there, and browsers without a reader still find what they found before */
 async function writeAndPlace(
   run: Run,
   { onProgress, signal, spare }: ProtectOptions,
-  beforePlacing: () => Promise<void>,
+  publication: PublicationContext,
 ): Promise<TasksDone> {
   const { appearance, configuration, index, keys, output, out, plan, sections } = run;
   const total = index.countTasks().count;
@@ -138,7 +132,7 @@ async function writeAndPlace(
     onProgress?.({ stage: 'writing', done: 0, total });
     const done = await writeDocuments(context);
     stopper(signal)();
-    await beforePlacing();
+    await checkSigners(publication); // before browsers are shown pages of a publication that cannot be signed
     if (plan.documents > 0) await placeDocuments(context);
     return done;
   } finally {

@@ -3,11 +3,8 @@
  * change keeps its file. The timestamp comes last, and is the one file that is replaced.
  */
 import { join } from 'node:path';
-import { equalBytes } from '../../core/encoding/bytes.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
-import { type TufObject, tufCanonical } from '../../core/publication/canonical.ts';
-import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import {
@@ -25,11 +22,9 @@ import { namedWithdrawn } from '../timestamp/withdrawn.ts';
 import { timestampUnder } from './earlier-publication.ts';
 import { putTargets, targetFacts } from './own-targets.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
-import { checkEnough } from './roles.ts';
 import { checkSectionFits } from './sections.ts';
 import {
   contentsToSign,
-  needsTargets,
   nextVersion,
   type PublicationContext,
   planSigning,
@@ -39,14 +34,6 @@ import {
   targetsBetween,
 } from './signing-plan.ts';
 import { replaceFile as replaceNow } from './writers/files.ts';
-
-/** Signatures for `targets`, its documents and bins, of signers who are elsewhere: enough of them. */
-export interface Gathered {
-  readonly version: number;
-  readonly expires: number;
-  /** Signed metadata files by role, verified. */
-  readonly files: ReadonlyMap<string, Uint8Array>;
-}
 
 export interface PublicationSummary {
   /** Of the publication that is visible now. */
@@ -70,15 +57,14 @@ export interface PublicationSummary {
 /**
  * Makes the state that the index describes the current publication.
  *
- * @param gathered - of signers who are elsewhere, if the keys that are here are not enough
  * @throws PublishError `output-failed`
  */
-export async function publish(context: PublicationContext, gathered?: Gathered): Promise<PublicationSummary> {
+export async function publish(context: PublicationContext): Promise<PublicationSummary> {
   const isIndexNew = context.index.fact('version') === undefined;
   await putTargets(context);
   const plan = await planSigning(context);
   const { version, signed } = plan.snapshot
-    ? await signPublication(context, plan, gathered)
+    ? await signPublication(context, plan)
     : { version: Number(context.index.fact('version')), signed: 0 };
   await putRoots(context); // a new one may end the trust in what the old timestamp names: nothing comes between the two
   const { expires, withdrawn, length } = await signTimestamp(context, plan.roles.get('snapshot'));
@@ -103,13 +89,11 @@ function sumOf(files: readonly { readonly length: number }[]): number {
 async function signPublication(
   context: PublicationContext,
   plan: SigningPlan,
-  gathered: Gathered | undefined,
 ): Promise<{ version: number; signed: number }> {
   const { index, roles, now } = context;
-  if (needsTargets(plan) && !gathered) checkEnough(roles);
-  const version = gathered?.version ?? nextVersion(context);
-  if (!gathered) await context.raiseVersion(version); // else it was, before anybody was asked
-  const about = { version, expires: gathered?.expires ?? now + ROLE_VALIDITY.targets };
+  const version = nextVersion(context);
+  await context.raiseVersion(version);
+  const about = { version, expires: now + ROLE_VALIDITY.targets };
   let signed = 0;
   const put = async (name: string, bytes: Uint8Array, expires = about.expires) => {
     replaceNow(metadataPlace(context, metadataFile(name, version)), bytes);
@@ -117,7 +101,7 @@ async function signPublication(
     signed++;
   };
   for await (const [name, content] of contentsToSign(context, plan, about))
-    await put(name, gathered ? signedElsewhere(gathered, name, content) : signMetadata(content, roles.targets));
+    await put(name, signMetadata(content, roles.targets));
   for (const section of plan.sections) {
     const content = binMetadata(about, targetsBetween(index, section.number, section.number));
     checkSectionFits(section, content);
@@ -138,13 +122,6 @@ async function signPublication(
     sections: context.sections.factAfter(new Set(plan.sections.map(({ name }) => name)), context.publisher),
   });
   return { version, signed };
-}
-
-/** What was gathered, if it is what is published: nothing that was signed for something else goes out. */
-function signedElsewhere({ files }: Gathered, name: string, content: TufObject): Uint8Array {
-  const bytes = files.get(name);
-  if (bytes && equalBytes(openEnvelope(bytes, name).message, tufCanonical(content))) return bytes;
-  throw new Error(`what others signed of ${name} is not what is published`);
 }
 
 async function putRoots(context: PublicationContext): Promise<void> {

@@ -4,7 +4,6 @@ import { openEnvelope } from '../../core/publication/envelope.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { parseRoot } from '../../core/publication/metadata.ts';
 import type { RolePublicKeys } from '../../core/publication/writer.ts';
-import { PublishError } from '../errors.ts';
 import type { OpenKeyStore } from '../keys/key-store.ts';
 
 /** Who signs a publication. */
@@ -34,18 +33,4 @@ export function rolesOf(
   const may = others.filter(({ keyid }) => keyids.includes(keyid) && keyid !== signers.targets.keyid);
   const targets = [signers.targets, ...may];
   return { roots, rootId, rootExpires: expires, ...signers, targets, targetsKeys: { publicKeys, threshold } };
-}
-
-/**
- * Whether enough of the keys for `targets` are here.
- *
- * @throws PublishError `signatures-missing`
- */
-export function checkEnough({ targets, targetsKeys: { threshold } }: PublicationRoles): void {
-  if (targets.length >= threshold) return;
-  const are = targets.length === 1 ? 'is' : 'are';
-  const message = `targets needs ${threshold} signatures, and ${targets.length} of its keys ${are} here`;
-  throw new PublishError('signatures-missing', message, {
-    hint: 'bring the key files of other signers: --key FILE, more than once for more',
-  });
 }

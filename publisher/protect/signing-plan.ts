@@ -8,8 +8,10 @@ import type { TufObject } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
 import { contentTargetOf, headTargetOf, metadataFile } from '../../core/publication/names.ts';
 import { binMetadata, documentsMetadata, targetsMetadata } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
 import type { PublishedDocument, PublisherIndex } from '../index/publisher-index.ts';
 import type { RoleRow } from '../index/rows.ts';
+import { count } from '../text.ts';
 import type { Withdrawn } from '../timestamp/withdrawn.ts';
 import { bitsOf } from './earlier-publication.ts';
 import { ownTargets, targetFacts } from './own-targets.ts';
@@ -49,7 +51,7 @@ export interface PublicationContext {
 }
 
 /** Roles that expire sooner are signed again. */
-export const RENEWAL = 90 * 86_400;
+const RENEWAL = 90 * 86_400;
 
 /** Bits of the numbers by which the index finds the documents of a bin. */
 const INDEX_BITS = 16;
@@ -145,9 +147,20 @@ function reasonsOf(
   return (Object.keys(reasons) as (keyof typeof reasons)[]).filter((reason) => reasons[reason]);
 }
 
-/** Whether keys of `targets` have to sign. */
-export function needsTargets({ bins, documents, targets }: SigningPlan): boolean {
-  return bins.length > 0 || documents || targets;
+/**
+ * Whether enough of the keys of `targets` are here for what has to be signed.
+ *
+ * @throws PublishError `signatures-missing`
+ */
+export async function checkSigners(context: PublicationContext): Promise<void> {
+  const { targets: signers, targetsKeys } = context.roles;
+  if (signers.length >= targetsKeys.threshold) return;
+  const { bins, documents, targets } = await planSigning(context);
+  if (bins.length === 0 && !documents && !targets) return;
+  const message = `targets needs ${targetsKeys.threshold} signatures, and this run has ${count(signers.length, 'key')} of it`;
+  throw new PublishError('signatures-missing', message, {
+    hint: 'add the key files of the other signers: --key FILE, more than once for more',
+  });
 }
 
 /** The version of a publication that is begun now. */

@@ -44,31 +44,6 @@ export function targetPatterns({ paths }: SectionRule): string[] {
   return [...new Set(paths.flatMap(patternsOf))];
 }
 
-/**
- * What {@link targetPatterns} makes these patterns of: no two lists of patterns have the same paths.
- *
- * @returns `undefined` if it makes them of nothing
- */
-export function sectionPathsOf(patterns: readonly string[]): string[] | undefined {
-  const paths: string[] = [];
-  const seen = new Set<string>();
-  for (let at = 0; at < patterns.length; ) {
-    const first = patterns[at] ?? '';
-    const made = (path: string) => patternsOf(path).filter((pattern) => !seen.has(pattern));
-    const isMade = (path: string) => {
-      const rest = made(path);
-      return isSectionPath(path) && rest.length > 0 && rest.every((pattern, index) => patterns[at + index] === pattern);
-    };
-    const path = [...(first.endsWith('/*') ? [`${first}*`] : []), first].find(isMade);
-    if (path === undefined) return undefined;
-    const own = made(path);
-    for (const pattern of own) seen.add(pattern);
-    paths.push(path);
-    at += own.length;
-  }
-  return paths;
-}
-
 function patternsOf(path: string): string[] {
   if (path.endsWith('/**')) {
     const start = path.slice(0, -2);

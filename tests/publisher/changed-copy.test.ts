@@ -18,7 +18,6 @@ import { publishSite } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import type { TrustedStore } from '../support/published.ts';
-import { contentOf } from '../support/signers.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 
 vi.setConfig({ testTimeout: 60_000 }); // each protects several times
@@ -38,7 +37,7 @@ afterEach(() => made.remove());
 
 const file = (name: string) => join(made.out, METADATA_PATH, name);
 const here = (name: string) => join(made.directory, name);
-const signedIn = async (name: string) => contentOf(await readFile(file(name))).signed as TufObject;
+const signedIn = async (name: string) => JSON.parse(await readFile(file(name), 'utf8')).signed as TufObject;
 const rotate = (role: OnlineRole) =>
   rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, role);
 const numbers = async () => [(await made.keyStore()).contents.publication, (await made.published({ store })).version];

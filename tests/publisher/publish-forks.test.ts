@@ -15,7 +15,6 @@ import { verifyTree } from '../../publisher/verify/tree.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
-import { contentOf } from '../support/signers.ts';
 import { TargetPlaces } from '../support/target-places.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
@@ -242,7 +241,7 @@ describe('metadata that are others', () => {
     await publish(made);
     const file = join(place, METADATA_PATH, '2.root.json');
     const bytes = await readFile(file);
-    const { signed } = contentOf(bytes) as { signed: object };
+    const { signed } = JSON.parse(Buffer.from(bytes).toString('utf8')) as { signed: object };
     const { signers } = await made.keyStore();
     await writeFile(file, signMetadata({ ...signed } as never, [signers.targets]));
     const first = join(place, METADATA_PATH, '1.root.json');

@@ -1,14 +1,16 @@
-/** Signatures by file, for a root that more than one key has to sign: `wispr keys sign` and `wispr keys finish`. */
-import { rm } from 'node:fs/promises';
+/** Signatures by file for a root that more than one key has to sign: `wispr keys sign` and `wispr keys finish`. */
+import { constants } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { type ChainContext, draftFile, type KeysOptions, type RootOutcome, settle, withChain } from './change-roots.ts';
 import { replaceFile } from './file-update.ts';
-import { readDraftFile } from './read-draft.ts';
 import {
   encodeDraft,
   follows,
+  MAXIMUM_DRAFT_LENGTH,
   type Missing,
   maySign,
   missingSignatures,
@@ -19,17 +21,27 @@ import {
 } from './root-draft.ts';
 import { dropRetiredRootKeys } from './root-keys.ts';
 import { readSigningKeys } from './signer-file.ts';
-import { afterRoot, checkRoots, readMemory, signedRootOf, withMemory } from './signer-memory.ts';
 import { openSigningKeys } from './signing-keys.ts';
-import { changedMeanwhile, withDraftFile } from './update-draft.ts';
 
 /**
- * Reads a root that waits for signatures.
+ * Reads a root that needs signatures.
  *
  * @throws PublishError `draft-malformed`
  */
 export async function readDraft(file: string): Promise<RootDraft> {
-  return parseDraft(await readDraftFile(file));
+  return parseDraft(await readBounded(file));
+}
+
+async function readBounded(file: string): Promise<Uint8Array> {
+  try {
+    // O_NONBLOCK: opening a named pipe must not wait for its writer.
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { size } = await handle.stat();
+    if (size <= MAXIMUM_DRAFT_LENGTH) return await handle.readFile();
+  } catch (error) {
+    throw new PublishError('draft-malformed', describeUnreadable(file, error), { cause: error, typed: true });
+  }
+  throw new PublishError('draft-malformed', `${file} is longer than ${MAXIMUM_DRAFT_LENGTH} bytes`, { typed: true });
 }
 
 /** What signing did. */
@@ -39,29 +51,11 @@ export interface Signed {
   readonly missing: Missing;
 }
 
-/** What a signer's machine has to say of a root. */
-export interface ReviewedRoot {
-  /** Whether the key signed another root of that number: that may have been given up, or both are to be shown to different readers. */
-  readonly signedAnother: boolean;
-}
-
 /**
- * Whether a root may be shown to be signed with a key.
- *
- * @throws PublishError `signer-bound`, `draft-rolled-back`, and those of what is remembered
- */
-export async function reviewRoot({ rootId, chain, after, message }: RootDraft, keyFile: string): Promise<ReviewedRoot> {
-  const memory = await readMemory(keyFile);
-  await checkRoots(memory, rootId, chain);
-  const [last, { version, digest }] = [memory?.signedRoot, await signedRootOf(after.version, message)];
-  return { signedAnother: last?.version === version && last.digest !== digest };
-}
-
-/**
- * Adds the signatures of a key file to a draft, in its place, and remembers the roots that it follows.
+ * Adds the signatures of a key file to a draft, in its place.
  *
  * @param draft - what the signer was shown
- * @throws PublishError `signer-unknown`, `draft-stale` if the file is another one by now, and those of key files
+ * @throws PublishError `signer-unknown`, `draft-stale` if the file changed since it was shown, and those of key files
  */
 export async function signDraftFile(
   file: string,
@@ -77,21 +71,17 @@ export async function signDraftFile(
       `no key in ${keyFile} is a root key of this publisher, before or after the change`,
     );
   }
-  return withMemory(keyFile, (memory, remember) =>
-    withDraftFile(file, async () => {
-      const root = await checkRoots(memory, draft.rootId, draft.chain);
-      const signedRoot = await signedRootOf(draft.after.version, draft.message);
-      const { message, signatures } = await readDraft(file);
-      if (!equalBytes(message, draft.message)) throw changedMeanwhile(file);
-      const known = withSignatures(draft, signatures);
-      const signed = signDraft(known, signers);
-      await remember(afterRoot(memory, draft.rootId, root, signedRoot));
-      await replaceFile(file, encodeDraft(signed), 0o644);
-      const before = known.signatures.map(({ keyid }) => keyid);
-      const keyids = signed.signatures.map(({ keyid }) => keyid).filter((keyid) => !before.includes(keyid));
-      return { keyids, missing: missingSignatures(signed) };
-    }),
-  );
+  const { message, signatures } = await readDraft(file);
+  if (!equalBytes(message, draft.message))
+    throw new PublishError('draft-stale', `${file} changed since it was shown; nothing was signed`, {
+      hint: 'run the command again, and look at what it shows',
+    });
+  const known = withSignatures(draft, signatures);
+  const signed = signDraft(known, signers);
+  await replaceFile(file, encodeDraft(signed), 0o644);
+  const before = known.signatures.map(({ keyid }) => keyid);
+  const keyids = signed.signatures.map(({ keyid }) => keyid).filter((keyid) => !before.includes(keyid));
+  return { keyids, missing: missingSignatures(signed) };
 }
 
 /**
