@@ -13,9 +13,3 @@ declare module 'undici/lib/dispatcher/agent.js' {
 
   export default Agent;
 }
-
-declare module 'undici/lib/dispatcher/pool.js' {
-  import { Pool } from 'undici';
-
-  export default Pool;
-}

@@ -5,10 +5,9 @@
 import type { Dispatcher } from 'undici';
 import apiRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import { lazily } from './lazily.ts';
 
-export { Agent, Pool };
+export { Agent };
 
 const shared = lazily(() => new Agent());
 

@@ -9,9 +9,8 @@ import { innermost, systemCode } from '../../node-support/system-error.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { BodyQueue } from './body-queue.ts';
-import { isBrokenAnswer } from './broken-answer.ts';
-import { connectionReason } from './connection-reason.ts';
-import { PaddedLength } from './padded-length.ts';
+import { connectionReason, isBrokenAnswer } from './failures.ts';
+import type { ParentProxy } from './parent-proxy.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface Answer {
@@ -85,72 +84,54 @@ function attempt(
   if (range) headers.push('range', `bytes=${range.start}-${range.end - 1}`);
   if (held?.etag !== undefined) headers.push('if-none-match', held.etag);
   if (held?.lastModified !== undefined) headers.push('if-modified-since', held.lastModified);
-  return new Promise((resolve, reject) => {
-    const authority = origin.slice(origin.indexOf('//') + 2);
-    try {
-      upstream.dispatch(
-        origin,
-        authority,
-        { path, method: 'GET', headers, bodyTimeout },
-        new AnswerHandler(resolve, reject, authority, signal),
-      );
-    } catch (error) {
-      reject(describe(error, authority));
-    }
-  });
+  const authority = origin.slice(origin.indexOf('//') + 2);
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  try {
+    const handler = handlerFor(resolve, reject, { authority, signal, parent: upstream.parentFor(origin) });
+    upstream.dispatch(origin, authority, { path, method: 'GET', headers, bodyTimeout }, handler);
+  } catch (error) {
+    reject(describe(error, authority));
+  }
+  return promise;
 }
 
-class AnswerHandler implements Dispatcher.DispatchHandler {
-  readonly #resolve: (answer: Answer) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #host: string;
-  readonly #signal: AbortSignal;
-  #interim = 0;
-  #body: BodyQueue | undefined;
-  #padded: PaddedLength | undefined;
+interface Asked {
+  readonly authority: string;
+  readonly signal: AbortSignal;
+  readonly parent: ParentProxy | undefined;
+}
 
-  constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void, host: string, signal: AbortSignal) {
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#host = host;
-    this.#signal = signal;
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    const signal = this.#signal;
-    if (signal.aborted) controller.abort(signal.reason);
-    signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true });
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: RequestHeaders): void {
-    // Interim answers say nothing that counts, and each gives the host new time.
-    if (status < 200) {
-      if (++this.#interim > LIMITS.interimAnswers) controller.abort(tooManyInterim(this.#host));
-      return;
-    }
-    this.#padded = PaddedLength.of(headers['content-length']);
-    this.#body = new BodyQueue(controller);
-    this.#resolve({ status, headers, body: this.#body });
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#padded?.take(chunk);
-    this.#body?.push(chunk);
-  }
-
-  onResponseEnd(): void {
-    this.#body?.end();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#padded?.isWhole) {
-      this.#body?.end();
-      return;
-    }
-    const described = this.#signal.aborted ? this.#signal.reason : describe(error, this.#host);
-    if (this.#body) this.#body.fail(described);
-    else this.#reject(described);
-  }
+function handlerFor(
+  resolve: (answer: Answer) => void,
+  reject: (error: Error) => void,
+  { authority, signal, parent }: Asked,
+): Dispatcher.DispatchHandler {
+  let body: BodyQueue | undefined;
+  let interim = 0;
+  return {
+    onRequestStart: (controller) => {
+      if (signal.aborted) controller.abort(signal.reason);
+      signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true });
+    },
+    onResponseStart: (controller, status, headers) => {
+      parent?.checkStatus(status); // what it throws ends the request
+      // Interim answers say nothing that counts, and each gives the host new time.
+      if (status < 200) {
+        if (++interim > LIMITS.interimAnswers) controller.abort(tooManyInterim(authority));
+        return;
+      }
+      body = new BodyQueue(controller);
+      resolve({ status, headers, body });
+    },
+    onResponseData: (_controller, chunk) => body?.push(chunk),
+    onResponseEnd: () => body?.end(),
+    onResponseError: (_controller, error) => {
+      const met = body ? error : (parent?.explain(error) ?? error);
+      const described = signal.aborted ? signal.reason : describe(met, authority);
+      if (body) body.fail(described);
+      else reject(described);
+    },
+  };
 }
 
 function describe(error: unknown, host: string): Error {

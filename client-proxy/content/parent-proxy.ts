@@ -1,9 +1,9 @@
-/** The proxy that all plain HTTP goes through, where the reader named one. Its URL may hold a password: no message shows it. */
-import { reasonOf } from '../../core/errors.ts';
+/** The proxy that all plain HTTP goes through, where the reader configured one. Its URL may hold a password: no message shows it. */
+import { CodedError, reasonOf } from '../../core/errors.ts';
 import { ReaderError } from '../errors.ts';
 import { unbracket } from './connect-to.ts';
-import { connectionReason } from './connection-reason.ts';
 import type { Connector } from './connector.ts';
+import { connectionReason, isBrokenOff, isOtherProtocol } from './failures.ts';
 
 export interface ParentAddress {
   /** Without the brackets of an IPv6 address. */
@@ -17,7 +17,10 @@ export interface ParentAddress {
   readonly credentials: string | undefined;
 }
 
-/** @throws ReaderError `parent-proxy-malformed`, which does not repeat what was given */
+/** No host answers with it (RFC 9110 section 15.5.8). A browser would take it for a request of the Reader's. */
+const PROXY_AUTHENTICATION_REQUIRED = 407;
+
+/** @throws ReaderError `parent-proxy-malformed`, which does not repeat `text` */
 export function parseParentProxy(text: string): ParentAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash)
@@ -33,27 +36,69 @@ export function parseParentProxy(text: string): ParentAddress {
   };
 }
 
-/**
- * No host is to be blamed for a parent proxy that is not there, and no other one would help. Where it is, the page that asked need not learn;
- * the cause has it, for the log.
- */
-export function reachingParent(connect: Connector, address: string): Connector {
-  return async (wanted) => {
-    try {
-      return await connect(wanted);
-    } catch (error) {
-      if (error instanceof ReaderError) throw error;
-      const message = `the parent proxy could not be reached: ${connectionReason(error)}`;
-      const cause = new Error(`${address}: ${reasonOf(error)}`, { cause: error });
-      throw new ReaderError('parent-proxy-unreachable', message, { cause });
-    }
-  };
+/** What the parent proxy does, told apart from what hosts behind it do: a proxy that works answers 502 for a host that fails. */
+export class ParentProxy {
+  readonly host: string;
+  readonly port: number;
+  readonly origin: string;
+  /** Names and values alternate. */
+  readonly headers: readonly string[];
+  readonly #address: string;
+
+  /** @throws ReaderError `parent-proxy-malformed` */
+  constructor(url: string) {
+    const { host, port, origin, address, credentials } = parseParentProxy(url);
+    this.host = host;
+    this.port = port;
+    this.origin = origin;
+    this.#address = address;
+    this.headers = credentials ? ['Proxy-Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`] : [];
+  }
+
+  /** Reports a parent proxy that cannot be connected to as such. The address stands in the cause only, for the log. */
+  reaching(connect: Connector): Connector {
+    return async (wanted) => {
+      try {
+        return await connect(wanted);
+      } catch (error) {
+        if (error instanceof ReaderError) throw error;
+        const message = `the parent proxy could not be reached: ${connectionReason(error)}`;
+        throw new ReaderError('parent-proxy-unreachable', message, { cause: this.#causeOf(reasonOf(error), error) });
+      }
+    };
+  }
+
+  /** @throws ReaderError `parent-proxy-auth` for a 407 */
+  checkStatus(status: number | undefined): void {
+    if (status !== PROXY_AUTHENTICATION_REQUIRED) return;
+    const message =
+      this.headers.length > 0
+        ? 'the parent proxy did not accept the name and the password that are set for it'
+        : 'the parent proxy requires a name and a password';
+    throw new ReaderError('parent-proxy-auth', message, { cause: this.#causeOf('it answered 407') });
+  }
+
+  /** What ended a request before its answer; errors that a host may have caused, such as silence, stay as they are. */
+  explain(error: Error): Error {
+    if (error instanceof CodedError) return error;
+    const isOther = isOtherProtocol(error);
+    if (!isOther && !('syscall' in error) && !isBrokenOff(error)) return error;
+    const message = isOther
+      ? 'what answers at the address of the parent proxy does not speak HTTP'
+      : `the parent proxy gave no answer: ${connectionReason(error)}`;
+    return new ReaderError('parent-proxy-answer', message, { cause: this.#causeOf(reasonOf(error), error) });
+  }
+
+  #causeOf(reason: string, cause?: unknown): Error {
+    return new Error(`${this.#address}: ${reason}`, { cause });
+  }
 }
 
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
+    // The error of the decoding is left out: it would be kept as the cause, with the text.
     throw malformed(
       'the name or the password in the URL of the parent proxy has a % that begins no character',
       'write %25 for %; for example ',
@@ -61,7 +106,6 @@ function decode(text: string): string {
   }
 }
 
-/** The error of the decoding is left out: it would be kept as the cause, with the text. */
 function malformed(message: string, advice: string): ReaderError {
   return new ReaderError('parent-proxy-malformed', message, {
     typed: true,

@@ -15,7 +15,7 @@ import { isNotModified, preconditionFails, rangeApplies } from '../../core/readi
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type HeaderFields, VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
-import { CLIENT_LEFT } from '../doors/client-left.ts';
+import { CLIENT_LEFT } from '../content/failures.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { type Rewriting, rewritingOf, rewrittenFields, rewrittenRepresentation } from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';

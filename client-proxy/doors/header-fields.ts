@@ -30,7 +30,7 @@ const NEVER_FOR_ONE_HOP = new Set(['content-length', 'host']);
  * @param version - of HTTP, of the message as it came
  * @param dropped - further names, in lower case
  */
-export function forwardedFields(fields: readonly string[], version: string, ...dropped: readonly string[]): string[] {
+export function forwardedFields(fields: readonly string[], version: string, dropped: readonly string[]): string[] {
   const named = namedByConnection(fields);
   const kept: string[] = [];
   for (let index = 0; index + 1 < fields.length; index += 2) {

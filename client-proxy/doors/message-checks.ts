@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ReaderError } from '../errors.ts';
+import { listOf } from './header-fields.ts';
 
 /** What may stand in `Host`: nothing that ends it, and nothing of a URL besides host and port. RFC 9110 section 7.2 */
 const HOST = /^[\w.:[\]%~!$&'()*+,;=-]*$/;
@@ -25,20 +26,20 @@ export function checkRequest({ httpVersion, headers, rawHeaders }: IncomingMessa
 }
 
 /**
- * @param coding - what stands in `Transfer-Encoding`, with a tab behind it that the parser took for a part of it
+ * Refuses an answer whose length could be read in two ways. A tab behind `chunked` is a part of the coding for the parser, and left out by
+ * Node.js: it shows in that such an answer keeps no connection, though it does not say so.
+ *
+ * @param keepsConnection - whether the parser found that the connection may be used again
  * @throws ReaderError `host-answer`
  */
-export function checkAnswer(
-  { httpVersion, statusCode = 0 }: Pick<IncomingMessage, 'httpVersion' | 'statusCode'>,
-  coding: string | undefined,
-): void {
+export function checkAnswer({ httpVersion, statusCode = 0, headers }: IncomingMessage, keepsConnection: boolean): void {
   // 101 without what belongs to it comes here: as an answer it would turn the client's connection into a tunnel.
   if (statusCode < 200) throw new ReaderError('host-answer', 'the host switched to another protocol unasked');
-  const isSound =
-    httpVersion === '1.1'
-      ? coding === undefined || coding.toLowerCase() === 'chunked'
-      : httpVersion === '1.0' && coding === undefined;
-  if (!isSound) throw new ReaderError('host-answer', 'the host gave an answer whose length nobody can be sure of');
+  const coding = headers['transfer-encoding'];
+  const isChunked =
+    coding?.toLowerCase() === 'chunked' && (keepsConnection || listOf(headers.connection).includes('close'));
+  const isSound = coding === undefined ? /^1\.[01]$/.test(httpVersion) : httpVersion === '1.1' && isChunked;
+  if (!isSound) throw new ReaderError('host-answer', 'the host gave an answer of uncertain length');
 }
 
 /** Whether a body comes with a request. */

@@ -1,58 +1,39 @@
 /** The way back: interim answers, the answer, its body with its trailers, no faster than the client takes it. */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { STATUS_CODES, validateHeaderValue } from '../../node-support/http.ts';
-import type { WatchedAnswer } from '../content/answer-watch.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { forwardedFields, forwardedTrailers } from './header-fields.ts';
 import { checkAnswer } from './message-checks.ts';
 
-/** What an answer says before its body, whoever read it. */
-export type AnswerHead = Pick<
-  IncomingMessage,
-  'statusCode' | 'statusMessage' | 'httpVersion' | 'headers' | 'rawHeaders'
->;
-
-/** Answers with a status of 1xx, which HTTP/1.0 does not have; not without end, since each gives the host new time. */
-export class InterimAnswers {
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
-  #count = 0;
-
-  constructor(request: IncomingMessage, response: ServerResponse) {
-    this.#request = request;
-    this.#response = response;
-  }
-
-  /** @throws ReaderError `host-answer` */
-  pass({ statusCode = 0, statusMessage, httpVersion, rawHeaders }: Omit<AnswerHead, 'headers'>): void {
-    const response = this.#response;
-    if (++this.#count > LIMITS.interimAnswers)
-      throw new ReaderError('host-answer', 'the host gave nothing but interim answers');
-    if (this.#request.httpVersion === '1.0' || response.headersSent) return;
-    if (statusCode === 100) response.writeContinue();
-    else {
-      const fields = forwardedFields(rawHeaders, httpVersion, 'content-length');
-      response.socket?.write(rawHead(statusCode, statusMessage, fields), 'latin1');
-    }
-  }
-}
-
-/** Passes them of a request that Node.js's client sends. */
+/** Passes on answers with a status of 1xx, which HTTP/1.0 does not have; a bounded number of them, since each gives the host new time. */
 export function passInterimAnswers(outgoing: ClientRequest, request: IncomingMessage, response: ServerResponse): void {
-  const interimAnswers = new InterimAnswers(request, response);
-  outgoing.on('information', (interim) => {
-    try {
-      interimAnswers.pass(interim);
-    } catch (error) {
-      outgoing.destroy(error as Error);
+  let count = 0;
+  outgoing.on('information', ({ statusCode, statusMessage, httpVersion, rawHeaders }) => {
+    if (++count > LIMITS.interimAnswers)
+      outgoing.destroy(new ReaderError('host-answer', 'the host gave nothing but interim answers'));
+    else if (request.httpVersion === '1.0' || response.headersSent) return;
+    else if (statusCode === 100) response.writeContinue();
+    else {
+      const fields = forwardedFields(rawHeaders, httpVersion, ['content-length']);
+      response.socket?.write(rawHead(statusCode, statusMessage, fields), 'latin1');
     }
   });
 }
 
-/** The head of an answer in bytes, for where Node.js has no object for it: of a status text that nobody may write, the common one takes the place. */
-export function rawHead(status: number, reason: string | undefined, fields: readonly string[]): string {
+/** Tells the client that the host has switched to another protocol, on the connection of which `response` lets go. */
+export function writeSwitch(answer: IncomingMessage, response: ServerResponse, client: Duplex): void {
+  const { statusCode = 101, statusMessage, httpVersion, rawHeaders, headers } = answer;
+  const fields = forwardedFields(rawHeaders, httpVersion, ['content-length', 'trailer']);
+  response.detachSocket(client as never);
+  const switched = ['Connection', 'Upgrade', 'Upgrade', headers.upgrade ?? '', ...fields];
+  client.write(rawHead(statusCode, statusMessage, switched), 'latin1');
+}
+
+/** The head of an answer in bytes, where Node.js has no object for it; with the usual status text where the given one may not be written. */
+function rawHead(status: number, reason: string | undefined, fields: readonly string[]): string {
   const shown = reason !== undefined && isReason(reason) ? reason : (STATUS_CODES[status] ?? '');
   let head = `HTTP/1.1 ${status} ${shown}\r\n`;
   for (let index = 0; index + 1 < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
@@ -60,72 +41,62 @@ export function rawHead(status: number, reason: string | undefined, fields: read
 }
 
 /**
- * An answer that breaks off never seems whole: where only the end of the connection is its end, that is a reset.
+ * Passes the answer back, no faster than the client takes it. One that breaks off never seems whole: where only the end of the connection would
+ * end it for the client, the connection is reset.
  *
- * @param watched - what came of it
  * @returns when all of it has come
  * @throws ReaderError `host-answer`; whatever ended the answer early
  */
 export function passAnswer(
   answer: IncomingMessage,
-  watched: WatchedAnswer,
+  outgoing: ClientRequest,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
+): Promise<undefined> {
   return new Promise((resolve, reject) => {
-    checkAnswer(answer, answer.headers['transfer-encoding'] === undefined ? undefined : watched.coding);
+    checkAnswer(answer, outgoing.shouldKeepAlive);
     writeHead(answer, request, response);
     const more = () => answer.resume();
     response.on('drain', more);
     answer.on('data', (piece: Buffer) => {
       if (!writePiece(piece, response)) answer.pause();
     });
-    sendHead(response); // after the listener: what has come of the body already is then written in the same turn
-    tellOfReset(answer);
+    response.write('', 'latin1'); // the head, which `flushHeaders` would write in UTF-8; what is written in the same turn leaves with it
+    failAtBrokenEnd(answer);
     answer.on('error', (error) => {
-      breakOff(answer, response);
+      const endsByClosing = !response.chunkedEncoding && answer.headers['content-length'] === undefined;
+      if (endsByClosing && response.socket instanceof Socket) response.socket.resetAndDestroy();
       reject(error);
     });
     answer.on('end', () => {
-      endAnswer(answer.rawTrailers, response);
-      resolve();
+      if (answer.rawTrailers.length > 0 && response.chunkedEncoding)
+        response.addTrailers(forwardedTrailers(answer.rawTrailers));
+      response.end();
+      resolve(undefined);
     });
   });
 }
 
-/** The head goes at once, as Latin-1; `flushHeaders` would write it in UTF-8. What is written in the same turn leaves with it in one call of the system. */
-export function sendHead(response: ServerResponse): void {
-  response.write('', 'latin1');
-}
-
-/** @returns whether the client takes more. What Node.js holds back to the end of the turn, so that it leaves together, leaves now if it was much. */
-export function writePiece(piece: Buffer, response: ServerResponse): boolean {
+/** @returns whether the client takes more. What Node.js holds back to the end of the turn, to write it at once, is written now if it is much. */
+function writePiece(piece: Buffer, response: ServerResponse): boolean {
   if (response.write(piece)) return true;
   if (response.writableCorked > 0) response.uncork();
   return response.writableLength === 0;
 }
 
-/** @param trailers - names and values alternate */
-export function endAnswer(trailers: readonly string[], response: ServerResponse): void {
-  if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(forwardedTrailers(trailers));
-  response.end();
-}
-
 /**
- * For an answer that broke off: where only the end of the connection is its end for the client, too, that is a reset; otherwise what is missing says
- * it, and the caller ends the connection. One within this process has nothing to reset.
+ * Node.js takes the reset of a connection for the proper end of an answer that ends with it. And chunks after a coding that its parser does not
+ * know end with the connection only: {@link checkAnswer}.
  */
-export function breakOff({ headers }: AnswerHead, response: ServerResponse): void {
-  const endsByClosing = !response.chunkedEncoding && headers['content-length'] === undefined;
-  if (endsByClosing && response.socket instanceof Socket) response.socket.resetAndDestroy();
-}
-
-/** Node.js takes a reset connection for the proper end of an answer that ends with it. */
-function tellOfReset(answer: IncomingMessage): void {
+function failAtBrokenEnd(answer: IncomingMessage): void {
   const { socket } = answer;
   const failed = (error: Error) => answer.destroy(error);
-  socket.on('error', failed);
-  answer.once('close', () => socket.off('error', failed));
+  const ended = () => {
+    const isWhole = answer.complete || answer.headers['transfer-encoding'] === undefined;
+    if (!isWhole) failed(new Error('the connection ended before the last chunk'));
+  };
+  socket.on('error', failed).prependListener('end', ended);
+  answer.once('close', () => socket.off('error', failed).off('end', ended));
 }
 
 /**
@@ -133,9 +104,9 @@ function tellOfReset(answer: IncomingMessage): void {
  *
  * @throws ReaderError `host-answer`, with nothing written
  */
-export function writeHead(answer: AnswerHead, request: IncomingMessage, response: ServerResponse): void {
+function writeHead(answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {
   const { statusCode = 0, statusMessage = '', httpVersion, headers, rawHeaders } = answer;
-  const fields = forwardedFields(rawHeaders, httpVersion, ...droppedFields(answer, request));
+  const fields = forwardedFields(rawHeaders, httpVersion, droppedFields(answer, request));
   if (statusCode === 426 && headers.upgrade !== undefined)
     fields.push('Upgrade', headers.upgrade, 'Connection', 'Upgrade');
   checkReason(statusMessage);
@@ -149,7 +120,7 @@ export function writeHead(answer: AnswerHead, request: IncomingMessage, response
   }
 }
 
-function droppedFields({ statusCode, headers }: AnswerHead, { method, httpVersion }: IncomingMessage): string[] {
+function droppedFields({ statusCode, headers }: IncomingMessage, { method, httpVersion }: IncomingMessage): string[] {
   const isBodiless = method === 'HEAD' || statusCode === 204 || statusCode === 304;
   const isChunked = headers['transfer-encoding'] !== undefined && httpVersion !== '1.0' && !isBodiless;
   // Node.js refuses to announce trailers where no chunks come that they could follow.

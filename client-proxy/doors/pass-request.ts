@@ -1,6 +1,6 @@
 /** The way there: the head of a request that passes through, and its body with its trailers, no faster than the host takes it. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { PassingHead, Upstream } from '../content/upstream.ts';
+import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { forwardedFields, forwardedTrailers, listOf } from './header-fields.ts';
 import { forwardsLeft } from './last-recipient.ts';
@@ -10,41 +10,32 @@ import { type AbsoluteTarget, authorityOf } from './request-target.ts';
 /** Ports that no browser speaks HTTP to. */
 const REFUSED_PORTS = new Set([25]);
 
+/** HTTP/2 in clear by way of an upgrade no longer exists (RFC 9113 section 3.1), and would be a way around whatever inspects requests. */
+const NEVER_PASSED = 'h2c';
+
 /** Methods that say by themselves that no body comes; with the others, its absence is said. RFC 9110 section 8.6 */
 const USUALLY_WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
 
-/** @throws ReaderError `port-refused` */
+/**
+ * Begins to send a request on, without its body.
+ *
+ * @param added - further fields: names and values alternate
+ * @throws ReaderError `port-refused`
+ */
 export function beginRequest(
   upstream: Upstream,
   target: AbsoluteTarget,
   request: IncomingMessage,
-  ...added: readonly string[]
+  added: readonly string[],
 ): ClientRequest {
-  const { headers, ...head } = passingHead(target, request);
-  const { method = 'GET' } = request;
-  return upstream.pass({ ...head, method, headers: [...headers, ...framing(request), ...added] });
-}
-
-/**
- * What goes on of a request's head, without what says how long its body is.
- *
- * @throws ReaderError `port-refused`
- */
-export function passingHead(target: AbsoluteTarget, request: IncomingMessage): PassingHead {
   const { host, port, path } = target;
   if (REFUSED_PORTS.has(port)) throw new ReaderError('port-refused', `port ${port} is not for HTTP`);
-  const { httpVersion, rawHeaders } = request;
+  const { method = 'GET', httpVersion, rawHeaders } = request;
   const forwards = forwardsLeft(request);
   const dropped = ['host', ...droppedFields(request), ...(forwards === undefined ? [] : ['max-forwards'])];
-  const headers = forwardedFields(rawHeaders, httpVersion, ...dropped);
+  const headers = [...forwardedFields(rawHeaders, httpVersion, dropped), ...framing(request), ...added];
   if (forwards !== undefined) headers.push('Max-Forwards', String(forwards - 1));
-  return { host, port, authority: authorityOf(target), path, headers };
-}
-
-/** Whether a request is a GET without a body that asks for nothing that undici has no word for. */
-export function isPlainGet(request: IncomingMessage): boolean {
-  const { expect, te } = request.headers;
-  return request.method === 'GET' && expect === undefined && te === undefined && !hasBody(request);
+  return upstream.pass({ host, port, authority: authorityOf(target), method, path, headers });
 }
 
 /**
@@ -55,6 +46,24 @@ export function passesExpectation({ httpVersion, headers, rawHeaders }: Incoming
   return (
     headers.expect !== undefined && httpVersion !== '1.0' && !rawHeaders.some((part) => /[^\x20-\x7e\t]/.test(part))
   );
+}
+
+/** Whether a request asks for another protocol that could be passed on (RFC 9110 section 7.8); otherwise it is passed on without its `Upgrade`. */
+export function asksForUpgrade(request: IncomingMessage): boolean {
+  const { upgrade, connection } = request.headers;
+  const protocols = listOf(upgrade);
+  return (
+    request.httpVersion === '1.1' &&
+    protocols.length > 0 &&
+    !protocols.includes(NEVER_PASSED) &&
+    listOf(connection).includes('upgrade') &&
+    !hasBody(request)
+  );
+}
+
+/** What goes on of such a request besides {@link beginRequest}'s fields. */
+export function upgradeFields({ headers }: IncomingMessage): readonly string[] {
+  return ['Connection', 'Upgrade', 'Upgrade', headers.upgrade ?? ''];
 }
 
 function droppedFields(request: IncomingMessage): readonly string[] {

@@ -9,6 +9,7 @@ import { asksForNewest, confirmedAt } from '../../core/reading/confirmation.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
+import { isClientGone } from '../content/failures.ts';
 import type { Upstream } from '../content/upstream.ts';
 import type { Control } from '../control/open-control.ts';
 import type { DeliveryAccess } from '../documents/content-access.ts';
@@ -19,16 +20,15 @@ import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { gatewayUrl, labelOf } from '../gateway-label.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { SettingsKeeper } from '../settings/settings.ts';
-import { isClientGone } from './client-left.ts';
 import { isLooping } from './header-fields.ts';
 import { answerAsLast, forwardsLeft } from './last-recipient.ts';
 import { checkRequest, hasBody } from './message-checks.ts';
+import { asksForUpgrade } from './pass-request.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
 import { isWelcome } from './same-origin.ts';
 import { serveSite } from './site.ts';
 import { responseOn } from './sockets.ts';
-import { asksForUpgrade, passUpgrade } from './upgrade.ts';
 
 export interface RouterOptions extends Control {
   readonly sites: BoundSites;
@@ -101,7 +101,7 @@ export class Router {
         throw new ReaderError('tunnel-refused', 'the site was connected just now');
       call.address = addressOf(target);
       checkPassages(request);
-      return await passUpgrade(this.#options.upstream, target, { ...call, client, head });
+      return await passThrough(this.#options.upstream, target, { ...call, switching: { client, head } });
     } catch (error) {
       this.#refuse(error, call);
       return undefined;
@@ -151,15 +151,16 @@ export class Router {
     return this.#serve(call, bound, target.path, 'proxy');
   }
 
-  #pass({ request, response }: Call, target: AbsoluteTarget): Promise<void> | void {
+  async #pass({ request, response }: Call, target: AbsoluteTarget): Promise<void> {
     checkPassages(request);
     if (request.method === 'TRACE' && hasBody(request))
       throw new ReaderError('bad-request', 'a TRACE request has no body');
     if (forwardsLeft(request) === 0) return answerAsLast(request, response);
     const isAsterisk = request.method === 'OPTIONS' && /^http:\/\/[^/?]*$/i.test(request.url ?? '');
     const { upstream, noticed, now } = this.#options;
-    const seen = () => target.port === 80 && noticed.seen.note(target.host, now());
-    return passThrough(upstream, isAsterisk ? { ...target, path: '*' } : target, request, response, seen);
+    const seenProtected = () => target.port === 80 && noticed.seen.note(target.host, now());
+    const passing = { request, response, seenProtected };
+    return void (await passThrough(upstream, isAsterisk ? { ...target, path: '*' } : target, passing));
   }
 
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */

@@ -6,7 +6,7 @@ import type { CodedError } from '../../core/errors.ts';
 import { VIA } from '../answer-fields.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import { unbracket } from '../content/connect-to.ts';
-import { connectionReason } from '../content/connection-reason.ts';
+import { connectionReason } from '../content/failures.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import { refuse } from '../pages/refusal.ts';

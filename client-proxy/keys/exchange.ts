@@ -5,7 +5,7 @@ import { concatAll } from '../../core/encoding/bytes.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { isOrigin } from '../../core/site/site.ts';
 import { request } from '../../node-support/undici.ts';
-import { connectionReason } from '../content/connection-reason.ts';
+import { connectionReason } from '../content/failures.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 

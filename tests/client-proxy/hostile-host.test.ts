@@ -74,17 +74,6 @@ const MALFORMED: [string, string][] = [
   ['nothing at all', ''],
 ];
 
-it('a length with spaces behind it, which are no part of it, costs a content host neither the document nor its name', async () => {
-  const object = await rig.publisher.publish(rig.host.files, '/a.html', { content: 'signed'.repeat(50_000) });
-  answer = (_head, socket) => {
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${object.length}  \r\n\r\n`);
-    socket.write(object);
-  };
-  const got = await send(rig.proxy.port, rig.url('/a.html'));
-  expect([got.status, got.text, got.complete]).toEqual([200, 'signed'.repeat(50_000), true]);
-  expect(rig.proxy.contentHosts()).toEqual([]);
-});
-
 describe('attack 56: a malformed answer', () => {
   it.each(MALFORMED)('with %s is a clean 502 instead of a document', async (_, bytes) => {
     answer = (_head, socket) => socket.end(bytes, 'latin1');

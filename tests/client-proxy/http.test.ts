@@ -30,8 +30,7 @@ describe('fields', () => {
     await one.until(/\r\n\r\nok$/);
     expect(passing.heads[0]?.split('\r\n')).toEqual([
       'GET /p?q=%7e|` HTTP/1.1',
-      'host: raw.example',
-      'connection: keep-alive',
+      'Host: raw.example',
       'zz: 1',
       'ZZ: 2',
       'X: caf\xe9',
@@ -39,6 +38,7 @@ describe('fields', () => {
       'Cookie: b',
       'Empty: ',
       'Via: 1.1 wispr',
+      'Connection: keep-alive',
     ]);
     expect(one.received().split('\r\n')).toEqual([
       'HTTP/1.1 299 Gr\xfc\xdfe, \xe4',

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ParentAnswers } from '../../client-proxy/content/parent-answers.ts';
+import { ParentProxy } from '../../client-proxy/content/parent-proxy.ts';
 import { bindSite, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
@@ -93,7 +93,7 @@ describe('a parent proxy that wants a password', () => {
       (_head, socket) => socket.write(WANTS_PASSWORD),
       async (reader) => {
         await refusesAll('parent-proxy-auth', reader);
-        expect(reader.told.map(String).join()).toContain('did not take');
+        expect(reader.told.map(String).join()).toContain('did not accept');
         expect(reader.told.map(({ cause }) => String(cause)).join()).not.toMatch(/secret|me:/);
       },
       { credentials: 'me:secret@' },
@@ -151,17 +151,15 @@ describe('the log of the Reader', () => {
 });
 
 describe('what the connection to a parent proxy met', () => {
-  const explain = (error: Error) =>
-    new Promise<Error>((resolve) => {
-      const answers = new ParentAnswers({ address: '192.0.2.1:3128', credentials: undefined });
-      const handler = answers.forUndici({ onResponseError: (_controller, explained) => resolve(explained) });
-      handler.onResponseError?.(undefined as never, error);
-    });
+  const explain = async (error: Error) => new ParentProxy('http://192.0.2.1:3128').explain(error);
 
   it('is said of it whatever the system calls it', async () => {
     const gone = Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall: 'read' });
     const explained = await explain(gone);
-    expect(explained).toMatchObject({ code: 'parent-proxy-answer', message: expect.stringContaining('no way to it') });
+    expect(explained).toMatchObject({
+      code: 'parent-proxy-answer',
+      message: expect.stringContaining('no route to it'),
+    });
     expect(String(explained.cause)).toContain('192.0.2.1:3128: read EHOSTUNREACH');
   });
 

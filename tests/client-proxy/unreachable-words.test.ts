@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Agent, errors } from 'undici';
 import { expect, it } from 'vitest';
-import { connectionReason } from '../../client-proxy/content/connection-reason.ts';
+import { connectionReason } from '../../client-proxy/content/failures.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { exchange } from '../../client-proxy/keys/exchange.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
