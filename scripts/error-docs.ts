@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { CACHE_CONFIG_ERRORS } from '../cache-config/errors.ts';
 import { READER_ERRORS } from '../client-proxy/errors.ts';
-import type { ErrorCatalogue, ErrorEntry } from '../core/errors.ts';
+import type { ErrorCatalogue } from '../core/errors.ts';
 import { KEY_ERRORS } from '../core/keys/errors.ts';
 import { OBJECT_ERRORS } from '../core/object/errors.ts';
 import { PUBLICATION_ERRORS } from '../core/publication/errors.ts';
@@ -68,8 +68,7 @@ export const SECTIONS: readonly Section[] = [
 
 const HEAD = `# Error codes
 
-Every refusal and failure has a short code: on pages of the Reader and the reading site, in brackets after the message on the command line (all but \`usage\`), and in tests. Wording may change, codes do not.
-\`npm run errors\` writes this page from the catalogues in the code (\`errors.ts\` of each layer).
+Every refusal and failure has a short code: on pages of the Reader and the reading site, in brackets after the message on the command line (all but \`usage\`), and in tests. Wording may change, codes do not. \`npm run errors\` writes this page from the catalogues in the code (\`errors.ts\` of each layer).
 
 ## Exit codes
 
@@ -86,17 +85,19 @@ Errors are on standard error, also with \`--json\`. After exit code 1 the same c
 
 /** The whole page. */
 export function errorDocs(): string {
-  return [HEAD, ...SECTIONS.map(describeSection)].join('\n');
+  return wrapped([HEAD, ...SECTIONS.map(describeSection)].join('\n'));
 }
 
 function describeSection({ title, intro, catalogue, spec }: Section): string {
   const columns = ['code', ...(spec ? ['step'] : []), 'what it means', 'what to do'];
-  const rows = Object.entries(catalogue).map(([code, entry]) => row(cellsOf(code, entry, spec !== undefined)));
+  const first = new Map<string, string>();
+  const rows = Object.entries(catalogue).map(([code, { means, remedy = '', step = '' }]) => {
+    const same = first.get(remedy);
+    if (same === undefined && remedy !== '') first.set(remedy, code);
+    const advice = same === undefined ? linked(remedy) : `as for \`${same}\``;
+    return row([`\`${code}\``, ...(spec ? [step] : []), linked(means), advice]);
+  });
   return [`## ${title}`, '', intro, '', row(columns), `|${'---|'.repeat(columns.length)}`, ...rows, ''].join('\n');
-}
-
-function cellsOf(code: string, { means, remedy = '', step = '' }: ErrorEntry, withStep: boolean): string[] {
-  return [`\`${code}\``, ...(withStep ? [step] : []), linked(means), linked(remedy)];
 }
 
 function row(cells: readonly string[]): string {
@@ -106,6 +107,14 @@ function row(cells: readonly string[]): string {
 /** Other pages of docs/ as links. */
 function linked(sentence: string): string {
   return sentence.replace(/docs\/([a-z-]+\.md)(#[a-z-]+)?/g, '[$1]($1$2)');
+}
+
+/** Paragraphs in lines of at most 100 columns; tables as they are. */
+function wrapped(page: string): string {
+  const lines = page
+    .split('\n')
+    .map((line) => (line.startsWith('|') ? line : line.replace(/(.{1,100})(?: |$)/g, '$1\n').trimEnd()));
+  return lines.join('\n');
 }
 
 if (import.meta.main) writeFileSync('docs/errors.md', errorDocs());

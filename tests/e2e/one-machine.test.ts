@@ -1,4 +1,4 @@
-/** "On one machine" of docs/publishing.md: its commands as they stand there, but for passphrase, code and ports. */
+/** "On one machine" of docs/publish.md: its commands as they stand there, but for passphrase, code and ports. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { createVisitor } from '../support/reading-site-visitor.ts';
 const ARTICLE_PATH = '/2026/11/17/the%20great%20tide.html';
 const original = readFileSync(join(ROOT, 'examples/newspaper/site', decodeURI(ARTICLE_PATH)), 'utf8');
 
-const page = readFileSync(join(ROOT, 'docs/publishing.md'), 'utf8');
+const page = readFileSync(join(ROOT, 'docs/publish.md'), 'utf8');
 const [, section = ''] = /^## On one machine$(.*?)^## /ms.exec(page) ?? [];
 const [keyServer = '', publisher = '', reader = ''] = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(
   ([, commands = '']) => commands,
@@ -84,7 +84,7 @@ async function listening(program: RunningProgram, port: string): Promise<void> {
   await Promise.race([expect.poll(() => accepts(portFor(port)), { timeout: 30_000 }).toBe(true), failed]);
 }
 
-describe('docs/publishing.md, on one machine', () => {
+describe('docs/publish.md, on one machine', () => {
   test('the key server starts', async () => {
     await listening(type(keyServer), '8443');
     expect(readFileSync(file('keys/keyserver.json'), 'utf8')).toMatch(/^ +"news\.example": "http:/m);

@@ -1,4 +1,4 @@
-/** Attacks by the numbers of docs/attacks.md, on core/publication alone: metadata of hosts that give too much or nothing, and damaged ones of the reader's own. */
+/** Attacks by the numbers of docs/threat-model.md, on core/publication alone: metadata of hosts that give too much or nothing, and damaged ones of the reader's own. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';

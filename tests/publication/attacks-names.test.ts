@@ -1,4 +1,4 @@
-/** Attacks by the numbers of docs/attacks.md, on core/publication alone: metadata with names that mean something elsewhere. */
+/** Attacks by the numbers of docs/threat-model.md, on core/publication alone: metadata with names that mean something elsewhere. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { clientOf, readerOf } from '../support/publication-source.ts';

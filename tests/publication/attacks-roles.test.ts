@@ -1,4 +1,4 @@
-/** Attacks by the numbers of docs/attacks.md, on core/publication alone: what is signed well, for something else. */
+/** Attacks by the numbers of docs/threat-model.md, on core/publication alone: what is signed well, for something else. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { METADATA_PATH, SETTINGS_TARGET, targetUrlPath } from '../../core/publication/names.ts';

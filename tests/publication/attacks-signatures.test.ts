@@ -1,4 +1,4 @@
-/** Attacks by the numbers of docs/attacks.md, on core/publication alone: metadata whose signatures are wrong. */
+/** Attacks by the numbers of docs/threat-model.md, on core/publication alone: metadata whose signatures are wrong. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';

@@ -1,0 +1,75 @@
+// Writes the tables of settings in docs/configuration.md from the schema that wispr checks. tests/docs/pages.test.ts says when it is out of date.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { configurationJsonSchema } from '../publisher/configuration/schema.ts';
+
+interface Schema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+const FILE = fileURLToPath(new URL('../docs/configuration.md', import.meta.url));
+
+if (import.meta.main) writeFileSync(FILE, withCurrentTables(readFileSync(FILE, 'utf8')));
+
+/** The page, with each part between `<!-- settings of NAME -->` and `<!-- end -->` made from the schema of that name. */
+export function withCurrentTables(page: string): string {
+  const schemas: Record<string, Schema> = { 'wispr.json': configurationJsonSchema() as Schema };
+  return page.replace(
+    /(<!-- settings of (\S+) -->\n).*?(<!-- end -->)/gs,
+    (_, start: string, name: string, end: string) => {
+      const rows = rowsOf(schemas[name] ?? {}).map((cells) => `| ${cells.join(' | ')} |\n`);
+      return `${start}\n| setting | value | default | meaning |\n|---|---|---|---|\n${rows.join('')}\n${end}`;
+    },
+  );
+}
+
+/** One row a setting; members of objects in it, and of objects in its list, follow as `setting.member`. */
+function rowsOf(schema: Schema, prefix = ''): string[][] {
+  const described = Object.entries(schema.properties ?? {}).filter(
+    ([, property]) => meaningOf(property) !== '' || property.properties,
+  );
+  return described.flatMap(([name, property]) => {
+    const inner = property.type === 'array' ? property.items : property;
+    const required = (schema.required ?? []).includes(name) && property.default === undefined;
+    const cells = [
+      `\`${prefix}${name}\``,
+      allowedIn(property),
+      required ? 'required' : defaultOf(property),
+      meaningOf(property),
+    ];
+    return [cells, ...rowsOf(inner ?? {}, `${prefix}${name}.`)];
+  });
+}
+
+function allowedIn(property: Schema): string {
+  if (property.anyOf) {
+    return property.anyOf.map(allowedIn).join(property.anyOf.every((one) => 'const' in one) ? ', ' : ', or ');
+  }
+  if (property.const !== undefined) return `\`${JSON.stringify(property.const)}\``;
+  if (property.enum) return property.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
+  if (property.type === 'array') return `list${property.maxItems ? ` of up to ${property.maxItems}` : ''}`;
+  if (property.type === 'integer') return `${property.minimum} to ${property.maximum}`;
+  return property.format === 'uri' ? 'origin' : (property.type ?? '');
+}
+
+function defaultOf(property: Schema): string {
+  const value = property.default;
+  return value === undefined || typeof value === 'object' ? '' : `\`${JSON.stringify(value)}\``;
+}
+
+function meaningOf(property: Schema): string {
+  const inner = property.type === 'array' ? property.items?.description : undefined;
+  return (property.description ?? inner ?? '').replaceAll('|', '\\|');
+}

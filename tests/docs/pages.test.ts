@@ -1,0 +1,68 @@
+/** Every page of documentation: its links, its width, and what it says of settings and attacks. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { withCurrentTables } from '../../scripts/configuration-docs.ts';
+
+const PAGES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')];
+const read = (file: string) => readFileSync(file, 'utf8');
+
+/** A page without its code, in which nothing is a link. */
+const prose = (file: string) =>
+  read(file)
+    .replace(/^```.*?^```$/gms, '')
+    .replace(/`[^`]*`/g, '');
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(file: string): string[] {
+  const headings = read(file)
+    .replace(/^```.*?^```$/gms, '')
+    .matchAll(/^#+ (.*)$/gm);
+  return Array.from(headings, ([, text = '']) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function isResolved(page: string, link: string): boolean {
+  if (/^https?:/.test(link)) return true;
+  const [path = '', anchor] = link.split('#');
+  const file = path === '' ? page : normalize(join(dirname(page), path));
+  return existsSync(file) && (anchor === undefined || anchorsOf(file).includes(anchor));
+}
+
+describe.each(PAGES)('%s', (page) => {
+  it('has no link that leads nowhere', () => {
+    const links = Array.from(prose(page).matchAll(/\]\(([^)\s]+)\)/g), ([, link = '']) => link);
+    expect(links.filter((link) => !isResolved(page, link))).toEqual([]);
+  });
+
+  it.skipIf(/spec\/(?!roaming)/.test(page))('is wrapped at 100 columns, except for tables and code', () => {
+    const lines = read(page)
+      .replace(/^```.*?^```$/gms, '')
+      .split('\n');
+    expect(lines.filter((line) => line.length > 100 && !line.startsWith('|') && /\S\s+\S/.test(line))).toEqual([]);
+  });
+});
+
+it('docs/configuration.md is generated from the schemas (node scripts/configuration-docs.ts)', () => {
+  const page = read('docs/configuration.md');
+  expect(withCurrentTables(page)).toBe(page);
+});
+
+describe('the attacks of docs/threat-model.md', () => {
+  const listed = new Set(Array.from(read('docs/threat-model.md').matchAll(/^\| (\d+) \|/gm), ([, row]) => row));
+  const tested = new Set(
+    globSync('tests/**/*.test.ts').flatMap((file) =>
+      Array.from(read(file).matchAll(/\battack (\d+)\b/g), ([, row]) => row),
+    ),
+  );
+
+  it('are those that tests name', () => {
+    expect(listed.size).toBeGreaterThan(40);
+    expect([...tested].filter((row) => !listed.has(row))).toEqual([]);
+    expect([...listed].filter((row) => !tested.has(row))).toEqual([]);
+  });
+});
