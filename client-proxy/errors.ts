@@ -37,7 +37,7 @@ export const READER_ERRORS = {
   },
   'disk-full': {
     means:
-      "the disk is full on which the reader's database, its key or its folder lies, or the file that `wispr fetch --output` writes: what was asked for was not done. A Reader that runs goes on reading meanwhile, and goes by what it learns, from memory (docs/reader.md#a-full-disk)",
+      "the disk is full on which the reader's database, its key or its folder lies, or the file that `wispr fetch --output` writes: what was asked for was not done. A Reader that runs goes on reading meanwhile, and goes by what it learns, from memory (docs/reader.md#what-is-kept-on-disk)",
     remedy: 'make room on the disk that is named; then try again. A Reader that runs need not be restarted',
   },
   'storage-key-missing': {

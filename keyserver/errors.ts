@@ -95,7 +95,7 @@ export const KEY_SERVER_ERRORS = {
   'bundle-older': {
     means: 'a newer bundle was imported before',
     remedy:
-      "import the newest. If this is the newest, the publisher's keys were put back from an older copy: the publisher brings what is served into `out` (docs/publishing.md#when-the-disk-is-gone) and runs `wispr publish`; if it is refused again, `wispr publish --rekey SET`",
+      "import the newest. If this is the newest, the publisher's keys were put back from an older copy: the publisher brings what is served into `out` (docs/publish.md#when-the-disk-is-lost) and runs `wispr publish`; if it is refused again, `wispr publish --rekey SET`",
   },
   'bundle-conflict': {
     means: 'two different bundles have one serial: the workspace was copied, or put back from an older copy',

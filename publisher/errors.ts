@@ -105,7 +105,7 @@ export const PUBLISH_ERRORS = {
   'publication-missing': {
     means: 'there is no publication where one was looked for; the message says where',
     remedy:
-      '`wispr protect`, or `--metadata DIR`; on a new disk, bring what is served into `out` first (docs/publishing.md#when-the-disk-is-gone)',
+      '`wispr protect`, or `--metadata DIR`; on a new disk, bring what is served into `out` first (docs/publish.md#when-the-disk-is-lost)',
   },
   'version-unknown': {
     means:
@@ -143,7 +143,7 @@ export const PUBLISH_ERRORS = {
   'template-refused': {
     means:
       'the template for fallback pages is missing, faulty, has no Read link, or would let the words of a page become markup',
-    remedy: 'docs/publishing.md, "Fallback pages of your own"',
+    remedy: 'docs/publish.md, "Fallback pages of your own"',
   },
   'source-changed': {
     means: 'a file changed while the site was being protected',
@@ -196,7 +196,7 @@ export const PUBLISH_ERRORS = {
     means:
       'the target has a newer publication or root, which was not made here, or its timestamp names one; nothing was sent',
     remedy:
-      'publish from where it was made, or bring `publisher.keys` and `out` from there; where that is lost, put a whole copy of the target, in which `wispr verify` finds nothing corrupted or missing, in the place of `out` (docs/publishing.md#when-the-disk-is-gone), and publish. If what the timestamp names is not there and nobody of you has made it, somebody else has your timestamp key: `wispr keys rotate timestamp`, then publish; if it was made with a stolen timestamp key that has been replaced, `--replace-newer`',
+      'publish from where it was made, or bring `publisher.keys` and `out` from there; where that is lost, put a whole copy of the target, in which `wispr verify` finds nothing corrupted or missing, in the place of `out` (docs/publish.md#when-the-disk-is-lost), and publish. If what the timestamp names is not there and nobody of you has made it, somebody else has your timestamp key: `wispr keys rotate timestamp`, then publish; if it was made with a stolen timestamp key that has been replaced, `--replace-newer`',
   },
   'target-forked': {
     means:
