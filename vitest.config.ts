@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { SlowestFiles } from './tests/support/slowest-files.ts';
 
 // Threads and programs that tests start find the sources compiled, where bin/wispr.js keeps them: otherwise each takes the types out of them anew.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/wispr-compiled', import.meta.url));
@@ -17,13 +18,16 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** These replace modules or change their process for good: each has a process of its own. All others share processes, and what is loaded in them. */
+const ISOLATED = ['tests/**/*.isolated.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['tests/**/*.test.ts'],
     // Two cores: three files at a time, for a quarter of the time is spent waiting for disks and sockets. Servers, browsers and caches in tests choose free
     // ports, so files do not meet.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
+    reporters: [new SlowestFiles(), 'default'],
     // Only what hangs shall end by these: programs that stretch passphrases take a minute each on a machine that is busy with other things.
     testTimeout: 240_000,
     hookTimeout: 240_000,
@@ -32,5 +36,9 @@ export default defineConfig({
     // Nothing is skipped or focused where it counts.
     allowOnly: !process.env.CI,
     passWithNoTests: false,
+    projects: [
+      { extends: true, test: { name: 'isolated', include: ISOLATED } },
+      { extends: true, test: { name: 'shared', include: ['tests/**/*.test.ts'], exclude: ISOLATED, isolate: false } },
+    ],
   },
 });
