@@ -15,14 +15,12 @@ import {
   verifyOwnSnapshot,
   verifyOwnTimestamp,
 } from '../../core/publication/verify-roles.ts';
-import { encodeWithdrawals, joinWithdrawals, parseWithdrawals } from '../../core/publication/withdrawals.ts';
 
 /** By name. */
 export type Files = ReadonlyMap<string, Uint8Array>;
 
 const OPTIONS = { verify: verifyEd25519, strict: true };
 const NOTHING = new Uint8Array(0);
-const WITHDRAWN = 'wispr:withdrawn';
 /** The state in use. Of one publication, or nobody can load it. */
 const IN_USE = ['wispr:timestamp', 'wispr:snapshot', 'wispr:targets'] as const;
 
@@ -64,8 +62,6 @@ function settled(ours: Files, theirs: Files): Map<string, Uint8Array> {
     const bytes = chosen.has(name) ? chosen.get(name)?.get(name) : (state.get(name) ?? other.get(name));
     merged.set(name, bytes ?? NOTHING);
   }
-  const withdrawn = [ours, theirs].flatMap((files) => parseWithdrawals(files.get(WITHDRAWN) ?? NOTHING));
-  if (withdrawn.length > 0) merged.set(WITHDRAWN, encodeWithdrawals(joinWithdrawals(withdrawn)));
   return merged;
 }
 

@@ -20,6 +20,7 @@ import { metadataFile } from './names.ts';
 import { fetchBounded, fetchNamed, type MetadataSource, type MetadataStore, missing } from './sources.ts';
 import {
   forgetNewest,
+  forgetState,
   keepState,
   loadKept,
   readKept,
@@ -38,7 +39,6 @@ import {
   verifySnapshot,
   verifyTimestamp,
 } from './verify-roles.ts';
-import { withdrawsItself } from './withdrawals.ts';
 
 export type { MetadataSource, MetadataStore } from './sources.ts';
 export type { TrustedState } from './trusted-state.ts';
@@ -76,19 +76,9 @@ export class PublicationClient {
     return this.#state;
   }
 
-  /** The newest timestamp that was verified; it may be newer than that of {@link state}. */
-  get newestTimestamp(): SignedTimestamp | undefined {
-    return this.#timestamp?.role;
-  }
-
-  /** The newest snapshot that was verified; it may be newer than that of {@link state}. */
-  get newestSnapshot(): SnapshotMetadata | undefined {
-    return this.#snapshot;
-  }
-
-  /** The root that counts; `undefined` before {@link load}. */
-  get root(): RootMetadata | undefined {
-    return this.#root;
+  /** Version of the closing publication, where the newest one is that; then there is no {@link state}. */
+  get closedVersion(): number | undefined {
+    return this.#snapshot?.closed ? this.#snapshot.version : undefined;
   }
 
   /** Reads what the store has. Whatever does not verify any more is as if it were not there. Called by itself where needed. */
@@ -114,6 +104,7 @@ export class PublicationClient {
     const { timestamp, snapshot, state } = await loadKept(before, this.#options);
     if (timestamp && isNoOlder(timestamp.role, this.#timestamp?.role)) this.#timestamp = timestamp;
     if (snapshot && isNoOlder(snapshot, this.#snapshot)) this.#snapshot = snapshot;
+    if (this.closedVersion !== undefined) return this.#close();
     const inUse = this.#state;
     const isNewer = state && (inUse === undefined || state.timestamp.version > inUse.timestamp.version);
     if (isNewer && isNoOlder(state.snapshot, inUse?.snapshot)) this.#state = state;
@@ -147,11 +138,12 @@ export class PublicationClient {
   }
 
   /**
-   * The state, if it may be used at this time: steps P6 to P8.
+   * The state, if it may be used at this time: steps P6 to P9.
    *
-   * @throws PublicationError `metadata-missing`, `metadata-expired`, `publication-expired`, `clock-behind`
+   * @throws PublicationError `metadata-missing`, `metadata-expired`, `publication-expired`, `clock-behind`, `publication-withdrawn`
    */
   check(now: number): TrustedState {
+    this.checkOpen();
     const state = this.#state;
     if (state === undefined)
       throw new PublicationError('metadata-missing', 'no publication of this site has been verified yet');
@@ -161,6 +153,16 @@ export class PublicationClient {
     checkExpiry('snapshot', state.snapshot, now);
     checkExpiry('targets', state.targets, now);
     return state;
+  }
+
+  /** P9. @throws PublicationError `publication-withdrawn` */
+  checkOpen(): void {
+    const version = this.closedVersion;
+    if (version === undefined) return;
+    throw new PublicationError(
+      'publication-withdrawn',
+      `publication ${version} withdraws the one before it, and there is no newer one yet`,
+    );
   }
 
   async #load(): Promise<void> {
@@ -186,12 +188,19 @@ export class PublicationClient {
     const root = await this.#updateRoot(now);
     const timestamp = await this.#updateTimestamp(root, now);
     const snapshot = await this.#updateSnapshot(root, timestamp.role.snapshot, now);
+    if (snapshot.role.closed) return this.#close(); // nothing below a closing snapshot is read
     const targets = await this.#updateTargets(root, snapshot.role, now);
     const state = { root, timestamp: timestamp.role, snapshot: snapshot.role, targets: targets.role };
     await this.#options.beforeUse?.(state);
     if (timestamp.role !== this.#state?.timestamp)
       await keepState(this.#options.store, { timestamp, snapshot: snapshot.bytes, targets: targets.bytes });
     this.#state = state;
+  }
+
+  /** A closing publication ends the state, in the store as well: nothing brings it back before a higher one has arrived whole. */
+  async #close(): Promise<void> {
+    this.#state = undefined;
+    await forgetState(this.#options.store);
   }
 
   /** 5.3 */
@@ -227,8 +236,7 @@ export class PublicationClient {
     let found = false;
     const isEnough = () => {
       const timestamp = this.#timestamp?.role;
-      // Where it withdraws its own publication, another place may have what ends that.
-      return found && timestamp !== undefined && now < timestamp.expires && !withdrawsItself(timestamp);
+      return found && timestamp !== undefined && now < timestamp.expires;
     };
     for await (const answer of this.#options.source.timestamps(PUBLICATION_LIMITS.timestampLength, isEnough)) {
       try {

@@ -1,15 +1,19 @@
-/** What a publisher tells its key server of a new publication: docs/spec/keys.md, "Handing over". */
+/** How a publisher makes a publication current at its key server: docs/spec/keys.md, "Handing over". */
+import { ed25519Sign } from '#primitives';
 import { fromBase64url, toBase64url } from '../encoding/base64url.ts';
+import { concat, lengthPrefixed, utf8 } from '../encoding/bytes.ts';
 import { canonicalJson, hasMembers, isJsonObject, type Json, parseCanonicalJson } from '../encoding/canonical-json.ts';
 import { PublicationError } from './errors.ts';
+import { verifyEd25519 } from './keys.ts';
+import type { RootMetadata } from './metadata.ts';
 
-/** Where a key server takes key bundles, and news of publications. */
+/** Where a key server takes key bundles, and publications. */
 export const BUNDLE_PATH = '/v1/bundle';
 export const PUBLICATION_PATH = '/v1/publication';
 
 export const HAND_OVER_LIMITS = {
-  /** Of the whole message, in bytes. */
-  length: 2 * 1024 * 1024,
+  /** Of the whole message, in bytes: the longest snapshot in base64url, and roots. */
+  length: 24 * 1024 * 1024,
   roots: 255,
   expiries: 64,
 } as const;
@@ -23,22 +27,35 @@ export interface RoleExpiry {
 }
 
 export interface HandOver {
-  /** `timestamp.json`, byte for byte. */
-  readonly timestamp: Uint8Array;
+  /** `N.snapshot.json`, byte for byte. */
+  readonly snapshot: Uint8Array;
   /** `2.root.json` and all that follow, byte for byte. */
   readonly roots: readonly Uint8Array[];
   /** For the operator's eyes; nothing is decided by it. */
   readonly expiries: readonly RoleExpiry[];
 }
 
+/** A message of the right form. */
+export interface ReceivedHandOver extends HandOver {
+  /**
+   * Checks that a key of the root's `snapshot` role has signed the message.
+   *
+   * @throws PublicationError `metadata-signature`
+   */
+  checkSignature(root: RootMetadata): void;
+}
+
+const LABEL = utf8('wispr/1 publication');
 const ROLE = /^[\w.-]{1,64}$/;
 
-export function encodeHandOver({ timestamp, roots, expiries }: HandOver): Uint8Array {
-  return canonicalJson({
+/** @param secretKey - of a key of the `snapshot` role */
+export function encodeHandOver({ snapshot, roots, expiries }: HandOver, secretKey: Uint8Array): Uint8Array {
+  const message = {
     expiries: expiries.map(({ role, expires }) => ({ expires, role })),
     roots: roots.map(toBase64url),
-    timestamp: toBase64url(timestamp),
-  });
+    snapshot: toBase64url(snapshot),
+  };
+  return canonicalJson({ ...message, signature: toBase64url(ed25519Sign(signedBytes(message), secretKey)) });
 }
 
 /**
@@ -46,13 +63,33 @@ export function encodeHandOver({ timestamp, roots, expiries }: HandOver): Uint8A
  *
  * @throws PublicationError `metadata-malformed`
  */
-export function parseHandOver(bytes: Uint8Array): HandOver {
+export function parseHandOver(bytes: Uint8Array): ReceivedHandOver {
   const message = bytes.length <= HAND_OVER_LIMITS.length ? parseCanonicalJson(bytes) : undefined;
-  if (!isJsonObject(message) || !hasMembers(message, ['expiries', 'roots', 'timestamp'])) throw malformed();
-  const { expiries, roots } = message;
+  if (!isJsonObject(message) || !hasMembers(message, ['expiries', 'roots', 'signature', 'snapshot'])) throw malformed();
+  const { signature, ...signed } = message;
+  const { expiries, roots, snapshot } = signed;
   if (!Array.isArray(roots) || roots.length > HAND_OVER_LIMITS.roots) throw malformed();
   if (!Array.isArray(expiries) || expiries.length > HAND_OVER_LIMITS.expiries) throw malformed();
-  return { timestamp: file(message.timestamp), roots: roots.map(file), expiries: expiries.map(roleExpiry) };
+  const signatureBytes = file(signature);
+  return {
+    snapshot: file(snapshot),
+    roots: roots.map(file),
+    expiries: expiries.map(roleExpiry),
+    checkSignature: (root) => checkSignature(signatureBytes, signedBytes(signed), root),
+  };
+}
+
+function signedBytes(message: { [member: string]: Json }): Uint8Array {
+  return concat(lengthPrefixed(LABEL), canonicalJson(message));
+}
+
+function checkSignature(signature: Uint8Array, message: Uint8Array, { roles, keys }: RootMetadata): void {
+  const isSigned = roles.snapshot.keyids.some((keyid) => {
+    const key = keys.get(keyid);
+    return key !== undefined && verifyEd25519(key, signature, message);
+  });
+  if (!isSigned)
+    throw new PublicationError('metadata-signature', 'no key of the snapshot role has signed the hand-over');
 }
 
 function file(value: Json | undefined): Uint8Array {
@@ -69,5 +106,5 @@ function roleExpiry(value: Json): RoleExpiry {
 }
 
 function malformed(): PublicationError {
-  return new PublicationError('metadata-malformed', 'the message about a publication is not of its form');
+  return new PublicationError('metadata-malformed', 'the hand-over of a publication is malformed');
 }

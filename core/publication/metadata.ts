@@ -44,6 +44,8 @@ export interface SignedTimestamp extends TimestampMetadata {
 export interface SnapshotMetadata extends RoleMetadata {
   /** By file name without `.json`: what the role is called. */
   readonly roles: ReadonlyMap<string, MetaFile>;
+  /** A closing publication: no document is shown until a higher snapshot (docs/spec/publication.md, "Withdrawal"). */
+  readonly closed: boolean;
 }
 
 /** One target: the head of a document, or a whole file. */
@@ -109,7 +111,9 @@ export function parseSnapshot(signed: TufObject): SnapshotMetadata {
   for (const [file, value] of Object.entries(object(signed.meta, 'snapshot'))) {
     if (file.endsWith('.json')) roles.set(file.slice(0, -'.json'.length), parseMetaFile(value, 'snapshot'));
   }
-  return { ...common, roles };
+  const { 'x-wispr-closed': closed } = signed;
+  if (closed !== undefined && closed !== true) throw malformed('snapshot', 'x-wispr-closed');
+  return { ...common, roles, closed: closed === true };
 }
 
 /** @param role - `targets`, or the name of a delegated role */

@@ -12,20 +12,11 @@ import { PublicationError } from './errors.ts';
 import { type KeptSettings, keepSettings, readSettings } from './kept-settings.ts';
 import { verifyEd25519 } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
-import type { RootMetadata, TargetInfo } from './metadata.ts';
+import type { TargetInfo } from './metadata.ts';
 import { DESCRIPTOR_TARGET, documentPathOfHead, headTargetOf, SETTINGS_TARGET, targetUrlPath } from './names.ts';
 import { type Resolution, resolveUrl } from './resolve.ts';
 import type { SiteSettings } from './settings.ts';
 import { isoTime } from './verify-roles.ts';
-import {
-  encodeWithdrawals,
-  highestOf,
-  isUpToDate,
-  isWithdrawn,
-  parseWithdrawals,
-  type Withdrawal,
-  withdrawalsAfter,
-} from './withdrawals.ts';
 
 /** Where the files of a site come from: metadata, and the small targets that every reader needs. */
 export interface SiteSource extends MetadataSource {
@@ -66,7 +57,6 @@ export interface ListedDocument {
 }
 
 const DESCRIPTOR_LENGTH = 65_536;
-const WITHDRAWN = 'wispr:withdrawn';
 const NO_SETTINGS: SiteSettings = { cleanUrls: false, grace: 0, redirects: [] };
 
 export class SitePublication {
@@ -74,7 +64,6 @@ export class SitePublication {
   readonly #options: SitePublicationOptions;
   readonly #store: MetadataStore;
   #settings: KeptSettings | undefined;
-  #withdrawn: readonly Withdrawal[] = [];
   #loaded: Promise<void> | undefined;
 
   constructor(options: SitePublicationOptions) {
@@ -105,7 +94,6 @@ export class SitePublication {
   async reload(): Promise<void> {
     await this.load();
     await this.#client.reload();
-    this.#withdrawn = withdrawalsAfter([...(await this.#keptWithdrawn()), ...this.#withdrawn], this.#verified());
     const wanted = this.state?.targets.target(SETTINGS_TARGET)?.sha256;
     if (wanted === this.#settings?.hash) return;
     const kept = await readSettings(this.#store);
@@ -120,16 +108,17 @@ export class SitePublication {
    */
   async refresh(now: number): Promise<void> {
     await this.load();
-    try {
-      await this.#client.refresh(now);
-    } finally {
-      await this.#rememberWithdrawn();
-    }
+    await this.#client.refresh(now);
   }
 
-  /** The state that is in use; `undefined` before the first {@link refresh}. */
+  /** The state that is in use; `undefined` before the first {@link refresh}, and while the publication is withdrawn. */
   get state(): TrustedState | undefined {
     return this.#client.state;
+  }
+
+  /** Whether the newest publication is a closing one. */
+  get isWithdrawn(): boolean {
+    return this.#client.closedVersion !== undefined;
   }
 
   /** Site settings, as of the last publication that was read whole; the strictest before there is one. */
@@ -144,12 +133,6 @@ export class SitePublication {
    */
   freshness(now: number): Freshness {
     const { timestamp, snapshot } = this.#client.check(now);
-    const { version } = snapshot;
-    if (isWithdrawn(this.#withdrawn, version))
-      throw new PublicationError(
-        'publication-withdrawn',
-        `the publisher has withdrawn publication ${version}, and there is no newer one yet`,
-      );
     const shownUntil = timestamp.expires + this.settings.grace;
     if (now >= shownUntil)
       throw new PublicationError(
@@ -157,7 +140,7 @@ export class SitePublication {
         `this publication was last confirmed on ${isoTime(timestamp.version)}, and could be shown until ${isoTime(shownUntil)}; this machine's clock says ${isoTime(now)}`,
       );
     return {
-      version,
+      version: snapshot.version,
       confirmed: timestamp.version,
       freshUntil: timestamp.expires,
       shownUntil,
@@ -215,13 +198,12 @@ export class SitePublication {
 
   /** Fetches the descriptor that the publication names; whether it is any good is the caller's to check. */
   async descriptor(): Promise<Uint8Array> {
+    this.#client.checkOpen();
     return this.#smallTarget(DESCRIPTOR_TARGET, this.state?.targets.target(DESCRIPTOR_TARGET), DESCRIPTOR_LENGTH);
   }
 
   async #load(): Promise<void> {
     await this.#client.load();
-    this.#withdrawn = await this.#keptWithdrawn();
-    await this.#rememberWithdrawn();
     this.#settings = await readSettings(this.#store);
   }
 
@@ -239,23 +221,6 @@ export class SitePublication {
         'the first root of this site is another one than its publisher was bound with',
       );
     return bytes;
-  }
-
-  async #keptWithdrawn(): Promise<Withdrawal[]> {
-    return parseWithdrawals((await this.#store.read(WITHDRAWN)) ?? new Uint8Array(0));
-  }
-
-  /** A timestamp of later may not say it any more. Another process may have written to the store since it was read. */
-  async #rememberWithdrawn(): Promise<void> {
-    const verified = this.#verified();
-    if (isUpToDate(this.#withdrawn, verified)) return;
-    this.#withdrawn = withdrawalsAfter([...(await this.#keptWithdrawn()), ...this.#withdrawn], verified);
-    await this.#store.write(WITHDRAWN, encodeWithdrawals(this.#withdrawn));
-  }
-
-  #verified() {
-    const { root, state, newestSnapshot, newestTimestamp: timestamp } = this.#client;
-    return { root: root as RootMetadata, timestamp, highest: highestOf(state?.snapshot, newestSnapshot) };
   }
 
   /** The settings of a publication that is about to be used. */

@@ -72,17 +72,29 @@ export async function readKept<Role>(
 /** What a store has that the keys of this root have signed. */
 export async function loadKept(root: RootMetadata, options: Options): Promise<Kept> {
   const { store } = options;
-  const state = (await loadState(IN_USE, root, options))?.state ?? (await recoverState(root, options));
   const timestamp = await readKept(store, NEWEST.timestamp, (bytes) => verifyOwnTimestamp(bytes, root, options));
-  const snapshot = await readKept(store, NEWEST.snapshot, (bytes) => verifyOwnSnapshot(bytes, root, options));
-  return { timestamp, snapshot: snapshot?.role, state };
+  const snapshot = (await readKept(store, NEWEST.snapshot, (bytes) => verifyOwnSnapshot(bytes, root, options)))?.role;
+  if (snapshot?.closed) {
+    await forgetState(store); // also where closing was interrupted
+    return { timestamp, snapshot, state: undefined };
+  }
+  const state = (await loadState(IN_USE, root, options))?.state ?? (await recoverState(root, options));
+  return { timestamp, snapshot, state };
 }
 
 /** 5.3.11: after a change of keys, older versions are believed again. */
 export async function forgetNewest(store: MetadataStore): Promise<void> {
-  const nothing = new Uint8Array(0);
-  for (const name of [NEWEST.timestamp, NEWEST.snapshot]) {
-    if (((await store.read(name))?.length ?? 0) > 0) await store.write(name, nothing);
+  await empty(store, [NEWEST.timestamp, NEWEST.snapshot]);
+}
+
+/** The publication in use was withdrawn. */
+export async function forgetState(store: MetadataStore): Promise<void> {
+  await empty(store, [IN_USE.timestamp]);
+}
+
+async function empty(store: MetadataStore, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    if (((await store.read(name))?.length ?? 0) > 0) await store.write(name, new Uint8Array(0));
   }
 }
 

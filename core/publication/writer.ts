@@ -7,7 +7,13 @@ import { DOCUMENTS_ROLE } from './bins.ts';
 import { type TufJson, type TufObject, tufCanonical } from './canonical.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { encodeTufKey, type RoleSigner, type TufSignature, tufKeyId } from './keys.ts';
-import { formatExpiry, type RoleMetadata, type TopLevelRole } from './metadata.ts';
+import {
+  formatExpiry,
+  type MetaFile,
+  type RoleMetadata,
+  type SnapshotMetadata,
+  type TopLevelRole,
+} from './metadata.ts';
 
 /** The version of TUF that is followed. */
 const SPEC_VERSION = '1.0.31';
@@ -86,6 +92,16 @@ export function snapshotMetadata(about: RoleMetadata, files: Iterable<readonly [
   return { ...common('snapshot', about), meta };
 }
 
+/**
+ * The `signed` part of a closing snapshot.
+ *
+ * @param roles - those of the snapshot that it withdraws: no file may leave a snapshot (5.5.5)
+ */
+export function closingSnapshotMetadata(about: RoleMetadata, roles: SnapshotMetadata['roles']): TufObject {
+  const files = [...roles].map(([role, file]) => [role, fileFacts(file)] as const);
+  return { ...snapshotMetadata(about, files), 'x-wispr-closed': true };
+}
+
 /** The `signed` part of `targets`: what is no document, and the delegations to sections and to `documents`. */
 export async function targetsMetadata(
   about: RoleMetadata,
@@ -160,6 +176,11 @@ export async function rootIdOf(firstRoot: Uint8Array): Promise<string> {
 
 function common(type: TopLevelRole, { version, expires }: RoleMetadata): { [member: string]: TufJson } {
   return { _type: type, expires: formatExpiry(expires), spec_version: SPEC_VERSION, version };
+}
+
+/** Length and hash are there wherever metadata were verified strictly (P4). */
+function fileFacts({ version, length, sha256: hash }: MetaFile): FileFacts {
+  return { version, length: length as number, sha256: hash as string };
 }
 
 function metaFile({ version, length, sha256: hash }: FileFacts): TufObject {

@@ -2,7 +2,7 @@
 import type { Express, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { digest } from '../digest.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';

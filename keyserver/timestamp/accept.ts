@@ -1,7 +1,7 @@
 /** Takes timestamps from the publisher. Nothing goes back. */
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
-import { type HandOver, parseHandOver } from '../../core/publication/hand-over.ts';
+import { type HandOver, parseHandOver } from '../../core/publication/hand-over-1.ts';
 import { hasLostOnlineKeys, type RootMetadata, type TimestampMetadata } from '../../core/publication/metadata.ts';
 import { isoTime, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { withdrawsItself } from '../../core/publication/withdrawals.ts';

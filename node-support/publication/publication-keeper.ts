@@ -119,7 +119,8 @@ export class PublicationKeeper {
   async status(): Promise<PublicationStatus> {
     try {
       await this.#load();
-      if (this.publication.state === undefined) return { kind: 'unread' };
+      const { state, isWithdrawn } = this.publication;
+      if (state === undefined && !isWithdrawn) return { kind: 'unread' };
       const { stale, version, confirmed } = this.publication.freshness(this.#options.now());
       return { kind: stale ? 'stale' : 'current', version, confirmed };
     } catch (error) {
@@ -168,6 +169,7 @@ export class PublicationKeeper {
   /** What the last look met, where that says more than the age of what is at hand. */
   #throwFailure(): void {
     const failure = this.#failure;
+    if (this.publication.isWithdrawn) return; // says more than any failure
     if (failure === undefined || (this.publication.state !== undefined && this.#usable() !== undefined)) return;
     const telling = failure instanceof PublicationError && failure.code === 'metadata-expired';
     if (this.publication.state === undefined || telling) throw failure;
@@ -237,7 +239,7 @@ export class PublicationKeeper {
   /** Where it fails, nobody waits for the next attempt: what is newest is known. */
   async #follow(): Promise<void> {
     try {
-      await this.#options.follow(this.publication);
+      if (!this.publication.isWithdrawn) await this.#options.follow(this.publication);
       this.#followFailure = undefined;
     } catch (error) {
       this.#followFailure = error;

@@ -2,7 +2,7 @@
 import type { Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { equalBytes } from '../../core/encoding/bytes.ts';
-import { BUNDLE_PATH, encodeHandOver, type HandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, encodeHandOver, type HandOver, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';

@@ -3,7 +3,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
-import { parseHandOver } from '../../core/publication/hand-over.ts';
+import { parseHandOver } from '../../core/publication/hand-over-1.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';

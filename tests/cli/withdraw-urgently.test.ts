@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
 import type { ConfirmLimits } from '../../cli/confirm-steps.ts';
 import { warnAboutKeys } from '../../cli/key-listing.ts';
-import { parseHandOver } from '../../core/publication/hand-over.ts';
+import { parseHandOver } from '../../core/publication/hand-over-1.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { openTarget } from '../../node-support/storage/open.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../cache-config/child.ts';
 import { confirmFromWorkspace } from '../../cli/confirm-publication.ts';
-import { parseHandOver } from '../../core/publication/hand-over.ts';
+import { parseHandOver } from '../../core/publication/hand-over-1.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
 import { openTarget } from '../../node-support/storage/open.ts';

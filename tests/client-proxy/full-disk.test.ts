@@ -50,8 +50,7 @@ async function withdraw(): Promise<Map<string, Uint8Array>> {
   const before = new Map(rig.host.files);
   const { publication } = rig.publisher;
   const version = publication.timestampVersion + 1;
-  const wish = { withdrawn: [publication.version], expires: Math.floor(Date.now() / 1000) + DAY, version };
-  await publication.publishTimestamp(version, wish);
+  await publication.close(version, { expires: Math.floor(Date.now() / 1000) + DAY, version });
   for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
   await rig.proxy.check();
   return before;

@@ -136,9 +136,8 @@ describe('of several content hosts', () => {
     expect((await get('/a.html')).text).toBe('there');
     first.handlers.set(`${METADATA_PATH}2.root.json`, () => undefined);
     const { publication } = rig.publisher;
-    const withdrawn = [publication.version];
     const version = publication.timestampVersion + 1;
-    await publication.publishTimestamp(nowInSeconds(), { withdrawn, expires: nowInSeconds() + 3600, version });
+    await publication.close(nowInSeconds(), { expires: nowInSeconds() + 3600, version });
     for (const [path, bytes] of publication.files) for (const { files } of [first, second]) files.set(path, bytes);
     await rig.proxy.check();
     expect(refusalCode(await get('/a.html'))).toBe('publication-withdrawn');

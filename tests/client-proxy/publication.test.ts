@@ -229,11 +229,7 @@ describe('a withdrawn publication', () => {
   it('is not shown from the next look on, says so, and makes room for a newer one', async () => {
     expect((await get()).text).toBe('signed');
     const { publication } = rig.publisher;
-    await publication.publishTimestamp(now() - HOUR, {
-      withdrawn: [publication.version],
-      expires: now() + DAY,
-      version: publication.timestampVersion + 1,
-    });
+    await publication.close(now() - HOUR, { expires: now() + DAY, version: publication.timestampVersion + 1 });
     for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
     await rig.proxy.check();
     const answer = await get();

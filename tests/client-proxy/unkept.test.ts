@@ -6,7 +6,6 @@ import { ReaderStore } from '../../client-proxy/store/store.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { SitePublication, type SiteSource } from '../../core/publication/site-publication.ts';
 import { inTurn } from '../../core/publication/sources.ts';
-import { parseWithdrawals } from '../../core/publication/withdrawals.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Filled, fillStore } from '../support/filled-store.ts';
 import { type FullDisk, fillDisk } from '../support/full-disk.ts';
@@ -248,25 +247,7 @@ describe('where another process has written meanwhile', () => {
     const met = await meet({ first: 'ours', ours, theirs });
     expect(met).toMatchObject({ states: everywhere(2, 20, 2), back: ROLLBACK });
   });
-
-  it('what either knows to be withdrawn stays so', async () => {
-    const ours: Sign = async (publication, begin) => {
-      await publication.publishTimestamp(begin + 20, { withdrawn: [1] });
-      return filesOf(publication);
-    };
-    const theirs: Sign = async (publication, begin) => {
-      await publication.publish(begin + 30, { withdrawn: [2] });
-      return filesOf(publication);
-    };
-    const { all } = await meet({ first: 'ours', ours, theirs });
-    for (const { kept } of all) expect(await withdrawnIn(kept)).toEqual([1, 2]);
-  });
 });
-
-const withdrawnIn = async (kept: { read: (name: string) => Promise<Uint8Array | undefined> }) => {
-  const bytes = await kept.read(`${filled.publisher.publication.rootId} wispr:withdrawn`);
-  return parseWithdrawals(bytes ?? new Uint8Array(0))[0]?.versions;
-};
 
 describe('of what two processes have, that is kept which', () => {
   /** All that a reader keeps of what it is shown, one after the other. */

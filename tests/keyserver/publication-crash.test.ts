@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BUNDLE_PATH, encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { verifyFirstRoot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
 import { importBundle } from '../../keyserver/import-bundle.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { openEnvelope } from '../../core/publication/envelope.ts';
-import { BUNDLE_PATH, encodeHandOver, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, encodeHandOver, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { parseTimestamp } from '../../core/publication/metadata.ts';
 import { overview } from '../../keyserver/overview.ts';

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
-import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
 import { adoptTimestamp } from '../../keyserver/timestamp/adopt.ts';
 import { TimestampKeeper } from '../../keyserver/timestamp/keeper.ts';
 import { PushTarget } from '../../keyserver/timestamp/push-target.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { encodeHandOver } from '../../core/publication/hand-over.ts';
+import { encodeHandOver } from '../../core/publication/hand-over-1.ts';
 import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { rootMetadata, signMetadata } from '../../core/publication/writer.ts';

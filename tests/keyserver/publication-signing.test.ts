@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
-import { encodeHandOver } from '../../core/publication/hand-over.ts';
+import { encodeHandOver } from '../../core/publication/hand-over-1.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';

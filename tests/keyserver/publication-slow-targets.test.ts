@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { encodeHandOver } from '../../core/publication/hand-over.ts';
+import { encodeHandOver } from '../../core/publication/hand-over-1.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { type KeeperLimits, TimestampKeeper } from '../../keyserver/timestamp/keeper.ts';
 import { PushTarget } from '../../keyserver/timestamp/push-target.ts';

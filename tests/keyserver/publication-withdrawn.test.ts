@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes } from '#primitives';
-import { encodeHandOver } from '../../core/publication/hand-over.ts';
+import { encodeHandOver } from '../../core/publication/hand-over-1.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';
 import { adoptTimestamp } from '../../keyserver/timestamp/adopt.ts';

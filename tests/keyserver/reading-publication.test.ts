@@ -120,7 +120,7 @@ it('shows nothing of a publication that was withdrawn', async () => {
   const { publication } = rig.publisher;
   expect((await visitor.get('/')).status).toBe(200);
   const version = publication.timestampVersion + 1;
-  await publication.publishTimestamp(now() - 3600, { withdrawn: [publication.version], version, expires: now() + DAY });
+  await publication.close(now() - 3600, { version, expires: now() + DAY });
   for (const [path, bytes] of publication.files) rig.host.files.set(path, bytes);
   await rig.server.publications.check();
   expectRefused(await visitor.get('/'), 502, 'publication-withdrawn');

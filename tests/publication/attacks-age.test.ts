@@ -98,7 +98,7 @@ describe('metadata that are old', () => {
     const site = await readSite();
     const { publication } = site;
     const before = site.site.state?.timestamp;
-    await publication.publishTimestamp(NOW, { version: before?.version ?? 0, withdrawn: [1] });
+    await publication.publishTimestamp(NOW, { version: before?.version ?? 0, expires: LATER + DAY });
     await site.site.refresh(LATER);
     expect(site.site.state?.timestamp).toBe(before);
     expect(site.site.freshness(LATER).version).toBe(1);

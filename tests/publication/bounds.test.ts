@@ -10,7 +10,7 @@ import { binMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication
 import { READER_OPTIONS } from '../../publisher/keys/roots.ts';
 import { clientOf, MemoryStore, readerOf } from '../support/publication-source.ts';
 import { TEST_SETTINGS, TestPublication } from '../support/test-publication.ts';
-import { DAY, expectRefused, HOUR, LATER, NOW, PAGE, readSite, SET, TIMESTAMP_PATH } from './reading.ts';
+import { DAY, HOUR, LATER, NOW, PAGE, readSite, SET, TIMESTAMP_PATH } from './reading.ts';
 
 /** `signed` of a metadata file, to be changed. */
 function signedOf(bytes: Uint8Array): { [member: string]: TufObject } {
@@ -89,15 +89,6 @@ class CountingStore extends MemoryStore {
 }
 
 describe('a timestamp', () => {
-  it('names at most 64 withdrawn versions', async () => {
-    const site = await readSite();
-    const versions = (count: number) => Array.from({ length: count }, (_, n) => n + 2);
-    await site.publication.publishTimestamp(LATER, { withdrawn: versions(65) });
-    await expectRefused(site, 'metadata-malformed', LATER);
-    await site.publication.publishTimestamp(LATER + 1, { withdrawn: versions(64) });
-    await site.site.refresh(LATER + 1);
-  });
-
   it('attack 30: that has expired for good is not taken, whatever its version, and does not push out a good one', async () => {
     const { publication, site, source } = await readSite();
     const late = LATER + 30 * DAY;

@@ -100,6 +100,17 @@ describe('a publication that our writer made', () => {
     expect((await read(request())).refresh).toEqual(expect.any(String));
   });
 
+  it.each(READERS)(
+    'is read by %s after a closing publication as before: it knows nothing of those',
+    async (_name, read) => {
+      await publication.close(nowInSeconds());
+      serve();
+      const { refresh, targets } = await read(request());
+      expect(refresh).toBeNull();
+      expect(targets['sport/table.csv']).toEqual({ sha256: sha256('1;2') });
+    },
+  );
+
   function serve(): void {
     host.files.clear();
     for (const [path, bytes] of publication.files) host.files.set(path, bytes);
@@ -165,7 +176,7 @@ async function makePublication(): Promise<TestPublication> {
   await publication.rotate('root', now);
   await publication.rotate('snapshot', now);
   for (const path of DOCUMENTS) await publication.addEncrypted(path, SET, utf8(`head ${path}payload`), 5 + path.length);
-  await publication.publish(now, { withdrawn: [1] });
+  await publication.publish(now);
   return publication;
 }
 

@@ -91,7 +91,7 @@ it('what ends the whole publication, or keeps its host from answering, ends the 
   const { publication } = site;
   const listing = site.site.documents(LATER, () => undefined);
   expect((await listing.next()).done).toBe(false);
-  await publication.publishTimestamp(LATER, { withdrawn: [publication.version] });
+  await publication.close(LATER);
   await site.site.refresh(LATER);
   const rest = async () => {
     for (let next = await listing.next(); !next.done; next = await listing.next());

@@ -140,7 +140,7 @@ describe('hosts that give anything', () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...names), change, async (name, how) => {
         const store = copyOf(first.store);
-        const isSettings = name.endsWith('settings') || name.endsWith('withdrawn');
+        const isSettings = name.endsWith('settings');
         const kept = isSettings ? utf8('{}') : (store.kept.get(name) ?? new Uint8Array(0));
         store.kept.set(name, how(kept));
         const { site } = readerOf(first.publication, store);

@@ -2,7 +2,7 @@
 import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parseHandOver } from '../../core/publication/hand-over.ts';
+import { parseHandOver } from '../../core/publication/hand-over-1.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { BUNDLE_PATH, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { BUNDLE_PATH, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';

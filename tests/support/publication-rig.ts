@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { randomBytes } from '#primitives';
-import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
 import { verifyFirstRoot, verifyTimestamp } from '../../core/publication/verify-roles.ts';

@@ -22,6 +22,7 @@ import {
 import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
 import {
   binMetadata,
+  closingSnapshotMetadata,
   documentsMetadata,
   type FileFacts,
   factsOf,
@@ -52,7 +53,6 @@ interface Section {
 
 /** What a timestamp says instead of the usual. */
 export interface TimestampWish {
-  readonly withdrawn?: readonly number[];
   readonly version?: number;
   readonly expires?: number;
   readonly signers?: readonly RoleSigner[];
@@ -190,12 +190,26 @@ export class TestPublication {
     await this.publishTimestamp(now, wish);
   }
 
+  /** Withdraws the last publication by a closing one. */
+  async close(now: number, wish: TimestampWish = {}): Promise<void> {
+    const about = { version: this.version + 1, expires: now + ROLE_VALIDITY.snapshot };
+    const bytes = signMetadata(closingSnapshotMetadata(about, this.#facts), this.roles.snapshot.signers);
+    await this.putSnapshot(about.version, bytes, now, wish);
+  }
+
+  /** Makes any bytes the snapshot of a version, and confirms it. */
+  async putSnapshot(version: number, bytes: Uint8Array, now: number, wish: TimestampWish = {}): Promise<void> {
+    this.version = version;
+    this.#put('snapshot', version, bytes);
+    await this.publishTimestamp(now, wish);
+  }
+
   /** Confirms the last publication. */
   async publishTimestamp(now: number, wish: TimestampWish = {}): Promise<void> {
     this.timestampVersion = wish.version ?? timestampVersion(now, this.timestampVersion);
     const about = { version: this.timestampVersion, expires: wish.expires ?? now + ROLE_VALIDITY.timestamp };
     const snapshot = await factsOf(this.version, this.metadata('snapshot', this.version));
-    const signed = timestampMetadata(about, snapshot, wish.withdrawn);
+    const signed = timestampMetadata(about, snapshot);
     this.files.set(
       `${METADATA_PATH}timestamp.json`,
       signMetadata(signed, wish.signers ?? this.roles.timestamp.signers),
