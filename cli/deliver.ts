@@ -11,6 +11,7 @@ import { CodedError } from '../core/errors.ts';
 import { isDiskFull } from '../node-support/disk-full.ts';
 import { size } from '../node-support/size.ts';
 import { systemCode, systemReason } from '../node-support/system-error.ts';
+import { currentIo } from './io/context.ts';
 import { UsageError } from './voice.ts';
 
 export interface DeliveryWish {
@@ -46,7 +47,7 @@ const BINARY = /(?![\t\n\v\f\r])\p{Cc}/u;
 export async function deliver(document: FetchedDocument, wish: DeliveryWish): Promise<Delivered> {
   const { output } = wish;
   const passing = { ...document, content: tellingWhatCame(document.content) };
-  if (isStandardOutput(output)) return toStream(passing, process.stdout, wish, output === undefined);
+  if (isStandardOutput(output)) return toStream(passing, currentIo().stdout, wish, output === undefined);
   const special = await isSpecial(output);
   if (document.status === 304) return leaveAlone(document);
   return special ? toFile(output, output, passing, wish) : toFileAtOnce(output, document, wish);
@@ -118,7 +119,7 @@ async function toStream(
 ): Promise<Delivered> {
   const shown = Buffer.from(include || headOnly ? headOf(head) : '', 'latin1');
   if (shown.length > 0) await write(stream, shown);
-  const keepFromTerminal = guarded && process.stdout.isTTY ? terminalGuard() : undefined;
+  const keepFromTerminal = guarded && currentIo().stdout.isTTY ? terminalGuard() : undefined;
   let bytes = shown.length;
   for await (const piece of content) {
     keepFromTerminal?.(piece);
@@ -132,7 +133,7 @@ async function toStream(
 async function write(stream: Writable, piece: Uint8Array): Promise<boolean> {
   if (!stream.destroyed && !stream.errored && stream.write(piece)) return true;
   if (!stream.destroyed && !stream.errored) await moved(stream);
-  if (stream.errored && stream !== process.stdout && !hasNoReader(stream)) throw stream.errored;
+  if (stream.errored && stream !== currentIo().stdout && !hasNoReader(stream)) throw stream.errored;
   return !stream.destroyed && !stream.errored;
 }
 

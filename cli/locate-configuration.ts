@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { PublishError } from '../publisher/errors.ts';
 import { CONFIGURATION_FILE } from '../publisher/workspace.ts';
+import { currentIo } from './io/context.ts';
 import { UsageError } from './voice.ts';
 
 /**
@@ -11,7 +12,7 @@ import { UsageError } from './voice.ts';
  */
 export function locateConfiguration(site: string | undefined, config: string | undefined): string {
   if (site !== undefined && config !== undefined) throw new UsageError('name either SITE or -c FILE, not both');
-  const named = config ?? site ?? '.';
+  const named = config ?? site ?? (relative(process.cwd(), currentIo().cwd) || '.');
   if (!existsSync(named)) throw missing(named, 'name the directory where wispr.json is');
   const file = statSync(named).isDirectory() ? join(named, CONFIGURATION_FILE) : named;
   if (existsSync(file)) return file;

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { isLongEnough } from '../node-support/argon2id.ts';
 import { describeUnreadable } from '../node-support/system-error.ts';
+import { isFirstTime } from './io/context.ts';
 import { askSecret, canAsk } from './terminal.ts';
 import { say, UsageError } from './voice.ts';
 
@@ -38,7 +39,7 @@ export async function offerPassphrase(prompt: string): Promise<string> {
   return first === '' ? '' : confirmed(first, PASSPHRASE_FILE);
 }
 
-/** One that is too short is refused by what it is for; nobody need type it twice before. */
+/** One that is too short is refused by what it is for; it need not be typed twice before. */
 async function confirmed(first: string, option: string): Promise<string> {
   if (!isLongEnough(first)) return first;
   if ((await ask('the same again', option)) === first) return first;
@@ -68,13 +69,10 @@ export async function readSecretLine(file: string, what: string): Promise<string
   return secret;
 }
 
-/** Files are read when a command begins and again when it needs them; what is said of them is said once. */
-const warnedOf = new Set<string>();
-
 async function readStart(file: string, what: string): Promise<string> {
   await using handle = await open(file);
   warnIfOpen(await handle.stat(), `the ${what} file ${file}`);
-  return await handle.readFile({ encoding: 'utf8' }); // here: while the file is closed, nobody would be there to catch what fails
+  return await handle.readFile({ encoding: 'utf8' }); // awaited here, before the file is closed
 }
 
 /** Says of files with keys that others can read them; they are encrypted under a passphrase, which may be guessed. */
@@ -86,8 +84,7 @@ export async function warnOfOpenKeys(files: readonly string[]): Promise<void> {
 }
 
 function warnIfOpen(found: Stats, name: string): void {
-  if (!found.isFile() || (found.mode & 0o077) === 0 || warnedOf.has(name)) return;
-  warnedOf.add(name);
+  if (!found.isFile() || (found.mode & 0o077) === 0 || !isFirstTime(name)) return;
   say(`${name} can be read by other users of this machine (chmod 600 changes that)`);
 }
 

@@ -1,5 +1,6 @@
 /** Progress on standard error: a bar on a terminal, now and then a line elsewhere. */
 import type { Progress } from '../publisher/protect/prepare.ts';
+import { currentIo } from './io/context.ts';
 import { say } from './voice.ts';
 
 /** How far something is. */
@@ -24,7 +25,7 @@ const MILLISECONDS_BETWEEN_LINES = 10_000;
 
 /** Shows `protecting [====    ] 1200/3000 documents, 450/s, 4s left`. */
 export function showProgress(doing: string, what: string): ShownProgress {
-  return bars ? bars.showBar(doing, what) : showLines(doing, what);
+  return bars && currentIo().stderr === process.stderr ? bars.showBar(doing, what) : showLines(doing, what);
 }
 
 /** The same for protecting a site, as its functions want to be told; nothing is shown where `quiet`. */

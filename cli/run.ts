@@ -1,7 +1,8 @@
 /** Runs one of several commands as it was typed. */
+import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
-import { outliveOutputErrors } from './output-errors.ts';
+import { currentIo, type Io, processIo, runWith, setExitCode } from './io/context.ts';
 import { adaptUsageErrors } from './usage-errors.ts';
 import { EXIT, explain } from './voice.ts';
 
@@ -9,33 +10,40 @@ import { EXIT, explain } from './voice.ts';
 export type CommandTable = Readonly<Record<string, () => Promise<(program: Command) => void>>>;
 
 const VERSION_OPTIONS = ['-V', '--version'];
+/** How usage lines call arguments and options that are, or may be, paths. */
+const PATHS = ['file', 'files', 'public-key-file', 'dir', 'from', 'place', 'target'];
 
 /**
  * @param about - a paragraph for the end of the help
- * @returns the exit code; `undefined` where the command has set its own, or none
+ * @returns the exit code
  */
-export async function runCommandLine(commands: CommandTable, about?: string): Promise<number | undefined> {
-  outliveOutputErrors();
-  try {
-    const program = await createProgram(commands, process.argv.slice(2));
-    if (about !== undefined) program.addHelpText('after', `\n${about}`);
-    await program.parseAsync();
-    return undefined;
-  } catch (error) {
-    return error instanceof CommanderError ? (error.exitCode === 0 ? EXIT.good : EXIT.usage) : explain(error);
-  }
+export function runCommandLine(commands: CommandTable, io: Partial<Io> = {}, about?: string): Promise<number> {
+  return runWith({ ...processIo(), ...io }, async () => {
+    try {
+      const { argv } = currentIo();
+      const program = await createProgram(commands, argv);
+      if (about !== undefined) program.addHelpText('after', `\n${about}`);
+      await program.parseAsync(argv, { from: 'user' });
+    } catch (error) {
+      if (!(error instanceof CommanderError)) setExitCode(explain(error));
+      else setExitCode(error.exitCode === 0 ? EXIT.good : EXIT.usage);
+    }
+  });
 }
 
 async function createProgram(commands: CommandTable, words: readonly string[]): Promise<Command> {
+  const { stdout, stderr } = currentIo();
   const program = new Command('wispr')
     .description('encrypted publishing over caches that nobody has to trust')
     .version(packageJson.version, VERSION_OPTIONS.join(', '))
     .showSuggestionAfterError()
     .configureHelp({ minWidthToWrap: 20 }) // beside long names too, everything stays within 80 columns
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride();
   for (const name of namedIn(commands, words)) (await commands[name]?.())?.(program);
   program.enablePositionalOptions(); // what stands behind a command is for it; set last, because commands would inherit it
   adaptUsageErrors(program);
+  program.hook('preAction', (_, action) => resolvePaths(action));
   return program;
 }
 
@@ -44,4 +52,23 @@ function namedIn(commands: CommandTable, words: readonly string[]): readonly str
   const [first = ''] = words;
   if (VERSION_OPTIONS.includes(first)) return [];
   return Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
+}
+
+/** Programs resolve relative paths against the directory of the process. Where the command line has another, they are resolved here. */
+function resolvePaths(action: Command): void {
+  const { cwd } = currentIo();
+  if (cwd === process.cwd()) return;
+  action.registeredArguments.forEach((argument, index) => {
+    if (PATHS.includes(argument.name())) action.processedArgs[index] = inDirectory(cwd, action.processedArgs[index]);
+  });
+  for (const option of action.options) {
+    const [, value = ''] = /<([a-z]+)>/.exec(option.flags) ?? [];
+    const name = option.attributeName();
+    if (PATHS.includes(value)) action.setOptionValue(name, inDirectory(cwd, action.getOptionValue(name)));
+  }
+}
+
+function inDirectory(cwd: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((one) => inDirectory(cwd, one));
+  return typeof value !== 'string' || value.includes('://') ? value : resolve(cwd, value);
 }

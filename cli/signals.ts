@@ -1,13 +1,16 @@
-/** Signals that end a command which has something to clean up. */
+/** Ctrl-C and signals that end a command. Where the command line was given an `AbortSignal`, that one stands for them. */
+import { currentIo } from './io/context.ts';
+
+/** Those that end a command which has something to clean up. */
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Milliseconds in which signals are one: `npx` passes on a Ctrl-C that the terminal has sent to everybody already. */
+/** Milliseconds in which signals are one: `npx` passes on a Ctrl-C that the terminal has sent to all processes already. */
 const TOGETHER = 500;
 
-/** What tests have others of. */
+/** What tests replace. */
 export interface SignalSupport {
   /** Milliseconds. */
   readonly clock?: () => number;
-  /** Ends this process as it would have ended by itself. */
+  /** Ends this process as the signal would have ended it. */
   readonly end?: (signal: NodeJS.Signals) => void;
 }
 
@@ -19,6 +22,8 @@ export async function untilSignal<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
   { clock = () => performance.now(), end = endAtOnce }: SignalSupport = {},
 ): Promise<Result> {
+  const given = currentIo().signal;
+  if (given) return await work(given);
   const controller = new AbortController();
   let first: number | undefined;
   const stop = (signal: NodeJS.Signals) => {
@@ -32,6 +37,16 @@ export async function untilSignal<Result>(
   } finally {
     for (const signal of ENDING) process.off(signal, stop);
   }
+}
+
+/** Resolves when a server is to stop: Ctrl-C or SIGTERM. To be called before the server is ready, so that no signal is lost. */
+export function stopRequested(): Promise<void> {
+  const { signal } = currentIo();
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve();
+    else if (signal) signal.addEventListener('abort', () => resolve(), { once: true });
+    else for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve());
+  });
 }
 
 function endAtOnce(signal: NodeJS.Signals): void {

@@ -1,6 +1,7 @@
 /** The `wispr` of the single file for readers: their commands, and what licences ask for. `npm run build:single` makes it. */
 import { getAsset } from 'node:sea';
 import type { Command } from 'commander';
+import { outliveOutputErrors } from './output-errors.ts';
 import { type CommandTable, runCommandLine } from './run.ts';
 import { startFrugally } from './start-frugally.ts';
 import { print } from './voice.ts';
@@ -26,5 +27,5 @@ function addLicensesCommand(program: Command): void {
     .action(() => print(getAsset('licenses.txt', 'utf8')));
 }
 
-const exitCode = await runCommandLine(COMMANDS, ABOUT);
-if (exitCode !== undefined) process.exitCode = exitCode;
+outliveOutputErrors();
+process.exitCode = await runCommandLine(COMMANDS, {}, ABOUT);

@@ -1,22 +1,24 @@
 /** Questions to the person at the terminal. They go to standard error, like everything that is for people. */
+import { currentIo } from './io/context.ts';
 import { UsageError } from './voice.ts';
 
 const ENTER = ['\r', '\n'];
 const ERASE = ['\u007f', '\b'];
 const GIVE_UP = ['\u0003', '\u0004'];
 
-/** Whether somebody is there to be asked. */
+/** Whether questions can be asked: standard input and standard error are a terminal. */
 export function canAsk(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+  const { stdin, stderr } = currentIo();
+  return stdin.isTTY === true && stderr.isTTY === true;
 }
 
 /** A question with yes or no; anything but yes is no. */
 export async function askYesOrNo(question: string): Promise<boolean> {
-  process.stderr.write(`wispr: ${question} [y/N] `);
+  currentIo().stderr.write(`wispr: ${question} [y/N] `);
   try {
     return /^y(?:es)?$/i.test((await readLine()).trim());
   } finally {
-    process.stdin.pause();
+    currentIo().stdin.pause();
   }
 }
 
@@ -26,13 +28,13 @@ export async function askYesOrNo(question: string): Promise<boolean> {
  * @throws UsageError if the person gives up
  */
 export async function askSecret(question: string): Promise<string> {
-  const { stdin, stderr } = process;
-  stdin.setRawMode(true); // before anybody sees the question: what is typed earlier is shown
+  const { stdin, stderr } = currentIo();
+  stdin.setRawMode?.(true); // before the question is visible: what is typed earlier is shown
   stderr.write(`wispr: ${question}: `);
   try {
     return await readHidden();
   } finally {
-    stdin.setRawMode(false);
+    stdin.setRawMode?.(false);
     stdin.pause();
     stderr.write('\n');
   }
@@ -41,7 +43,7 @@ export async function askSecret(question: string): Promise<string> {
 /** Not by `node:readline`: after it, no secret can be asked for. */
 async function readLine(): Promise<string> {
   let typed = '';
-  for await (const text of process.stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+  for await (const text of currentIo().stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
     typed += text as string;
     if (ENTER.some((character) => typed.includes(character))) break;
   }
@@ -51,7 +53,7 @@ async function readLine(): Promise<string> {
 async function readHidden(): Promise<string> {
   let typed = '';
   // Without `destroyOnReturn`, leaving the loop would end standard input for the next question.
-  for await (const text of process.stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+  for await (const text of currentIo().stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
     for (const character of text as string) {
       if (ENTER.includes(character)) return typed;
       if (GIVE_UP.includes(character)) throw new UsageError('given up');
@@ -63,5 +65,5 @@ async function readHidden(): Promise<string> {
 
 /** For the eyes of the person at the terminal, where there is one: what must not come into a log. */
 export function showSecretly(lines: readonly string[]): void {
-  for (const line of lines) process.stderr.write(`wispr: ${line}\n`);
+  for (const line of lines) currentIo().stderr.write(`wispr: ${line}\n`);
 }

@@ -3,6 +3,7 @@
  * to standard error, results to standard output, so that pipes carry results only.
  */
 import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
+import { currentIo } from './io/context.ts';
 
 /** What the exit codes mean: good, failed, typed wrong, and `verify` or `check` found something. */
 export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
@@ -16,7 +17,7 @@ export class UsageError extends CodedError<'usage'> {
 
 /** Writes a line to the person at the terminal. */
 export function say(line: string): void {
-  process.stderr.write(`wispr: ${line}\n`);
+  currentIo().stderr.write(`wispr: ${line}\n`);
 }
 
 /** @param remedy - what to do, in Markdown */
@@ -33,7 +34,7 @@ export function plain(markdown: string): string {
 
 /** A result on standard output. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  currentIo().stdout.write(`${text}\n`);
 }
 
 /** Says what happened, its code (docs/errors.md), and the remedy; returns the exit code. An unexpected error also shows where it happened. */

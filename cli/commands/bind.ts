@@ -1,7 +1,9 @@
 /** `wispr bind URL#CODE`: connects this device with a publisher. */
+
 import type { Command } from 'commander';
 import { type BoundSites, bindSite, type ConnectionRequest, gatewayUrl } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
+import { currentIo } from '../io/context.ts';
 import { describeDecision } from '../keys-place.ts';
 import { addProofOptions, type ProofFlags } from '../proof-options.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
@@ -92,7 +94,7 @@ function describe({ name, publisher, keyServer, sites, port, reader }: BoundSite
 
 async function readLink(): Promise<string> {
   let text = '';
-  for await (const part of process.stdin.setEncoding('utf8')) {
+  for await (const part of currentIo().stdin.setEncoding('utf8')) {
     text += part;
     if (text.length > MAXIMUM_INPUT) throw new UsageError('standard input is too long to be the link of an invitation');
   }

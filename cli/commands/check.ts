@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { checkSite } from '../../publisher/check/check-site.ts';
 import { describeCheck, describeVerdict } from '../check-summary.ts';
+import { setExitCode } from '../io/context.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { showProgress } from '../progress.ts';
 import { EXIT, print, say } from '../voice.ts';
@@ -21,7 +22,7 @@ export function addCheckCommand(program: Command): void {
     .command('check')
     .summary('look at a site before it is encrypted, for what would break')
     .description(DESCRIPTION)
-    .argument('[site]', 'the directory of wispr.json (default: this one)')
+    .argument('[dir]', 'the directory of wispr.json (default: this one)')
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('-q, --quiet', 'say only what breaks')
     .option('--json', 'print one JSON object, with everything that was found')
@@ -37,5 +38,5 @@ async function check(site: string | undefined, { config, quiet, json }: Options)
   if (json) print(JSON.stringify(report));
   else for (const block of describeCheck(report, { quiet: quiet === true })) print(block);
   if (!quiet && !json) say(describeVerdict(report));
-  if (report.groups.some(({ breaks }) => breaks)) process.exitCode = EXIT.found;
+  if (report.groups.some(({ breaks }) => breaks)) setExitCode(EXIT.found);
 }

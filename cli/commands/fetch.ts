@@ -1,4 +1,5 @@
 /** `wispr fetch URL`: one verified document on standard output, for scripts. No proxy has to run. */
+
 import { type Command, InvalidArgumentError } from 'commander';
 import { DocumentRefused, type FetchedDocument, fetchDocument, type WantedRange } from '../../client-proxy/index.ts';
 import { CodedError } from '../../core/errors.ts';
@@ -6,6 +7,7 @@ import { validateHeaderName, validateHeaderValue } from '../../node-support/http
 import { size } from '../../node-support/size.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { type Delivered, deliver } from '../deliver.ts';
+import { setExitCode } from '../io/context.ts';
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
 import { untilSignal } from '../signals.ts';
@@ -65,7 +67,7 @@ async function runFetch(address: string, flags: FetchFlags): Promise<void> {
     } catch (error) {
       if (!signal.aborted) throw error instanceof DocumentRefused ? new NotFetched(error, output) : error;
       say('stopped before the end of the document');
-      process.exitCode = EXIT.failed;
+      setExitCode(EXIT.failed);
     }
   });
 }

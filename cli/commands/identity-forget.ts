@@ -1,4 +1,5 @@
 /** `wispr identity forget`: a publisher, or everything. */
+
 import type { Command } from 'commander';
 import {
   type ConnectedPublisher,
@@ -9,6 +10,7 @@ import {
   forgetPublisher,
 } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
+import { setExitCode } from '../io/context.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
 import { askYesOrNo, canAsk } from '../terminal.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
@@ -49,7 +51,7 @@ async function runPublisher(named: string, flags: Flags): Promise<void> {
   await confirm(`forget ${who}?`, flags);
   const { overwritten, cacheDirectory, cacheForgotten, hasRoamed } = await forgetPublisher(options, publisher);
   const read = { cacheDirectory, cacheForgotten };
-  if (!read.cacheForgotten) process.exitCode = EXIT.failed;
+  if (!read.cacheForgotten) setExitCode(EXIT.failed);
   if (flags.json) return print(JSON.stringify({ forgotten: [{ name, sites, keyServer }], overwritten, ...read }));
   if (flags.quiet) return;
   say(`forgotten: ${who}`);
@@ -63,7 +65,7 @@ async function runEverything(flags: Flags): Promise<void> {
   const options = await storageOptions(flags);
   await confirm('forget every publisher, and the seed of this device?', flags);
   const all = await forgetEverything(options);
-  if (!all.cacheForgotten) process.exitCode = EXIT.failed;
+  if (!all.cacheForgotten) setExitCode(EXIT.failed);
   failIfAnyDidNot(all.readers);
   if (flags.json) return print(JSON.stringify(inJson(all)));
   sayWhoDidNot(all.readers, 'a Reader refused to lock');

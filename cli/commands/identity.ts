@@ -1,4 +1,5 @@
 /** `wispr identity`: what this device is to its publishers, and how that is kept. */
+
 import type { Command } from 'commander';
 import {
   describeIdentity,
@@ -8,6 +9,7 @@ import {
   unlockReaders,
 } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
+import { setExitCode } from '../io/context.ts';
 import { describePlace } from '../keys-place.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
@@ -49,7 +51,7 @@ function withFlags(command: Command): Command {
 async function runShow(flags: Flags): Promise<void> {
   const report = await describeIdentity(await storageOptions(flags));
   const { directory, keysIn, keyFile, keyProblem, publishers, roaming, whyNoKeyring } = report;
-  if (keyProblem !== undefined) process.exitCode = EXIT.failed;
+  if (keyProblem !== undefined) setExitCode(EXIT.failed);
   if (flags.json) {
     const shown = publishers.map(({ id: _, ...publisher }) => publisher);
     const seen = roaming && { number: roaming.number, written: roaming.written };

@@ -1,6 +1,7 @@
-import { relative, resolve } from 'node:path';
+import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { checkInit, type InitResult, initWorkspace } from '../../publisher/init.ts';
+import { currentIo } from '../io/context.ts';
 import { readNewPassphrase } from '../passphrase.ts';
 import { print } from '../voice.ts';
 
@@ -22,7 +23,7 @@ export function addInitCommand(program: Command): void {
 }
 
 async function init(url: string, { passphraseFile, json }: Options): Promise<void> {
-  const directory = resolve('.');
+  const directory = currentIo().cwd;
   checkInit(directory, url);
   const passphrase = await readNewPassphrase(passphraseFile, 'a passphrase for the new keys');
   const made = await initWorkspace({ directory, url, passphrase });
@@ -35,7 +36,7 @@ function asJson({ workspace, publisher, settings }: InitResult): unknown {
 }
 
 function describe({ workspace, publisher, settings, sourceExists }: InitResult): string {
-  const name = (file: string) => relative('.', file);
+  const name = (file: string) => relative(currentIo().cwd, file);
   const put = sourceExists ? `your site is in ${settings.source}/` : `put your site into ${settings.source}/`;
   return `Made for ${settings.site}:
 

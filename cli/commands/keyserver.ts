@@ -6,6 +6,8 @@ import { DEFAULT_CONFIG_FILE, forDevelopment, type KeyServerConfig, readConfig }
 import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { writeConfig } from '../../keyserver/set-up.ts';
 import { createState } from '../../keyserver/state.ts';
+import { currentIo } from '../io/context.ts';
+import { stopRequested } from '../signals.ts';
 import { print, say } from '../voice.ts';
 
 interface Options {
@@ -26,7 +28,7 @@ export function addKeyServerCommand(program: Command): void {
 }
 
 async function run(options: Options): Promise<void> {
-  const file = resolve(options.config);
+  const file = resolve(currentIo().cwd, options.config);
   const written = writeConfig(file, { dev: options.dev === true });
   const configured = readConfig(file);
   const config = options.dev ? forDevelopment(configured) : configured;
@@ -35,7 +37,7 @@ async function run(options: Options): Promise<void> {
   // Only here: the other commands start faster without the web server.
   const { startKeyServer } = await import('../../keyserver/server.ts');
   const server = await startKeyServer(config);
-  const stopped = untilStopped(server); // listens for signals before anybody is told that the server is ready
+  const stopped = untilStopped(server); // listens for signals before the server is said to be ready
   sayRunning(server, config, options);
   await stopped;
 }
@@ -74,9 +76,7 @@ function sayRunning(server: RunningKeyServer, config: KeyServerConfig, { json }:
 async function untilStopped(server: RunningKeyServer): Promise<void> {
   const reload = () => reloadCertificates(server);
   process.on('SIGHUP', reload);
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
+  await stopRequested();
   process.off('SIGHUP', reload);
   await server.close();
 }

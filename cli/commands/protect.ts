@@ -18,7 +18,7 @@ export function addProtectCommand(program: Command): void {
     .command('protect')
     .summary('encrypt and sign a site, ready for any web host')
     .description(DESCRIPTION)
-    .argument('[site]', 'the directory of wispr.json (default: this one)')
+    .argument('[dir]', 'the directory of wispr.json (default: this one)')
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('--out <dir>', 'where to write, instead of "out" in the configuration; that one is made anew after this')
     .option('--dry-run', 'say what would be done, and do nothing; asks for no passphrase')

@@ -1,4 +1,5 @@
 /** `wispr proxy status`: whether the Reader runs, who started it, and how what it is connected with is. */
+
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
@@ -24,6 +25,7 @@ import { ago } from '../../core/reading/confirmation.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { printable } from '../../node-support/printable.ts';
 import { size } from '../../node-support/size.ts';
+import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../passphrase.ts';
 import { EXIT, print, sayHint } from '../voice.ts';
 import { utcMinute } from './describe.ts';
@@ -81,7 +83,7 @@ export function addProxyStatusCommand(proxy: Command): void {
 
 async function status(flags: StatusFlags): Promise<void> {
   const known = await find(flags);
-  if (known.readers.length === 0) process.exitCode = EXIT.failed;
+  if (known.readers.length === 0) setExitCode(EXIT.failed);
   failIfAnyDidNot(known.silent);
   if (flags.json) print(JSON.stringify(describe(known)));
   else if (!flags.quiet) tell(known);

@@ -1,4 +1,5 @@
 /** `wispr proxy`: runs the personal proxy until it is told to stop. */
+
 import type { Command } from 'commander';
 import { type ReaderError, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import { type CodedError, reasonOf } from '../../core/errors.ts';
@@ -8,6 +9,7 @@ import { describeDecision } from '../keys-place.ts';
 import { parentProxyOptions } from '../parent-proxy.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
+import { stopRequested } from '../signals.ts';
 import { canAsk } from '../terminal.ts';
 import { print, say, sayHint } from '../voice.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
@@ -34,7 +36,7 @@ export function addProxyCommand(program: Command): void {
 
 async function runProxy(flags: RunFlags): Promise<void> {
   const { port, otherUsers = false, trustSite = [], dnsServer = [], quiet, json } = flags;
-  const stopped = nextSignal();
+  const stopped = stopRequested();
   const options = await readerOptions(flags);
   const proxy = await startProxy({
     ...options,
@@ -105,12 +107,4 @@ async function greet(proxy: RunningProxy): Promise<void> {
   if (sites.length > 0) say(`as automatic proxy configuration, for these sites only: ${proxy.url}/proxy.pac`);
   if (sites.length === 0)
     say('hint: no site is connected yet: your page does it with the link of an invitation, or wispr bind "URL#CODE"');
-}
-
-/** Resolves when the proxy is told to stop; registered before anything starts, so that no signal is lost. */
-function nextSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGINT', resolve);
-    process.once('SIGTERM', resolve);
-  }).then(() => undefined);
 }

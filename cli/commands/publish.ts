@@ -15,6 +15,7 @@ import { untilStopped } from '../../publisher/publish/stopping.ts';
 import type { LastPublished } from '../../publisher/published-places.ts';
 import { collect } from '../arguments.ts';
 import { sayWhatWouldBeDone } from '../dry-run.ts';
+import { setExitCode } from '../io/context.ts';
 import { leftBehind } from '../left-behind.ts';
 import { readPassphrase, warnOfOpenKeys } from '../passphrase.ts';
 import { showProgress, showProtecting } from '../progress.ts';
@@ -222,5 +223,5 @@ function report(
   else if (!quiet) print(describePublishing(summary));
   for (const line of warningsAfterPublishing(summary)) say(line);
   if (!quiet) for (const hint of hintsAfterPublishing(summary, configuration)) say(hint);
-  if (summary.keyServerFailure !== undefined) process.exitCode = EXIT.failed;
+  if (summary.keyServerFailure !== undefined) setExitCode(EXIT.failed);
 }

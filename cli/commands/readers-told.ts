@@ -1,5 +1,7 @@
 /** What became of the Readers that a command told something. */
+
 import { type ReaderAnswer, type RefusedAnswer, UNREACHABLE } from '../../client-proxy/index.ts';
+import { setExitCode } from '../io/context.ts';
 import { EXIT, say, sayHint } from '../voice.ts';
 
 /**
@@ -34,5 +36,5 @@ export function sayWhoIsSilent(silent: readonly RefusedAnswer[]): void {
 
 /** The exit code says whether all did what they were told. */
 export function failIfAnyDidNot(readers: readonly (ReaderAnswer | RefusedAnswer)[]): void {
-  if (readers.some((reader) => 'error' in reader)) process.exitCode = EXIT.failed;
+  if (readers.some((reader) => 'error' in reader)) setExitCode(EXIT.failed);
 }

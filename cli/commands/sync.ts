@@ -1,9 +1,11 @@
 /** `wispr sync SITE`: everything that may be read, kept for when there is no network. */
+
 import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
+import { setExitCode } from '../io/context.ts';
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { showProgress } from '../progress.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
@@ -60,13 +62,13 @@ async function sync(named: string, prefixes: readonly string[], flags: SyncFlags
       });
       progress?.end();
       tell(summary, wanted, flags);
-      if (hasFailed(summary) || fitsNothing(summary)) process.exitCode = EXIT.failed;
+      if (hasFailed(summary) || fitsNothing(summary)) setExitCode(EXIT.failed);
       if (json) print(JSON.stringify(summary));
     } catch (error) {
       progress?.end();
       if (!signal.aborted) throw error;
       say('stopped; what was fetched stays, and the next run goes on from there');
-      process.exitCode = EXIT.failed;
+      setExitCode(EXIT.failed);
     }
   });
 }

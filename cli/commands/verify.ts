@@ -8,6 +8,7 @@ import type { Finding, VerifyReport } from '../../publisher/verify/report.ts';
 import { verifyTree } from '../../publisher/verify/tree.ts';
 import { verifyUrl } from '../../publisher/verify/url.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
+import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../progress.ts';
 import { EXIT, print, say, UsageError } from '../voice.ts';
 
@@ -50,7 +51,7 @@ async function verify(named: string | undefined, paths: string[], options: Optio
   if (json) print(JSON.stringify(report));
   else for (const finding of report.findings) print(describeFinding(finding));
   if (!json && !quiet) for (const line of describeReport(place, report)) say(line);
-  if (report.findings.length > 0) process.exitCode = EXIT.found;
+  if (report.findings.length > 0) setExitCode(EXIT.found);
 }
 
 async function ownOutput(): Promise<string> {
