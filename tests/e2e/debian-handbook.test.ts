@@ -1,9 +1,9 @@
-/** The Debian Administrator's Handbook, whole: thousands of pages and pictures in 26 languages. */
+/** The Debian Administrator's Handbook: pages and pictures in three languages, or thousands in all 26 (`npm run test:sites`). */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { completeLog, differences, pathsAsked, publishWholeSite, type WholeSite } from './whole-site.ts';
+import { completeLog, differences, pathsAsked, publishWholeSite, WHOLE, type WholeSite } from './whole-site.ts';
 
 const PACKAGE = '/usr/share/doc/debian-handbook';
 /** In milliseconds. */
@@ -15,11 +15,12 @@ const source = join(folder, 'site');
 let site: WholeSite;
 
 beforeAll(async () => {
-  await cp(PACKAGE, source, { recursive: true, dereference: true });
+  const parts = WHOLE ? ['.'] : ['copyright', 'changelog.gz', ...LANGUAGES.map((language) => `html/${language}`)];
+  for (const part of parts) await cp(join(PACKAGE, part), join(source, part), { recursive: true, dereference: true });
   site = await publishWholeSite({
     site: 'handbook.example',
     source,
-    // An audience for each of three languages, and one for all the others.
+    // An audience for each of three languages, and one for everything else.
     sets: LANGUAGES.map((language) => ({ name: language, path: `html/${language}/**` })),
     public: ['copyright'],
   });
@@ -33,7 +34,7 @@ describe('the Debian handbook', () => {
   test('is protected whole', async () => {
     const { documents, sets } = site.protection;
     expect(documents).toBe((await site.paths()).length);
-    expect(documents).toBeGreaterThan(5000);
+    expect(documents).toBeGreaterThan(WHOLE ? 5000 : 500);
     expect(sets.map(({ name }) => name).sort()).toEqual([...LANGUAGES, 'subscribers'].sort());
   });
 

@@ -15,6 +15,9 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { readPublished } from '../support/published.ts';
 
+/** `npm run test:sites`: every document of every site, and each edition read whole. Without it, a part that shows as much. */
+export const WHOLE = process.env.WISPR_SITES === 'whole';
+
 /** Longer than any test, so that no cache asks again because of the time. */
 const MAX_AGE_SECONDS = 86_400;
 /** More than any of the trees: what is asked twice is asked twice for another reason than room. */
@@ -37,8 +40,8 @@ export interface WholeSite {
   startSquid(): Promise<CacheServer>;
   /** A subscriber with a Reader behind a Squid. */
   addReader(name: string, squid: CacheServer): Promise<Person>;
-  /** Reads every document through somebody's Reader, and holds each against its file. */
-  readAll(reader: Person): Promise<ReadingReport>;
+  /** Reads every document through a person's Reader, or those that are named, and compares each with its file. */
+  readAll(reader: Person, documents?: readonly string[]): Promise<ReadingReport>;
   close(): Promise<void>;
 }
 
@@ -93,7 +96,8 @@ async function startWholeSite(
     publishAgain: () => world.publishAgain(),
     startSquid: startOffice,
     addReader: (name, office) => addReader(world, name, keyServer, office),
-    readAll: async ({ proxy }) => readSite({ proxy: proxy.url, site, source, paths: await paths() }),
+    readAll: async ({ proxy }, documents) =>
+      readSite({ proxy: proxy.url, site, source, paths: documents ?? (await paths()) }),
     close,
   };
 }
