@@ -38,7 +38,16 @@ export default defineConfig({
     passWithNoTests: false,
     projects: [
       { extends: true, test: { name: 'isolated', include: ISOLATED } },
-      { extends: true, test: { name: 'shared', include: ['tests/**/*.test.ts'], exclude: ISOLATED, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: ['tests/**/*.test.ts'],
+          exclude: ISOLATED,
+          isolate: false,
+          globalSetup: 'tests/support/chromium.ts',
+        },
+      },
     ],
   },
 });

@@ -1,5 +1,17 @@
-/** Debian's Chromium, set up so that nothing but what a test does makes it ask for anything. */
-import { type Browser, chromium } from 'playwright-core';
+/** Debian's Chromium, set up so that nothing but what a test does makes it ask for anything. One serves the whole run. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Browser, type BrowserServer, chromium } from 'playwright-core';
+import { inject } from 'vitest';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the WebSocket address of the run's Chromium can be asked for: the first request starts it. */
+    chromium: string;
+  }
+}
 
 const PROGRAM = '/usr/bin/chromium';
 const ARGUMENTS = [
@@ -12,7 +24,32 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** @param settings - further arguments */
-export function launchChromium(...settings: string[]): Promise<Browser> {
-  return chromium.launch({ executablePath: PROGRAM, args: [...ARGUMENTS, ...settings] });
+/**
+ * The run's Chromium: what is opened by one test file is closed with the browser that it got here, and pages share nothing unless they share a context.
+ *
+ * @param settings - further arguments: with any, a Chromium of its own
+ */
+export async function launchChromium(...settings: string[]): Promise<Browser> {
+  if (settings.length > 0) return chromium.launch({ executablePath: PROGRAM, args: [...ARGUMENTS, ...settings] });
+  const answer = await fetch(inject('chromium'));
+  return chromium.connect(await answer.text());
+}
+
+/** Vitest's global set-up: runs once, in Vitest's own process. @returns the end of it */
+export default async function offerChromium({ provide }: TestProject): Promise<() => Promise<void>> {
+  let browser: Promise<BrowserServer> | undefined;
+  const server = createServer(async (_, response) => {
+    browser ??= chromium.launchServer({ executablePath: PROGRAM, args: ARGUMENTS, host: '127.0.0.1' });
+    const address = await browser.then(
+      (started) => started.wsEndpoint(),
+      (error: Error) => error.message,
+    );
+    response.end(address);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  provide('chromium', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return async () => {
+    server.close();
+    await (await browser)?.close();
+  };
 }
