@@ -10,6 +10,7 @@ import { READING_ERRORS } from '../core/reading/errors.ts';
 import { KEY_SERVER_ERRORS } from '../keyserver/errors.ts';
 import { STORAGE_ERRORS } from '../node-support/storage/errors.ts';
 import { PUBLISH_ERRORS } from '../publisher/errors.ts';
+import { FILE_FINDINGS } from '../publisher/verify/report.ts';
 
 interface Section {
   readonly title: string;
@@ -45,6 +46,11 @@ export const SECTIONS: readonly Section[] = [
     title: 'Publisher',
     intro: 'Unless the message says otherwise, nothing changed for readers, and the next run uses what was written.',
     catalogue: PUBLISH_ERRORS,
+  },
+  {
+    title: 'Findings of `wispr verify`',
+    intro: 'Besides the codes of protected objects, keys and publications.',
+    catalogue: FILE_FINDINGS,
   },
   {
     title: 'Targets',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { checkSite } from '../../publisher/check/check-site.ts';
-import { describeCheck, describeVerdict } from '../check-summary.ts';
+import { describeCheck, describeVerdict } from '../../publisher/check/report.ts';
 import { setExitCode } from '../io/context.ts';
 import { locateConfiguration } from '../locate-configuration.ts';
 import { showProgress } from '../progress.ts';

@@ -3,10 +3,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
-import { count } from '../../publisher/text.ts';
-import type { Finding, VerifyReport } from '../../publisher/verify/report.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
-import { verifyUrl } from '../../publisher/verify/url.ts';
+import { describeFinding, describeReport, type VerifyReport } from '../../publisher/verify/report.ts';
+import { verifyTree, verifyUrl } from '../../publisher/verify/verify.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../progress.ts';
@@ -20,13 +18,9 @@ interface Options {
   json?: boolean;
 }
 
-const DESCRIPTION = `check a protected site without any secret key: that it is whole, and nothing in it old, changed or added
+const DESCRIPTION = `check a protected site without any secret key: that it is whole, and that nothing in it is old, changed or added
 
-whose site it has to be says --root, or else its own host proof; then all metadata, every document with every block, fallback pages, and what lies there besides
-
-for a URL everything but what lies there besides; with paths, or with --sample, only some documents, and all metadata
-
-exit code 3 if anything is found`;
+of a URL, files that the publication does not name cannot be seen; exit code 3 if anything is found`;
 
 /** `wispr verify [DIR|URL] [PATH…]` */
 export function addVerifyCommand(program: Command): void {
@@ -105,40 +99,4 @@ function checkUrl(place: string): void {
 function positive(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('it has to be a number above 0');
   return Number(text);
-}
-
-function describeFinding({ kind, path, code, message }: Finding): string {
-  return `${kind}: ${path}: ${code}: ${message}`;
-}
-
-const TRUST = {
-  given: 'the root id that you gave',
-  'host-proof':
-    'the host proof found there: compare the root id with one that you know from elsewhere, and give it by --root',
-  none: 'nothing: the root id is the one found there',
-} as const;
-
-function describeReport(place: string, report: VerifyReport): string[] {
-  const { site, publisher, trust, publication, encrypted, signed, findings, moreFindings, notes } = report;
-  const who = publisher === undefined ? [] : [`${place} is ${site ?? 'a site'}, published by ${publisher}`];
-  const trusted = publisher === undefined ? [] : [`trusted: ${TRUST[trust]}`];
-  const which = publication
-    ? [
-        `publication ${publication.version}, confirmed ${time(publication.confirmed)}, fresh until ${time(publication.freshUntil)}`,
-      ]
-    : [];
-  const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')} passed every check that takes no key`;
-  // A note speaks of those that a template of the publisher's made.
-  const builtIn = report.fallbackPages - report.ownFallbackPages;
-  const sections = report.sections.map(({ name, documents }) => {
-    return `${count(documents, 'document')} of them in the section ${name}, which has keys of its own`;
-  });
-  const pages = builtIn === 0 ? [] : [`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`];
-  const total = findings.length + moreFindings;
-  const found = total === 0 ? 'nothing wrong was found' : `${count(total, 'thing is wrong', 'things are wrong')}`;
-  return [...who, ...trusted, ...which, passed, ...sections, ...pages, ...notes.map((note) => `note: ${note}`), found];
-}
-
-function time(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

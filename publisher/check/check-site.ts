@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import { readConfiguration } from '../configuration/read.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
-import { fallbackPageOf } from '../fallback-page.ts';
-import { type FallbackTemplate, readFallbackTemplate } from '../fallback-template.ts';
+import { fallbackPageOf } from '../site/fallback/page.ts';
+import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
 import { canNameSet, isPage, mediaTypeOf } from '../site/media-type.ts';
 import type { Teaser } from '../site/page.ts';
@@ -15,11 +15,9 @@ import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site
 import type { SourceFile } from '../site/walk.ts';
 import { workspaceOf } from '../workspace.ts';
 import { ContentCheck } from './content-check.ts';
+import { CaseFolder, oddityOf, SectionsCount, SetsCount } from './counts.ts';
 import { LinkCheck } from './links.ts';
-import { CaseFolder, oddityOf } from './names.ts';
 import { type CheckReport, Findings } from './report.ts';
-import { SectionsCount } from './sections-count.ts';
-import { SetsCount } from './sets-count.ts';
 import { type SiteSurvey, surveySite } from './survey.ts';
 
 export interface CheckOptions {

@@ -1,16 +1,16 @@
 /** Looks into pages, style sheets and scripts. */
+
+import { closeSync, openSync, readSync } from 'node:fs';
+import { printable } from '../../node-support/printable.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { PublishError } from '../errors.ts';
 import { isPage, isXmlPage } from '../site/media-type.ts';
 import { decodePage, encodingOf, readPage } from '../site/page.ts';
-import { PUBLIC } from '../site/set-name.ts';
-import { problemOfPageSet } from '../site/sets.ts';
+import { PUBLIC, problemOfPageSet } from '../site/sets.ts';
 import type { SourceFile } from '../site/walk.ts';
-import { Lines } from './lines.ts';
 import { hasHost, type LinkCheck, type Referrer } from './links.ts';
-import { readStart } from './read-start.ts';
-import { referencesOfStyle } from './references.ts';
 import type { Findings } from './report.ts';
-import { type ScannedPage, scanPage } from './scan-page.ts';
-import { HostFinder, workersIn } from './scan-script.ts';
+import { HostFinder, referencesOfStyle, type ScannedPage, scanPage, workersIn } from './scan.ts';
 
 /** What a page says about its own set, as `wispr protect` reads it. */
 export interface OwnWord {
@@ -105,5 +105,61 @@ export class ContentCheck {
       this.#links.checkScript(match.text, () => ({ path, line: lineAt(match.offset) }));
     }
     for (const offset of workersIn(text)) this.#findings.add('service-worker', path, { path, line: lineAt(offset) });
+  }
+}
+/** Finds lines of a text. Offsets that come in order are counted once. */
+export class Lines {
+  readonly #text: string;
+  #line = 1;
+  /** Where the line starts, and where it ends. */
+  #start = 0;
+  #end: number;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#end = this.#endFrom(0);
+  }
+
+  /** The line at `offset`; the first is 1. */
+  at(offset: number): number {
+    if (offset < this.#start) {
+      this.#line = 1;
+      this.#start = 0;
+      this.#end = this.#endFrom(0);
+    }
+    while (this.#end < offset) {
+      this.#line++;
+      this.#start = this.#end + 1;
+      this.#end = this.#endFrom(this.#start);
+    }
+    return this.#line;
+  }
+
+  #endFrom(offset: number): number {
+    const end = this.#text.indexOf('\n', offset);
+    return end < 0 ? Number.POSITIVE_INFINITY : end;
+  }
+}
+
+/**
+ * The first bytes of a file.
+ *
+ * @throws PublishError `source-unreadable`
+ */
+export function readStart({ file, path, size }: SourceFile, length: number): Buffer {
+  try {
+    const descriptor = openSync(file, 'r');
+    try {
+      const bytes = Buffer.allocUnsafe(Math.min(size, length));
+      let filled = 0;
+      for (let read = -1; filled < bytes.length && read !== 0; filled += read) {
+        read = readSync(descriptor, bytes, filled, bytes.length - filled, null);
+      }
+      return bytes.subarray(0, filled);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw new PublishError('source-unreadable', describeUnreadable(printable(path), error), { cause: error });
   }
 }

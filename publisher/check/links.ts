@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { urlPathOf } from '../../core/site/path.ts';
 import type { SiteMap } from '../site/redirects.ts';
-import type { Reference, Use } from './references.ts';
 import type { Findings, Place } from './report.ts';
-import type { Form } from './scan-page.ts';
+import type { Form, Reference, Use } from './scan.ts';
 
 /** What links need to know of their site. */
 export interface LinkedSite {

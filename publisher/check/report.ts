@@ -1,55 +1,126 @@
 /** What `wispr check` found: grouped by what it means for readers, the worst first. */
 import { printable } from '../../node-support/printable.ts';
+import { size } from '../../node-support/size.ts';
+import { count } from '../text.ts';
 
-/** What breaks for readers, in the order of severity. */
-export const BREAKS = [
-  /** `wispr protect` would refuse it. */
-  'refused',
-  /** The site's own host is written out, so that it leads out of the reading site; the Reader's gateway puts it right in HTML and CSS. */
-  'own-host',
-  /** Linked, and not there. */
-  'missing',
-  /** Sent to the site, which answers nothing. */
-  'form',
-  /** A redirect to what is not there. */
-  'redirect-missing',
-] as const;
+/** A kind of finding: whether it breaks something for readers, and how it is called. */
+interface Kind {
+  readonly breaks: boolean;
+  readonly one: string;
+  readonly many: string;
+  /** What to do. */
+  readonly advice?: string;
+}
 
-/** What a publisher may want to know, in the same order. */
-export const NOTES = [
-  /** A public page loads what is encrypted: whoever cannot read it sees the page without. */
-  'public-loads-protected',
-  /** The picture of a preview is encrypted or missing, so there is none. */
-  'preview-picture',
-  /** The site's own host is written out in data; what becomes of it, only the scripts know that read them. */
-  'own-host-data',
-  /** It works without, and the Reader refuses it. */
-  'service-worker',
-  /** What readers type goes to another host. */
-  'form-elsewhere',
-  /** A document stands where a redirect begins. */
-  'redirect-unused',
-  /** Names that some hosts and file systems take for one. */
-  'name-case',
-  /** Names that some hosts change or misread. */
-  'name-odd',
-  /** Text that is neither UTF-8 nor says what it is. */
-  'charset',
-  /** A page with nothing in it. */
-  'empty',
-  /** Larger than some caches take by themselves. */
-  'large',
-  /** Only part of it was looked at. */
-  'partly',
-  /** A set with one document, whose name is nearly that of another. */
-  'set-lone',
-  /** In the default set, because no rule says anything. */
-  'set-default',
-  /** Patterns that fit nothing. */
-  'pattern-unused',
-] as const;
+/** The worst first. */
+const KINDS = {
+  refused: {
+    breaks: true,
+    one: 'thing that "wispr protect" would refuse',
+    many: 'things that "wispr protect" would refuse',
+  },
+  'own-host': {
+    breaks: true,
+    one: "address with the site's own host in it, which leads out of the reading site",
+    many: "addresses with the site's own host in them, which lead out of the reading site",
+    advice: 'leave the host out, /a.html or ../a.html; most site generators have a setting for it',
+  },
+  missing: {
+    breaks: true,
+    one: 'address that is linked and has no document',
+    many: 'addresses that are linked and have no document',
+    advice: 'correct the links, put the files there, or add "redirects"',
+  },
+  form: {
+    breaks: true,
+    one: 'form that is sent to the site, where nothing answers',
+    many: 'forms that are sent to the site, where nothing answers',
+    advice: 'send them to another host, or leave them out',
+  },
+  'redirect-missing': {
+    breaks: true,
+    one: 'redirect to a missing document',
+    many: 'redirects to missing documents',
+    advice: 'correct "to" of these redirects',
+  },
+  'public-loads-protected': {
+    breaks: false,
+    one: 'encrypted file that public pages load: without it they look broken to visitors who are not signed in',
+    many: 'encrypted files that public pages load: without them they look broken to visitors who are not signed in',
+    advice: 'name them under "public"',
+  },
+  'preview-picture': {
+    breaks: false,
+    one: 'picture for previews that no preview can show',
+    many: 'pictures for previews that no preview can show',
+    advice: 'name them under "public" if previews should show them',
+  },
+  'own-host-data': {
+    breaks: false,
+    one: "data file with the site's own host in it: links that scripts make of it lead out of the reading site",
+    many: "data files with the site's own host in them: links that scripts make of them lead out of the reading site",
+  },
+  'service-worker': {
+    breaks: false,
+    one: 'script with a service worker, which Readers refuse',
+    many: 'scripts with service workers, which Readers refuse',
+    advice: 'nothing to do if the site works without',
+  },
+  'form-elsewhere': {
+    breaks: false,
+    one: 'other host that forms send data to',
+    many: 'other hosts that forms send data to',
+  },
+  'redirect-unused': {
+    breaks: false,
+    one: 'redirect without effect, because a document has its address',
+    many: 'redirects without effect, because documents have their addresses',
+  },
+  'name-case': {
+    breaks: false,
+    one: 'name that differs from another in case or accents only: some hosts keep one of the two',
+    many: 'names that differ from others in case or accents only: some hosts keep one of each two',
+  },
+  'name-odd': {
+    breaks: false,
+    one: 'name that some hosts change or misread',
+    many: 'names that some hosts change or misread',
+  },
+  charset: {
+    breaks: false,
+    one: 'page that is not in UTF-8 and does not name its encoding: browsers guess',
+    many: 'pages that are not in UTF-8 and do not name their encoding: browsers guess',
+    advice: 'save them as UTF-8',
+  },
+  empty: { breaks: false, one: 'empty page', many: 'empty pages' },
+  large: {
+    breaks: false,
+    one: 'file over 20 MiB, which some caches and CDNs refuse unless large files are switched on',
+    many: 'files over 20 MiB, which some caches and CDNs refuse unless large files are switched on',
+  },
+  partly: {
+    breaks: false,
+    one: 'file over 8 MiB, of which only the beginning was checked',
+    many: 'files over 8 MiB, of which only the beginning was checked',
+  },
+  'set-lone': {
+    breaks: false,
+    one: 'set with a single document, and nearly the name of another',
+    many: 'sets with a single document, and nearly the name of another',
+  },
+  'set-default': {
+    breaks: false,
+    one: 'document in the default set, because no rule names it',
+    many: 'documents in the default set, because no rule names them',
+  },
+  'pattern-unused': {
+    breaks: false,
+    one: 'pattern in wispr.json that matches no document',
+    many: 'patterns in wispr.json that match no document',
+  },
+} as const satisfies Record<string, Kind>;
 
-export type CheckKind = (typeof BREAKS)[number] | (typeof NOTES)[number];
+export type CheckKind = keyof typeof KINDS;
 
 /** Where something stands. */
 export interface Place {
@@ -75,7 +146,7 @@ export interface CheckGroup {
   readonly breaks: boolean;
   /** How many different things. */
   readonly total: number;
-  /** The first of them; all, unless there are more than anybody reads. */
+  /** The first of them: at most 100,000. */
   readonly findings: readonly CheckFinding[];
 }
 
@@ -144,12 +215,11 @@ export class Findings {
 
   /** The worst first; what is found most often first in each group. */
   groups(): CheckGroup[] {
-    return [...BREAKS, ...NOTES].flatMap((kind) => {
+    return (Object.keys(KINDS) as CheckKind[]).flatMap((kind) => {
       const group = this.#byKind.get(kind);
       if (group === undefined) return [];
       const findings = [...group.findings.values()].sort(byFrequency).map(withoutControls);
-      const breaks = (BREAKS as readonly string[]).includes(kind);
-      return [{ kind, breaks, total: findings.length + group.dropped, findings }];
+      return [{ kind, breaks: KINDS[kind].breaks, total: findings.length + group.dropped, findings }];
     });
   }
 }
@@ -169,4 +239,88 @@ function withoutControls({ subject, message, count, places }: CheckFinding): Che
     count,
     places: places.map((place) => ({ ...place, path: printable(place.path) })),
   };
+}
+
+const SHOWN_FINDINGS = 5;
+const SHOWN_SETS = 8;
+const SHOWN_PATHS = 3;
+
+/** The report, in blocks of lines. */
+export function describeCheck(report: CheckReport, { quiet }: { readonly quiet: boolean }): string[] {
+  const breaks = report.groups.filter((group) => group.breaks);
+  const notes = report.groups.filter((group) => !group.breaks);
+  return [
+    ...(quiet ? [] : [describeSite(report)]),
+    ...describeGroups('Breaks for readers:', breaks),
+    ...(quiet ? [] : describeGroups('Worth knowing:', notes)),
+  ];
+}
+
+/** One line that says it all. */
+export function describeVerdict({ groups }: CheckReport): string {
+  const sum = (breaks: boolean) =>
+    groups.reduce((total, group) => total + (group.breaks === breaks ? group.total : 0), 0);
+  const found = sum(true) === 0 ? 'nothing that breaks was found' : `${count(sum(true), 'thing')} to put right`;
+  return sum(false) === 0 ? found : `${found}; ${count(sum(false), 'note')}`;
+}
+
+function describeSite(report: CheckReport): string {
+  const { site, documents, pages, bytes, ignored, milliseconds } = report;
+  const left = ignored === 0 ? '' : `; ${ignored.toLocaleString('en')} hidden or ignored left out`;
+  const seconds = (milliseconds / 1000).toFixed(1);
+  return [
+    `Checked ${site}: ${count(documents, 'document')}, ${count(pages, 'page')} among them, ${size(bytes)}, in ${seconds} s${left}`,
+    '',
+    ...describePublic(report),
+    ...describeSets(report),
+    ...report.sections.map(({ name, documents }) => `  section ${name}  ${count(documents, 'document')}`),
+    '',
+  ].join('\n');
+}
+
+function describePublic(report: CheckReport): string[] {
+  const total = report.public.reduce((sum, { documents }) => sum + documents, 0);
+  if (total === 0) return ['  public: nothing but addresses, and titles and descriptions of pages'];
+  const lines = report.public.map(({ reason, documents, paths }) => {
+    const names = paths.slice(0, SHOWN_PATHS).map((path) => path.slice(1));
+    return `    ${names.join(', ')}${andMore(documents - names.length)} (${reason})`;
+  });
+  return [`  public, signed but not encrypted: ${count(total, 'document')}`, ...lines];
+}
+
+function describeSets({ sets }: CheckReport): string[] {
+  const shown = sets.slice(0, SHOWN_SETS);
+  const width = Math.max(0, ...shown.map(({ name }) => name.length));
+  const lines = shown.map(({ name, documents }) => `  set ${name.padEnd(width)}  ${count(documents, 'document')}`);
+  return sets.length > shown.length ? [...lines, `  and ${count(sets.length - shown.length, 'more set')}`] : lines;
+}
+
+function describeGroups(heading: string, groups: readonly CheckGroup[]): string[] {
+  return groups.length === 0 ? [] : [heading, ...groups.map(describeGroup)];
+}
+
+function describeGroup({ kind, total, findings }: CheckGroup): string {
+  const { one, many, advice }: Kind = KINDS[kind];
+  const shown = findings.slice(0, SHOWN_FINDINGS);
+  return [
+    `  ${count(total, one, many)}`,
+    ...shown.map((finding) => `    ${describeFinding(finding)}`),
+    ...(total > shown.length ? [`    and ${(total - shown.length).toLocaleString('en')} more`] : []),
+    ...(advice === undefined ? [] : [`    → ${advice}`]),
+    '',
+  ].join('\n');
+}
+
+function describeFinding({ subject, message, count: times, places }: CheckFinding): string {
+  const [first] = places;
+  const said = message === undefined ? subject : `${subject}: ${message}`;
+  if (first === undefined) return said;
+  const where = `${first.path.replace(/^\//, '')}${first.line === undefined ? '' : `, line ${first.line}`}`;
+  return first.path === subject && times === 1
+    ? `${said}${first.line === undefined ? '' : `, line ${first.line}`}`
+    : `${said}  (${where}${times > 1 ? `, and ${(times - 1).toLocaleString('en')} more` : ''})`;
+}
+
+function andMore(number: number): string {
+  return number > 0 ? ` and ${number.toLocaleString('en')} more` : '';
 }

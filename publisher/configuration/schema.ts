@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { isSectionName } from '../../core/publication/sections.ts';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
-import { PLACEHOLDERS, placeholdersIn } from '../site/placeholders.ts';
+import { PLACEHOLDERS, placeholdersIn } from '../site/patterns.ts';
 import { isSectionPath, SECTION_LIMITS, SECTION_NAME_FORM, SECTION_PATH_FORM } from '../site/sections.ts';
-import { isSetName, SET_NAME_FORM } from '../site/set-name.ts';
+import { isSetName, SET_NAME_FORM } from '../site/sets.ts';
 import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
 
 const secureOrigin = (example: string) =>

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Configuration } from '../configuration/schema.ts';
-import { BUILT_IN_TEMPLATE } from '../fallback-built-in.ts';
-import { fallbackPageOf } from '../fallback-page.ts';
-import { readFallbackTemplate } from '../fallback-template.ts';
+import { BUILT_IN_TEMPLATE } from '../site/fallback/built-in.ts';
+import { fallbackPageOf } from '../site/fallback/page.ts';
+import { readFallbackTemplate } from '../site/fallback/template.ts';
 import { HeaderRules } from '../site/headers.ts';
 import { decodeTeaser } from './teaser.ts';
 

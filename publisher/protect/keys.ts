@@ -15,7 +15,7 @@ import type { PublisherIndex } from '../index/publisher-index.ts';
 import { type FileUpdate, prepareFile, readIfThere } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
 import type { KeyStoreContents, OpenKeyStore, SectionKeyRing } from '../keys/key-store.ts';
-import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../site/placeholders.ts';
+import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../site/patterns.ts';
 import type { Workspace } from '../workspace.ts';
 import type { OlderKeys } from './older-keys.ts';
 import { toOutput } from './to-output.ts';

@@ -1,15 +1,23 @@
 /** Checks a document of a publication: its object, its content, and what browsers without a reader find at its own name. */
+
+import { createHash } from 'node:crypto';
+import { ByteReader } from '../../core/encoding/byte-reader.ts';
+import { toHex } from '../../core/encoding/hex.ts';
+import { verifyBlocks } from '../../core/object/blocks.ts';
 import { isHtmlCarrier, openCarrier } from '../../core/object/carrier.ts';
 import { ObjectError } from '../../core/object/errors.ts';
+import { type Head, headDigest } from '../../core/object/head.ts';
+import { isEncrypted } from '../../core/object/header.ts';
+import { type Expectation, readHead } from '../../core/object/read-head.ts';
+import type { DocumentEntry } from '../../core/publication/document-entry.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { contentTargetOf, headTargetOf, targetFile } from '../../core/publication/names.ts';
 import { urlPathOf } from '../../core/site/path.ts';
-import { leadsTo, recogniseFallbackPage } from '../fallback-check.ts';
-import { MAXIMUM_FALLBACK_PAGE } from '../fallback-template.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
+import { leadsTo, recogniseFallbackPage } from '../site/fallback/recognise.ts';
+import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { isPage, mediaTypeOf } from '../site/media-type.ts';
-import { sha256Of, verifyContent, verifyObject } from './object.ts';
-import { startOf, Unreadable, type VerifiedPlace } from './place.ts';
+import { startOf, Unreadable, type VerifiedPlace } from './places.ts';
 import type { FindingCode, ReportBuilder } from './report.ts';
 import type { KnownSite } from './site.ts';
 
@@ -126,4 +134,69 @@ export async function fallbackPart(stream: AsyncIterable<Uint8Array>, inPage: bo
     if (!inComment && bytes.length > MAXIMUM_FALLBACK_PAGE) break;
   }
   return inComment ? new Uint8Array(0) : bytes.subarray(0, MAXIMUM_FALLBACK_PAGE + 1);
+}
+
+/**
+ * Verifies an object. A signed document's content is not in it: see {@link verifyContent}.
+ *
+ * @param object - the object, out of its carrier
+ * @throws ObjectError naming the first check that failed; PublicationError `head-unexpected`
+ */
+export async function verifyObject(
+  object: AsyncIterable<Uint8Array>,
+  expected: Expectation,
+  entry: DocumentEntry,
+): Promise<Head> {
+  const input = new ByteReader(object);
+  try {
+    const head = await readHead(input, expected);
+    await checkHead(head, entry);
+    if (isEncrypted(head.header)) await verifyBlocks(head, input);
+    else if (!(await input.atEnd()))
+      throw new ObjectError('object-trailing', 'bytes follow the head of a signed document');
+    return head;
+  } finally {
+    await input.cancel(); // frees the file or the connection
+  }
+}
+
+/** P10, and that the publication says the same of the document as its head does. */
+async function checkHead(head: Head, { head: hash, headLength, set }: DocumentEntry): Promise<void> {
+  const sameSet = isEncrypted(head.header) ? head.header.set === set : set === undefined;
+  if (head.length === headLength && sameSet && toHex(await headDigest(head)) === hash) return;
+  throw new PublicationError('head-unexpected', 'this is not the head that the publication names');
+}
+
+/**
+ * Verifies a signed document's content against its head.
+ *
+ * @returns its SHA-256, hexadecimal
+ * @throws ObjectError
+ */
+export async function verifyContent(head: Head, content: AsyncIterable<Uint8Array>): Promise<string> {
+  const digest = createHash('sha256');
+  const input = new ByteReader(hashed(content, digest));
+  try {
+    await verifyBlocks(head, input);
+  } finally {
+    await input.cancel();
+  }
+  return digest.digest('hex');
+}
+
+async function* hashed(
+  stream: AsyncIterable<Uint8Array>,
+  digest: ReturnType<typeof createHash>,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of stream) {
+    digest.update(piece);
+    yield piece;
+  }
+}
+
+/** SHA-256 of a stream, hexadecimal. */
+export async function sha256Of(stream: AsyncIterable<Uint8Array>): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const piece of stream) digest.update(piece);
+  return digest.digest('hex');
 }

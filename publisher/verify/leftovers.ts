@@ -1,18 +1,24 @@
 /** Files that earlier publications named, or that runs which were interrupted had begun: they are counted, since readers may still come for them. */
+
+import { basename } from 'node:path/posix';
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { toHex } from '../../core/encoding/hex.ts';
 import { CodedError } from '../../core/errors.ts';
 import { headDigest } from '../../core/object/head.ts';
 import { readUnverifiedHead } from '../../core/object/read-head.ts';
-import type { TufKey } from '../../core/publication/keys.ts';
+import type { TufObject } from '../../core/publication/canonical.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import { countSigners, type TufKey, verifyEd25519 } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata, TargetsMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH } from '../../core/publication/names.ts';
+import { verifyTargets } from '../../core/publication/verify-roles.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { isLeftoverName } from '../protect/writers/files.ts';
 import { isImmutablePath } from '../publication/files.ts';
-import type { DirectoryPlace } from './files.ts';
-import { sha256Of } from './object.ts';
-import { Unreadable } from './place.ts';
-import { everyKey, isSignedByAny } from './signed-metadata.ts';
+import { rootsOf, underAny } from '../publication/roots.ts';
+import { sha256Of } from './documents.ts';
+import { type DirectoryPlace, readStart, Unreadable } from './places.ts';
 import type { KnownSite } from './site.ts';
 
 export class Leftovers {
@@ -69,5 +75,69 @@ export class Leftovers {
     } finally {
       await input.cancel();
     }
+  }
+}
+
+type Keys = ReadonlyMap<string, TufKey>;
+
+/** The keys that sign for this site today. */
+export function presentKeys({ publication: { state } }: KnownSite): Keys {
+  return new Map([...state.targets.keys, ...state.root.keys]);
+}
+
+/**
+ * The keys that have signed for this site at some time: those of all roots, and those that the lists `targets` which are still there gave to
+ * sections.
+ *
+ * @throws PublicationError
+ */
+export async function everyKey(place: DirectoryPlace, site: KnownSite): Promise<Keys> {
+  const roots = await rootsOf(site.publication);
+  const keys = new Map(roots.flatMap((root) => [...root.keys]));
+  for (const name of await place.namesIn(METADATA_PATH)) {
+    const version = Number(/^([1-9]\d{0,14})\.targets\.json$/.exec(name)?.[1] ?? 0);
+    const earlier = version > 0 ? await readTargets(place, version, roots) : undefined;
+    for (const [keyid, key] of earlier?.keys ?? []) keys.set(keyid, key);
+  }
+  for (const [keyid, key] of presentKeys(site)) keys.set(keyid, key);
+  return keys;
+}
+
+/**
+ * Whether one of the keys has signed a file of metadata, as the file of this number and kind: what was signed once, anybody can call otherwise.
+ *
+ * @throws CodedError for one that cannot be read, or is none
+ */
+export async function isSignedByAny(place: DirectoryPlace, path: string, keys: Keys): Promise<boolean> {
+  const bytes = await readStart(place, path, PUBLICATION_LIMITS.snapshotLength);
+  if (bytes === undefined || bytes.length > PUBLICATION_LIMITS.snapshotLength) return false;
+  const envelope = openEnvelope(bytes, basename(path));
+  const { signatures, message } = envelope;
+  const signers = countSigners(signatures, message, { keyids: [...keys.keys()], threshold: 1 }, keys, verifyEd25519);
+  return signers > 0 && isNamedBy(envelope.signed(), basename(path));
+}
+
+/** Whether a file has the name of its number and kind; lists do not say which they are. */
+function isNamedBy({ version, _type }: TufObject, name: string): boolean {
+  const role = /^\d+\.(root|snapshot|timestamp)\.json$/.exec(name)?.[1];
+  return name.startsWith(`${version}.`) && _type === (role ?? 'targets');
+}
+
+/** @returns `undefined` where the keys of no root have signed it */
+async function readTargets(
+  place: DirectoryPlace,
+  version: number,
+  roots: readonly RootMetadata[],
+): Promise<TargetsMetadata | undefined> {
+  try {
+    const bytes = await place.read(`${METADATA_PATH}${version}.targets.json`, PUBLICATION_LIMITS.targetsLength);
+    if (bytes === undefined) return undefined;
+    const file = { version, length: undefined, sha256: undefined };
+    return await underAny(roots, ({ roles: { targets: roleKeys }, keys }) => {
+      return verifyTargets(bytes, 'targets', { roleKeys, keys }, file, { verify: verifyEd25519, strict: true });
+    });
+  } catch (error) {
+    if (error instanceof CodedError) return undefined;
+    throw error;
   }
 }

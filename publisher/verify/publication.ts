@@ -17,8 +17,8 @@ import {
 } from '../publication/roles.ts';
 import type { PathSet } from '../publish/inventory.ts';
 import type { DocumentCheck } from './documents.ts';
-import { sha256Of } from './object.ts';
-import { Unreadable, type VerifiedPlace } from './place.ts';
+import { sha256Of } from './documents.ts';
+import { Unreadable, type VerifiedPlace } from './places.ts';
 import type { ReportBuilder } from './report.ts';
 import type { KnownSite } from './site.ts';
 

@@ -1,10 +1,11 @@
 /** What `wispr verify` found. */
+import type { ErrorCatalogue } from '../../core/errors.ts';
 import type { KeyErrorCode } from '../../core/keys/errors.ts';
 import type { KeyId } from '../../core/keys/key-id.ts';
 import type { ObjectErrorCode } from '../../core/object/errors.ts';
 import type { PublicationErrorCode } from '../../core/publication/errors.ts';
 import { printable } from '../../node-support/printable.ts';
-import type { RecognisedPage } from '../fallback-check.ts';
+import type { RecognisedPage } from '../site/fallback/recognise.ts';
 import { count } from '../text.ts';
 
 /** What a mirror has to do about a finding. */
@@ -15,35 +16,32 @@ export interface Finding {
   readonly kind: FindingKind;
   /** Where: a path from the top of the site, as its file is called. */
   readonly path: string;
-  /** The code of the check that failed: those of the specs' verification steps, and {@link TreeCode}. */
+  /** The code of the check that failed: those of the specs' verification steps, and {@link FILE_FINDINGS}. */
   readonly code: FindingCode;
   readonly message: string;
 }
 
-export type FindingCode = KeyErrorCode | ObjectErrorCode | PublicationErrorCode | TreeCode;
+export type FindingCode = KeyErrorCode | ObjectErrorCode | PublicationErrorCode | keyof typeof FILE_FINDINGS;
 
-/** Findings that are about files and not about one object. */
-type TreeCode =
-  /** Nothing signs this file. */
-  | 'file-unsigned'
-  /** A `wispr publish` that did not end leaves such a file: the publication does not name it, and the publisher has signed it, or the object of its place. */
-  | 'file-unfinished'
-  /** A file that the publication names is not there. */
-  | 'file-missing'
-  /** A file is not the one that the publication names. */
-  | 'file-altered'
-  /** A fallback page that is not as wispr makes them, or leads elsewhere than to the reading site. */
-  | 'fallback-altered'
-  /** What stands at a public document's own name is not what its publisher signed. */
-  | 'copy-altered'
-  /** It was asked for a document at a path that none can have. */
-  | 'path-refused'
-  /** It could not be read or fetched. */
-  | 'unreadable';
+/** Findings about files, rather than about one object. */
+export const FILE_FINDINGS = {
+  'file-unsigned': {
+    means: 'the publication does not name this file',
+    remedy: 'publish again if `wispr publish` was interrupted; else remove it, and find out who put it there',
+  },
+  'file-missing': { means: 'a file that the publication names is missing', remedy: 'copy it again' },
+  'file-altered': { means: 'the file is not the one that the publication names', remedy: 'copy it again' },
+  'copy-altered': { means: "a public document's own file is not what was signed", remedy: 'copy it again' },
+  'fallback-altered': {
+    means: 'a fallback page was not made by wispr, or leads elsewhere than to the reading site',
+    remedy: 'copy it again, and find out who changed it',
+  },
+  'path-refused': { means: 'no document can have the path that was named', remedy: 'check the path' },
+  unreadable: { means: 'it could not be read or fetched', remedy: 'check permissions and network' },
+} as const satisfies ErrorCatalogue;
 
 const KINDS: Readonly<Partial<Record<FindingCode, FindingKind>>> = {
   'file-unsigned': 'extra',
-  'file-unfinished': 'extra',
   'path-refused': 'extra',
   'file-missing': 'missing',
   'metadata-missing': 'missing',
@@ -84,7 +82,7 @@ export interface VerifyReport {
   readonly sections: readonly { readonly name: string; readonly documents: number }[];
   /** Fallback pages: recognised, and not signed. */
   readonly fallbackPages: number;
-  /** Those of them that a template of the publisher's made: of these only the Read link was checked. */
+  /** Those from a template of the publisher: of these only the Read link was checked. */
   readonly ownFallbackPages: number;
   /** Files of earlier publications, which may still be needed. */
   readonly leftovers: number;
@@ -95,7 +93,7 @@ export interface VerifyReport {
   readonly notes: readonly string[];
 }
 
-/** More than anybody reads, and little enough for memory. */
+/** Bounds the memory of a report. */
 const MAXIMUM_FINDINGS = 10_000;
 
 /** Collects the parts of a report. */
@@ -167,7 +165,45 @@ export class ReportBuilder {
     if (ownFallbackPages === 0) return [];
     const pages = count(ownFallbackPages, 'fallback page');
     return [
-      `of ${pages} only the Read link was checked: a template of the publisher's made them, nothing signs them, and nobody without the template can tell whether something was put into them`,
+      `of ${pages} only the Read link was checked: they are made from a template of the publisher, and not signed`,
     ];
   }
+}
+
+/** A finding as one line. */
+export function describeFinding({ kind, path, code, message }: Finding): string {
+  return `${kind}: ${path}: ${code}: ${message}`;
+}
+
+const TRUST = {
+  given: 'the root id that you gave',
+  'host-proof':
+    'the host proof found there: compare the root id with one that you know from elsewhere, and give it by --root',
+  none: 'nothing: the root id is the one found there',
+} as const;
+
+/** A report as lines for people. @param place - as it was named */
+export function describeReport(place: string, report: VerifyReport): string[] {
+  const { site, publisher, trust, publication, encrypted, signed, findings, moreFindings, notes } = report;
+  const who = publisher === undefined ? [] : [`${place} is ${site ?? 'a site'}, published by ${publisher}`];
+  const trusted = publisher === undefined ? [] : [`trusted: ${TRUST[trust]}`];
+  const which = publication
+    ? [
+        `publication ${publication.version}, confirmed ${time(publication.confirmed)}, fresh until ${time(publication.freshUntil)}`,
+      ]
+    : [];
+  const passed = `${count(encrypted, 'encrypted document')} and ${count(signed, 'public document')} passed every check that takes no key`;
+  // A note speaks of those that a template of the publisher's made.
+  const builtIn = report.fallbackPages - report.ownFallbackPages;
+  const sections = report.sections.map(({ name, documents }) => {
+    return `${count(documents, 'document')} of them in the section ${name}, which has keys of its own`;
+  });
+  const pages = builtIn === 0 ? [] : [`${count(builtIn, 'fallback page')}, not signed, as wispr makes them`];
+  const total = findings.length + moreFindings;
+  const found = total === 0 ? 'nothing wrong was found' : `${count(total, 'thing is wrong', 'things are wrong')}`;
+  return [...who, ...trusted, ...which, passed, ...sections, ...pages, ...notes.map((note) => `note: ${note}`), found];
+}
+
+function time(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -16,8 +16,8 @@ import { isoTime } from '../../core/publication/verify-roles.ts';
 import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
-import { sha256Of } from './object.ts';
-import type { VerifiedPlace } from './place.ts';
+import { sha256Of } from './documents.ts';
+import type { VerifiedPlace } from './places.ts';
 import type { ReportBuilder } from './report.ts';
 
 export interface SiteOptions {

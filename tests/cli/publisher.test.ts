@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { OWN_TEMPLATE_MARK } from '../../publisher/fallback-template.ts';
+import { OWN_TEMPLATE_MARK } from '../../publisher/site/fallback/template.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { type Ended, ROOT, startCommand, startProgram } from '../support/programs.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';

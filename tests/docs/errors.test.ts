@@ -30,7 +30,7 @@ describe('docs/errors.md', () => {
 
   it('has a section for every catalogue', () => {
     expect(SECTIONS).toHaveLength(
-      globSync('{core,publisher,keyserver,client-proxy,cache-config,node-support}/**/errors.ts').length - 1,
+      globSync('{core,publisher,keyserver,client-proxy,cache-config,node-support}/**/errors.ts').length, // core/errors.ts has none; findings are one more
     );
   });
 

@@ -1,8 +1,8 @@
 /** "Open in Reader" in Chromium: from pages for browsers without a Reader to the Reader's own, which asks before anything happens. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fallbackPageOf } from '../../publisher/fallback-page.ts';
-import { renderFallbackPage } from '../../publisher/fallback-template.ts';
+import { fallbackPageOf } from '../../publisher/site/fallback/page.ts';
+import { renderFallbackPage } from '../../publisher/site/fallback/template.ts';
 import { readPage } from '../../publisher/site/page.ts';
 import { accessibilityProblems } from '../support/axe.ts';
 import { launchChromium } from '../support/chromium.ts';

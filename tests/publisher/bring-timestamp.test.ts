@@ -13,7 +13,7 @@ import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { runTimestamp } from '../../publisher/timestamp/run.ts';
 import { signTimestamp, withdrawVersion } from '../../publisher/timestamp/sign-timestamp.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { TargetPlaces } from '../support/target-places.ts';

@@ -15,7 +15,7 @@ import type { OnlineRole } from '../../publisher/keys/key-store.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
 import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkSite } from '../../publisher/check/check-site.ts';
-import { addressesOfSrcset, referencesOfStyle } from '../../publisher/check/references.ts';
 import type { CheckKind, CheckReport } from '../../publisher/check/report.ts';
+import { addressesOfSrcset, referencesOfStyle } from '../../publisher/check/scan.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;

@@ -2,8 +2,8 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
-import { fallbackPageOf } from '../../publisher/fallback-page.ts';
-import { renderFallbackPage } from '../../publisher/fallback-template.ts';
+import { fallbackPageOf } from '../../publisher/site/fallback/page.ts';
+import { renderFallbackPage } from '../../publisher/site/fallback/template.ts';
 import { readPage } from '../../publisher/site/page.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { documentPathOf, isDocumentPath, urlPathOf } from '../../core/site/path.ts';
-import { leadsTo, parseFallbackPage } from '../../publisher/fallback-check.ts';
-import { type FallbackSettings, fallbackPageOf } from '../../publisher/fallback-page.ts';
-import { renderFallbackPage } from '../../publisher/fallback-template.ts';
+import { type FallbackSettings, fallbackPageOf } from '../../publisher/site/fallback/page.ts';
+import { leadsTo, parseFallbackPage } from '../../publisher/site/fallback/recognise.ts';
+import { renderFallbackPage } from '../../publisher/site/fallback/template.ts';
 import { readPage, type Teaser } from '../../publisher/site/page.ts';
 
 const SETTINGS: FallbackSettings = {

@@ -9,7 +9,7 @@ import { openTarget } from '../../node-support/storage/open.ts';
 import { rememberPublished } from '../../publisher/last-published.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { lastOf } from '../support/last-published.ts';

@@ -12,7 +12,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { changePublication, lastOf } from '../support/last-published.ts';

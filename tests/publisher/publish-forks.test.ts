@@ -11,7 +11,7 @@ import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';

@@ -7,7 +7,7 @@ import { METADATA_PATH } from '../../core/publication/names.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { KILLS } from '../support/kills.ts';
 import { ROOT, startCommand, startProgram } from '../support/programs.ts';

@@ -15,7 +15,7 @@ import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { PathSet } from '../../publisher/publish/inventory.ts';
 import { pruneTarget } from '../../publisher/publish/prune.ts';
 import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';

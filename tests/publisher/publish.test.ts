@@ -11,7 +11,7 @@ import { handOverKeys, tellOfPublication } from '../../publisher/publish/key-ser
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
 import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { resolveTarget } from '../../publisher/publish/resolve-target.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { TargetPlaces } from '../support/target-places.ts';

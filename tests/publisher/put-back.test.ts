@@ -17,7 +17,7 @@ import { planSite } from '../../publisher/protect/dry-run.ts';
 import { protectSite } from '../../publisher/protect/protect.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { identityOf } from '../../publisher/site/walk.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';

@@ -23,7 +23,7 @@ import { openPublication } from '../../publisher/publication/open.ts';
 import { placeInDirectory } from '../../publisher/publication/places.ts';
 import { expiriesOf } from '../../publisher/publish/expiries.ts';
 import { SECTION_DEPTH, Sections, targetPatterns } from '../../publisher/site/sections.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';
 import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
 

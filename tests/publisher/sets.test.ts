@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfiguration } from '../../publisher/configuration/read.ts';
 import { compilePattern } from '../../publisher/site/patterns.ts';
-import { isSetName } from '../../publisher/site/set-name.ts';
-import { SetRules } from '../../publisher/site/sets.ts';
+import { isSetName, SetRules } from '../../publisher/site/sets.ts';
 
 function rules(settings: object): SetRules {
   const required = {

@@ -9,7 +9,7 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import type { OnlineRole } from '../../publisher/keys/key-store.ts';
 import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
-import { verifyTree } from '../../publisher/verify/tree.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
 import { TargetPlaces } from '../support/target-places.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { urlPathOf } from '../../core/site/path.ts';
+import { WebPlace } from '../../publisher/verify/places.ts';
 import type { VerifyReport } from '../../publisher/verify/report.ts';
-import { type VerifyUrlOptions, verifyUrl } from '../../publisher/verify/url.ts';
-import { WebPlace } from '../../publisher/verify/web.ts';
+import { type VerifyUrlOptions, verifyUrl } from '../../publisher/verify/verify.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { createWorkspace, snapshot, type TestWorkspace } from '../support/workspace.ts';
 

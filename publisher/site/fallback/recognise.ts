@@ -3,10 +3,10 @@
  * is made again, and both must be the same byte for byte. No foreign script or link can hide in a page that passes.
  */
 import { Parser } from 'htmlparser2';
-import { fromUtf8 } from '../core/encoding/bytes.ts';
-import type { FallbackPage } from './fallback-page.ts';
-import { MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK, renderFallbackPage } from './fallback-template.ts';
-import { OPEN_GRAPH } from './site/page.ts';
+import { fromUtf8 } from '../../../core/encoding/bytes.ts';
+import { OPEN_GRAPH } from '../page.ts';
+import type { FallbackPage } from './page.ts';
+import { MAXIMUM_FALLBACK_PAGE, OWN_TEMPLATE_MARK, renderFallbackPage } from './template.ts';
 
 /** The values of a fallback page; `undefined` if `bytes` are anything else. */
 export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {

@@ -1,6 +1,5 @@
 /** Reads what a page refers to, sends and runs; in one pass, as a browser would load it. */
 import { Parser } from 'htmlparser2';
-import { addressesOfSrcset, type Reference, referencesOfStyle, type Use } from './references.ts';
 
 export interface Form {
   readonly method: string;
@@ -144,4 +143,111 @@ class PageScanner implements ScannedPage {
 /** What a button says in place of its form. */
 function overridden({ formmethod = 'get', formaction = '' }: Record<string, string>): Record<string, string> {
   return { method: formmethod, action: formaction };
+}
+
+/** How a reference is used. */
+export type Use =
+  /** Followed by a click. */
+  | 'link'
+  /** Loaded with the page. */
+  | 'load'
+  /** Loaded by programs that show previews. */
+  | 'preview'
+  /** Whatever scripts do with it. */
+  | 'data';
+
+export interface Reference {
+  /** As written. */
+  readonly url: string;
+  readonly use: Use;
+  /** Where it stands in the text. */
+  readonly offset: number;
+}
+
+/** The addresses in a `srcset` (WHATWG HTML, "parse a srcset attribute"). */
+export function addressesOfSrcset(srcset: string): string[] {
+  const addresses: string[] = [];
+  const address = /[\s,]*(\S+)/y;
+  for (let match = address.exec(srcset); match !== null; match = address.exec(srcset)) {
+    const [, written = ''] = match;
+    const bare = written.replace(/,+$/, '');
+    if (bare !== '') addresses.push(bare);
+    if (bare === written) address.lastIndex = endOfDescriptor(srcset, address.lastIndex);
+  }
+  return addresses;
+}
+
+function endOfDescriptor(srcset: string, from: number): number {
+  const descriptor = /(?:\([^)]*\)|[^,(])*,?/y;
+  descriptor.lastIndex = from;
+  descriptor.exec(srcset);
+  return Math.max(descriptor.lastIndex, from);
+}
+
+// Bounded, so that no text takes quadratic time; what is longer is data: and leads nowhere.
+const STYLE_REFERENCE =
+  /url\(\s{0,99}(?:"([^"\n]{0,4096})"|'([^'\n]{0,4096})'|([^()"'\s]{0,4096}))\s{0,99}\)|@import\s{1,99}(?:"([^"\n]{0,4096})"|'([^'\n]{0,4096})')/gi;
+
+/** The addresses in a style sheet, or in a `style` attribute. */
+export function referencesOfStyle(text: string, offset = 0): Reference[] {
+  const bare = withoutStyleComments(text);
+  return Array.from(bare.matchAll(STYLE_REFERENCE), (match) => {
+    const url = match.slice(1).find((group) => group !== undefined) ?? '';
+    return { url: url.trim(), use: 'load', offset: offset + match.index };
+  });
+}
+
+/** Comments become spaces, so that everything else stays where it is. */
+function withoutStyleComments(text: string): string {
+  if (!text.includes('/*')) return text;
+  return text.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, (comment) => ' '.repeat(comment.length));
+}
+
+export interface Match {
+  /** The address as written. */
+  readonly text: string;
+  readonly offset: number;
+}
+
+/** Characters before a match that are looked at: a text may name its host a million times. */
+const LOOKED_BACK = 2000;
+
+const WORKER = /\bserviceWorker\s*\.\s*register\b/g;
+
+/** Finds the hosts of one site in texts. */
+export class HostFinder {
+  readonly #expression: RegExp;
+  readonly #hosts: readonly string[];
+
+  /** @param hosts - in lower case */
+  constructor(hosts: readonly string[]) {
+    this.#hosts = hosts;
+    const names = hosts.map((host) => host.replace(/[.[\]]/g, '\\$&')).join('|');
+    // Slashes may be escaped; "news.example" is not in "news.example.org".
+    const end = '(?![\\w-]|\\.[\\w-])';
+    this.#expression = new RegExp(`(?:https?:)?(?:\\\\?/){2}(?:${names})(?::\\d+)?${end}[^\\s"'\`<>()]*`, 'gi');
+  }
+
+  /** Where the hosts are written out in a script, or in data, but for comments. */
+  inScript(text: string): Match[] {
+    if (!this.#hosts.some((host) => text.includes(host))) return [];
+    return Array.from(text.matchAll(this.#expression), (match) => ({ text: match[0], offset: match.index })).filter(
+      ({ offset }) => !isInComment(text, offset),
+    );
+  }
+}
+
+/** Where a script registers a service worker. */
+export function workersIn(text: string): number[] {
+  if (!text.includes('serviceWorker')) return [];
+  return Array.from(text.matchAll(WORKER), (match) => match.index).filter((offset) => !isInComment(text, offset));
+}
+
+/** Whether a comment stands around `offset`, as far as one can tell without reading the whole program. */
+function isInComment(text: string, offset: number): boolean {
+  const near = text.slice(Math.max(0, offset - LOOKED_BACK), offset);
+  if (/^\s*(?:\*|\/\/)|\s\/\/\s/.test(near.slice(near.lastIndexOf('\n') + 1))) return true;
+  const opened = near.lastIndexOf('/*');
+  if (opened < 0 || near.indexOf('*/', opened + 2) >= 0) return false;
+  return opened === 0 || /[\s;{}(),]/.test(near[opened - 1] ?? ''); // and not in a glob, such as "**/*.js"
 }

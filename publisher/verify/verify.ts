@@ -1,15 +1,65 @@
-/** `wispr verify URL`: the same checks on what a web host answers. What lies there besides cannot be seen from outside. */
+/**
+ * `wispr verify`: checks a published site as a mirror without keys can: corrupted, missing, extra and stale files of a directory; of a web host
+ * the same, but for extra files, which cannot be seen from outside.
+ */
 import { randomInt } from 'node:crypto';
+import { resolve } from 'node:path';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { documentPathOf } from '../../core/site/path.ts';
 import { HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
+import { SITE_FILES } from '../publication/files.ts';
 import type { PublishedDocument } from '../publication/roles.ts';
+import { PathSet } from '../publish/inventory.ts';
 import { DocumentCheck } from './documents.ts';
+import { Leftovers } from './leftovers.ts';
+import { DirectoryPlace, WebPlace } from './places.ts';
 import { checkPublication, type DocumentChoice } from './publication.ts';
 import { ReportBuilder, type VerifyReport } from './report.ts';
-import { readSite } from './site.ts';
-import type { VerifyOptions } from './tree.ts';
-import { WebPlace } from './web.ts';
+import { type KnownSite, readSite, type SiteOptions } from './site.ts';
+
+export interface VerifyOptions extends Partial<SiteOptions> {
+  readonly onProgress?: (progress: { readonly done: number; readonly total: number | undefined }) => void;
+}
+
+/**
+ * Checks host proof, metadata, descriptor, every document and every other file of a tree.
+ *
+ * @throws PublishError `tree-unreadable`; what is wrong in the tree is not thrown, but stands in the report
+ */
+export async function verifyTree(directory: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const place = new DirectoryPlace(resolve(directory));
+  const report = new ReportBuilder();
+  await place.check();
+  const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
+  if (site === undefined) return report.report();
+  const named = new PathSet();
+  const { onProgress } = options;
+  const documents = new DocumentCheck(site, place, report);
+  await checkPublication({ site, place, report, documents, named, ...(onProgress && { onProgress }) });
+  await findExtras(place, site, named, report);
+  return report.report();
+}
+
+const EXPECTED: readonly string[] = [...SITE_FILES, METADATA_PATH + TIMESTAMP_FILE];
+
+const UNSIGNED = 'the publication does not name this file; a "wispr publish" that was interrupted leaves such files';
+
+/** Files that do not belong to the publication. What earlier publications named is only counted: readers may still come for it. */
+async function findExtras(
+  place: DirectoryPlace,
+  site: KnownSite,
+  named: PathSet,
+  report: ReportBuilder,
+): Promise<void> {
+  const leftovers = new Leftovers(place, site);
+  for await (const { path, isFile } of place.entries()) {
+    if (!isFile) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
+    else if (named.has(path) || EXPECTED.includes(path)) continue;
+    else if (await leftovers.has(path)) report.count('leftovers');
+    else report.find(path, 'file-unsigned', UNSIGNED);
+  }
+}
 
 export interface VerifyUrlOptions extends VerifyOptions {
   /** Only these documents, by their paths as they stand in URLs. */
@@ -26,7 +76,7 @@ export interface VerifyUrlOptions extends VerifyOptions {
 export async function verifyUrl(url: URL, options: VerifyUrlOptions = {}): Promise<VerifyReport> {
   const place = new WebPlace(url.origin);
   const report = new ReportBuilder();
-  await place.read(HOST_PROOF_PATH, 0); // whether anybody answers
+  await place.read(HOST_PROOF_PATH, 0); // whether the host answers
   const site = await readSite(place, { now: nowInSeconds(), ...options }, report);
   if (url.protocol === 'http:' && options.root === undefined)
     report.note('over http, the host proof does not prove that the host is the one that was meant');
@@ -90,7 +140,7 @@ class Sample implements DocumentChoice {
     this.#seen++;
     if (this.#kept.length < this.#size) this.#kept.push(document);
     else {
-      const place = randomInt(this.#seen); // a host shall not know which ones it has to keep right
+      const place = randomInt(this.#seen); // a host must not know which documents are checked
       if (place < this.#size) this.#kept[place] = document;
     }
   }

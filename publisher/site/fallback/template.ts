@@ -5,15 +5,14 @@
 import { readFile } from 'node:fs/promises';
 import { Script } from 'node:vm';
 import { Eta } from 'eta';
-import { fromUtf8 } from '../core/encoding/bytes.ts';
-import { openInReaderUrl } from '../core/site/open-in-reader.ts';
-import { printable } from '../node-support/printable.ts';
-import { describeUnreadable } from '../node-support/system-error.ts';
-import { PublishError } from './errors.ts';
-import { BUILT_IN_TEMPLATE } from './fallback-built-in.ts';
-import type { FallbackPage } from './fallback-page.ts';
-import { lineOfSlip } from './fallback-syntax.ts';
-import { problemOfTemplate } from './fallback-trial.ts';
+import { fromUtf8 } from '../../../core/encoding/bytes.ts';
+import { openInReaderUrl } from '../../../core/site/open-in-reader.ts';
+import { printable } from '../../../node-support/printable.ts';
+import { describeUnreadable } from '../../../node-support/system-error.ts';
+import { PublishError } from '../../errors.ts';
+import { BUILT_IN_TEMPLATE } from './built-in.ts';
+import type { FallbackPage } from './page.ts';
+import { problemOfTemplate } from './trial.ts';
 
 /** Milliseconds for a template to make the few pages by which it is tried; it takes some. */
 const TRIAL_TIME = 20_000;
@@ -122,7 +121,7 @@ export function compileFallbackTemplate(text: string, file: string, trialTime = 
   };
 }
 
-/** What templates see as `it`; whatever else they ask it for is a slip. */
+/** What templates see as `it`; any other name is an error. */
 function valuesOf(page: FallbackPage): object {
   const { host, pathname } = new URL(page.reading);
   const reader = openInReaderUrl(page.site, pathname);
@@ -168,7 +167,7 @@ function checkNode<Node extends TemplateNode>(node: Node): Node {
 /** What is wrong with a template. Of its JavaScript eta says that in the third line, before all that it made of it, and not where. */
 function reasonOf(error: unknown, template: string): string {
   const [first = '', , third = ''] = String(error instanceof Error ? error.message : error).split('\n', 3);
-  const line = first === BAD_SYNTAX ? lineOfSlip(template) : undefined;
+  const line = first === BAD_SYNTAX ? lineOfMistake(template) : undefined;
   return printable(line === undefined ? first : `line ${line}, or before it: ${third}`);
 }
 
@@ -193,3 +192,26 @@ function refused(file: string, reason: string, cause?: unknown): PublishError {
     hint: 'docs/publishing.md, "Fallback pages of your own", says what a template may hold; leave "fallback.template" out for wispr\'s own',
   });
 }
+
+/** Writes into what it compiles which line each tag stands in. */
+const debugging = new Eta({ debug: true });
+
+/**
+ * Where in a template a mistake in its JavaScript is: eta says only what V8 says, and V8 sees what eta made of the template.
+ *
+ * @returns the line of the tag at which the text stops being JavaScript: the mistake is there, or before it
+ */
+function lineOfMistake(template: string): number | undefined {
+  const code = `(function (it, options) {${debugging.compileToString(template)}})`;
+  try {
+    new Script(code); // compiled, and not run
+    return undefined;
+  } catch (error) {
+    const [, at] = /:(\d+)\n/.exec((error instanceof Error && error.stack) || '') ?? [];
+    const before = code.split('\n').slice(0, Number(at));
+    const last = before.findLast((line) => LINE_MARK.test(line));
+    return last === undefined ? undefined : Number(LINE_MARK.exec(last)?.[1]);
+  }
+}
+
+const LINE_MARK = /^__eta\.line=(\d+)$/;

@@ -3,8 +3,8 @@
  * links. Fallback pages lie on the site's own host, where a script in a title could read everything.
  */
 import { Parser } from 'htmlparser2';
-import type { FallbackPage } from './fallback-page.ts';
-import { OPEN_GRAPH } from './site/page.ts';
+import { OPEN_GRAPH } from '../page.ts';
+import type { FallbackPage } from './page.ts';
 
 const READING = 'https://read.news.example/a/b%20c.html';
 const HOSTILE = `"'><x-wispr a=b onload=c>&lt;x&gt; \\ \`\${1}</title></script></style></textarea>--><!-- \u2028\n{{`;

@@ -1,0 +1,228 @@
+/** Where a site lies that is verified: a directory, or a web host. */
+
+import { type FileHandle, open, opendir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { urlPathOf } from '../../core/site/path.ts';
+import { printable } from '../../node-support/printable.ts';
+import { describeUnreadable, systemCode, systemReason } from '../../node-support/system-error.ts';
+import { request } from '../../node-support/undici.ts';
+import { PublishError } from '../errors.ts';
+import type { PublicationPlace } from '../publication/open.ts';
+
+export interface VerifiedPlace extends PublicationPlace {
+  /**
+   * A file, as a stream.
+   *
+   * @returns `undefined` if there is none
+   * @throws Unreadable, also out of the stream
+   */
+  open(path: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** How many files are looked at at a time. */
+  readonly inFlight: number;
+}
+
+/** A file that is there, or may be, cannot be read. */
+export class Unreadable extends Error {}
+
+/**
+ * The first bytes of a file of a place, for {@link PublicationPlace.read}.
+ *
+ * @throws PublicationError for metadata that cannot be read; PublishError `tree-unreadable` for what everything else depends on
+ */
+export async function readStart(place: VerifiedPlace, path: string, maximum: number): Promise<Uint8Array | undefined> {
+  try {
+    const stream = await place.open(path);
+    return stream && (await startOf(stream, maximum + 1)); // one byte more shows that it is longer
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    const message = `${printable(path)}: ${error.message}`;
+    if (path.startsWith(METADATA_PATH)) throw new PublicationError('metadata-missing', message, { cause: error });
+    throw new PublishError('tree-unreadable', message, { cause: error });
+  }
+}
+
+/** The first bytes of a stream, which is then let go. */
+export async function startOf(stream: AsyncIterable<Uint8Array>, length: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  for await (const part of stream) {
+    parts.push(part);
+    total += part.length;
+    if (total >= length) break;
+  }
+  return Buffer.concat(parts).subarray(0, length);
+}
+
+/** Something in a directory that is no directory. */
+export interface TreeEntry {
+  /** From the top of the tree, with a leading slash. */
+  readonly path: string;
+  /** Whether a web host would serve it: a file, or a link to one. */
+  readonly isFile: boolean;
+}
+
+const PIECE_LENGTH = 1024 * 1024;
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'];
+
+export class DirectoryPlace implements VerifiedPlace {
+  readonly inFlight = 4;
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  read(path: string, maximum: number): Promise<Uint8Array | undefined> {
+    return readStart(this, path, maximum);
+  }
+
+  async open(path: string): Promise<AsyncGenerator<Uint8Array> | undefined> {
+    const file = join(this.#directory, path);
+    const handle = await open(file).catch((error: unknown) => {
+      if (NO_FILE.includes(systemCode(error) ?? '')) return undefined;
+      throw unreadableFile(error);
+    });
+    return handle && named(pieces(handle));
+  }
+
+  /**
+   * Everything that is no directory, however much that is. Links to files are served as files; a link to a directory is not followed.
+   *
+   * @throws PublishError `tree-unreadable`
+   */
+  async *entries(): AsyncGenerator<TreeEntry> {
+    const waiting = [''];
+    for (let prefix = waiting.pop(); prefix !== undefined; prefix = waiting.pop()) {
+      const directory = join(this.#directory, prefix);
+      const entries = await opendir(directory).catch((error: unknown) => {
+        throw new PublishError('tree-unreadable', describeUnreadable(directory, error), { cause: error });
+      });
+      for await (const entry of entries) {
+        const path = `${prefix}/${entry.name}`;
+        if (entry.isDirectory()) waiting.push(path);
+        else yield { path, isFile: entry.isFile() || (entry.isSymbolicLink() && (await this.#leadsToFile(path))) };
+      }
+    }
+  }
+
+  /** Names of what a directory holds; none, if it cannot be read. */
+  async namesIn(directory: string): Promise<string[]> {
+    return readdir(join(this.#directory, directory)).catch(() => []);
+  }
+
+  /** @throws PublishError `tree-unreadable` if there is no such directory */
+  async check(): Promise<void> {
+    const entries = this.entries();
+    await entries.next();
+    await entries.return(undefined);
+  }
+
+  async #leadsToFile(path: string): Promise<boolean> {
+    return stat(join(this.#directory, path)).then(
+      (found) => found.isFile(),
+      () => false,
+    );
+  }
+}
+
+async function* named(stream: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw error instanceof Error && 'syscall' in error ? unreadableFile(error) : error;
+  }
+}
+
+async function* pieces(handle: FileHandle): AsyncGenerator<Uint8Array> {
+  try {
+    const { size } = await handle.stat();
+    const length = Math.min(PIECE_LENGTH, size + 1);
+    for (;;) {
+      const piece = Buffer.allocUnsafeSlow(length);
+      const { bytesRead } = await handle.read(piece, 0, length, null);
+      if (bytesRead === 0) return;
+      yield piece.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function unreadableFile(error: unknown): Unreadable {
+  return new Unreadable(`cannot be read: ${systemReason(error)}`, { cause: error });
+}
+
+/** The bytes of a file, as a stream that throws what the system does. */
+export async function* fileBytes(file: string): AsyncGenerator<Uint8Array> {
+  const handle = await open(file);
+  yield* pieces(handle);
+}
+
+/** The first bytes of a file. */
+export function fileStart(file: string, length: number): Promise<Uint8Array> {
+  return startOf(fileBytes(file), length);
+}
+
+const TIMEOUT = 30_000;
+const NO_DOCUMENT = [404, 410];
+/** Bytes a second that a host gives at least, on average, once one answer has taken as long as {@link SLOW_START}: otherwise it could hold a check up for days. */
+const SLOWEST = 1024;
+const SLOW_START = 60_000;
+
+export class WebPlace implements VerifiedPlace {
+  readonly inFlight = 8;
+  readonly #origin: string;
+  readonly #slowStart: number;
+
+  /** @param slowStart - milliseconds for which an answer may be as slow as it likes */
+  constructor(origin: string, slowStart = SLOW_START) {
+    this.#origin = origin;
+    this.#slowStart = slowStart;
+  }
+
+  read(path: string, maximum: number): Promise<Uint8Array | undefined> {
+    return readStart(this, path, maximum);
+  }
+
+  async open(path: string): Promise<AsyncGenerator<Uint8Array> | undefined> {
+    try {
+      const { statusCode, body } = await request(this.#origin + urlPathOf(path), {
+        headersTimeout: TIMEOUT,
+        bodyTimeout: TIMEOUT,
+      });
+      body.on('error', () => undefined); // that it was not read to the end; real errors come out of the iteration
+      if (statusCode === 200) return chunks(body, this.#slowStart);
+      body.destroy();
+      if (NO_DOCUMENT.includes(statusCode)) return undefined;
+      throw new Unreadable(`the host answers ${statusCode}`);
+    } catch (error) {
+      throw error instanceof Unreadable ? error : noAnswer(error);
+    }
+  }
+}
+
+async function* chunks(
+  body: AsyncIterable<Uint8Array> & { destroy(): void },
+  slowStart: number,
+): AsyncGenerator<Uint8Array> {
+  let [waited, received, asked] = [0, 0, performance.now()];
+  try {
+    for await (const chunk of body) {
+      waited += performance.now() - asked; // what is done with it is no fault of the host's
+      received += chunk.length;
+      if (waited > slowStart && received < (waited / 1000) * SLOWEST) throw new Unreadable('the host is too slow');
+      yield chunk;
+      asked = performance.now();
+    }
+  } catch (error) {
+    throw error instanceof Unreadable ? error : noAnswer(error);
+  } finally {
+    body.destroy();
+  }
+}
+
+function noAnswer(error: unknown): Unreadable {
+  return new Unreadable(`the host does not answer: ${systemReason(error)}`, { cause: error });
+}
