@@ -12,15 +12,15 @@ import type { AllowLocal } from './content/allow-local.ts';
 import type { ConnectTo } from './content/connect-to.ts';
 import { HostHealth, type HostReport } from './content/host-health.ts';
 import { Upstream } from './content/upstream.ts';
-import { openControlPages } from './control/open-control.ts';
 import { ChangedDeliveries } from './documents/changed-deliveries.ts';
-import { BoundTunnels } from './doors/bound-tunnels.ts';
 import { attachDoors, SERVER_OPTIONS } from './doors/server.ts';
 import type { ReaderError } from './errors.ts';
 import { gatewayUrl } from './gateway-label.ts';
 import { ReaderLock } from './identity/lock.ts';
 import { Instance } from './listening/listen.ts';
 import { BlockOpener } from './opening/block-opener.ts';
+import { BoundTunnels } from './pages/noticed.ts';
+import { Pages } from './pages/pages.ts';
 import { chooseSettings, type SettingName, SettingsKeeper, settingText } from './settings/settings.ts';
 import { type StorageOptions, storeOptions } from './store/locations.ts';
 import { ReaderStore } from './store/store.ts';
@@ -131,8 +131,8 @@ export async function openReader(
       now,
       tunnels,
     };
-    const pages = openControlPages({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
-    const stopServing = attachDoors(server, { ...common, ...pages, ownPort, refused });
+    const pages = new Pages({ ...common, cache, proofs: options, instance, port: ownPort, fixed, urlOf });
+    const stopServing = attachDoors(server, { ...common, pages, ownPort, refused });
     const close = () => stopServing().then(closeAll);
     const own = { settings, instance, store, lock };
     return { server, connect: () => connectTo(server), sites, health, cache, tunnels, ...own, close };

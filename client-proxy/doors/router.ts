@@ -11,13 +11,13 @@ import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import { isClientGone } from '../content/failures.ts';
 import type { Upstream } from '../content/upstream.ts';
-import type { Control } from '../control/open-control.ts';
 import type { DeliveryAccess } from '../documents/content-access.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { GatewayLinks } from '../gateway/links.ts';
 import { PROXY_FILE_PATH, serveProxyFile } from '../gateway/proxy-file.ts';
 import { gatewayUrl, labelOf } from '../gateway-label.ts';
+import type { Pages } from '../pages/pages.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { SettingsKeeper } from '../settings/settings.ts';
 import { isLooping } from './header-fields.ts';
@@ -30,7 +30,8 @@ import { isWelcome } from './same-origin.ts';
 import { serveSite } from './site.ts';
 import { responseOn } from './sockets.ts';
 
-export interface RouterOptions extends Control {
+export interface RouterOptions {
+  readonly pages: Pages;
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   readonly settings: SettingsKeeper;
@@ -136,8 +137,8 @@ export class Router {
   /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
   #forward(call: Call, target: AbsoluteTarget): Promise<void> | void {
     if (this.#isOwn(target)) return this.#own(call, target, target.path, true);
-    const { sites, noticed, now } = this.#options;
-    noticed.browsers.note(call.request.headers['user-agent'] ?? '', now());
+    const { sites, pages, now } = this.#options;
+    pages.noticed.browsers.note(call.request.headers['user-agent'] ?? '', now());
     call.address = addressOf(target);
     const bound = sites.find(target.host);
     if (bound === undefined) return this.#pass(call, target);
@@ -157,8 +158,8 @@ export class Router {
       throw new ReaderError('bad-request', 'a TRACE request has no body');
     if (forwardsLeft(request) === 0) return answerAsLast(request, response);
     const isAsterisk = request.method === 'OPTIONS' && /^http:\/\/[^/?]*$/i.test(request.url ?? '');
-    const { upstream, noticed, now } = this.#options;
-    const seenProtected = () => target.port === 80 && noticed.seen.note(target.host, now());
+    const { upstream, pages, now } = this.#options;
+    const seenProtected = () => target.port === 80 && pages.noticed.seen.note(target.host, now());
     const passing = { request, response, seenProtected };
     return void (await passThrough(upstream, isAsterisk ? { ...target, path: '*' } : target, passing));
   }
@@ -177,11 +178,11 @@ export class Router {
     call.address = addressOf(site === undefined ? { ...host, path } : { host: site, port: 80, path });
     if (call.request.headers.expect !== undefined && hasBody(call.request)) call.response.writeContinue();
     welcome(call, `http://${host.host}:${host.port}`);
-    const { control, guard } = this.#options;
-    if (guard.isOwn(host)) {
+    const { pages } = this.#options;
+    if (pages.guard.isOwn(host)) {
       if (path === PROXY_FILE_PATH) return this.#proxyFile(call);
       call.own = true;
-      return control.serve({ ...call, asked: host, target: path, throughProxy });
+      return pages.serve({ ...call, asked: host, target: path, throughProxy });
     }
     const bound = this.#options.sites.findLabel(label);
     if (bound === undefined) throw new ReaderError('host-unknown', `no connected site has the name ${label}`);
@@ -213,9 +214,9 @@ export class Router {
     const { freshness, ...current } = await this.#current(bound, asksForNewest(request.headers));
     call.readingUrl = () => readingUrlOf(current.description.reading, target);
     call.confirmed = confirmedAt(freshness);
-    const { access, now, settings, noticed } = this.#options;
+    const { access, now, settings, pages } = this.#options;
     const { notices, activity } = settings.current;
-    const verified = activity ? noticed.activity : undefined;
+    const verified = activity ? pages.noticed.activity : undefined;
     const links = door === 'gateway' ? this.#linksOf(current.bound) : undefined;
     const site = { ...current, freshness, door, links, target, now, notices, verified };
     await serveSite(access, { ...site, request, response });
@@ -263,8 +264,8 @@ export class Router {
   }
 
   #isOwn(host: { host: string; port: number }): boolean {
-    const { guard, ownPort } = this.#options;
-    return guard.isOwn(host) || (host.port === ownPort() && labelOf(host.host) !== undefined);
+    const { pages, ownPort } = this.#options;
+    return pages.guard.isOwn(host) || (host.port === ownPort() && labelOf(host.host) !== undefined);
   }
 }
 

@@ -12,12 +12,12 @@ import { ReadingError } from '../../core/reading/errors.ts';
 import { localRedirect } from '../../core/reading/local-redirect.ts';
 import { VIA } from '../answer-fields.ts';
 import type { BoundSite } from '../bound-sites.ts';
-import type { Activity } from '../control/activity.ts';
 import type { DeliveryAccess } from '../documents/content-access.ts';
 import { serveDocument } from '../documents/document-door.ts';
 import { type Door, documentHeaders } from '../documents/document-headers.ts';
 import type { GatewayLinks } from '../gateway/links.ts';
 import { sendNotice } from '../pages/notice.ts';
+import type { Activity } from '../pages/noticed.ts';
 import { MissingSoFar } from '../publication/missing-so-far.ts';
 
 export interface SiteRequest {
@@ -81,7 +81,7 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, 
   const { bound, verified, response, request, now } = wanted;
   if (request.method !== 'GET' || status !== 200 || !response.writableEnded) return;
   const from = response.statusCode === 304 ? 'browser' : source;
-  verified?.record({ site: bound.site, path, set: entry.set, from, time: now() });
+  verified?.record({ site: bound.site, path, from, time: now() });
 }
 
 /** The publisher's own page for it, if there is one that everybody may read. */

@@ -1,11 +1,10 @@
-/** The page that stands in front of a site, once, when nobody has confirmed its publication for long: what it says is shown all the same. */
+/** The page in front of a site whose publication has not been confirmed for long: its documents are still shown. */
 import type { ServerResponse } from 'node:http';
 import type { Freshness } from '../../core/publication/site-publication.ts';
 import { ago, CONFIRMED_HEADER, confirmedAt } from '../../core/reading/confirmation.ts';
 import { VIA } from '../answer-fields.ts';
 import { PAGE_HEADERS, renderPage } from './template.ts';
-import { NOTICE_FACT_TEXT, noticeText } from './texts.ts';
-import { momentOf } from './times.ts';
+import { momentOf } from './words.ts';
 
 export interface Notice {
   readonly site: string;
@@ -20,13 +19,15 @@ export interface Notice {
 export function sendNotice(response: ServerResponse, { site, target, freshness, now }: Notice): void {
   const { version, confirmed, freshUntil, shownUntil } = freshness;
   const html = renderPage({
-    ...noticeText(site, ago(confirmed, now)),
-    action: { text: NOTICE_FACT_TEXT.action, url: target },
+    title: `${site} was last confirmed ${ago(confirmed, now)}`,
+    lead: 'You can read on: everything is as the publisher signed it, but there may be an update you haven’t received.',
+    advice: ['Check your connection, and the clock of this computer.'],
+    action: { text: 'Read on', url: target },
     facts: [
-      [NOTICE_FACT_TEXT.publication, String(version)],
-      [NOTICE_FACT_TEXT.confirmed, momentOf(confirmed)],
-      [NOTICE_FACT_TEXT.freshUntil, momentOf(freshUntil)],
-      [NOTICE_FACT_TEXT.shownUntil, momentOf(shownUntil)],
+      ['Publication', String(version)],
+      ['Last confirmed', momentOf(confirmed)],
+      ['To be confirmed by', momentOf(freshUntil)],
+      ['Shown until', momentOf(shownUntil)],
     ],
   });
   response.writeHead(503, {

@@ -1,4 +1,4 @@
-/** Turns whatever kept a request from being answered into a page: plain words, a short code, and a way on. */
+/** Turns an error into a page: plain words, a short code, and a way on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError, reasonOf } from '../../core/errors.ts';
 import { ago, CONFIRMED_HEADER } from '../../core/reading/confirmation.ts';
@@ -7,8 +7,7 @@ import { VIA } from '../answer-fields.ts';
 import { ReaderError } from '../errors.ts';
 import { MissingSoFar } from '../publication/missing-so-far.ts';
 import { CONTROL_HEADERS, PAGE_HEADERS, type Page, renderPage } from './template.ts';
-import { FACT_TEXT, missingSoFarText, READING_SITE_TEXT, type RefusalText, refusalText } from './texts.ts';
-import { OWN_PAGE_TEXT } from './texts-control.ts';
+import { missingSoFarText, type RefusalText, refusalText } from './texts.ts';
 
 export interface RefusedRequest {
   readonly request: IncomingMessage;
@@ -17,7 +16,7 @@ export interface RefusedRequest {
   readonly address?: string | undefined;
   /** The signed reading site, for documents of a connected site. */
   readonly readingUrl?: (() => string) | undefined;
-  /** The address of the document for everybody, whoever can show it. */
+  /** The public address of the document. */
   readonly publicLink?: (() => string) | undefined;
   /** Address of the first page of the site, where it was not that page that was asked for. */
   readonly firstPage?: (() => string) | undefined;
@@ -25,7 +24,7 @@ export interface RefusedRequest {
   readonly confirmed?: string | undefined;
   /** Address of the Reader's own first page. */
   readonly ownPage?: string | undefined;
-  /** It was for one of the Reader's own pages, and is answered as one of them. */
+  /** The request was for one of the Reader's own pages, and is answered as one of them. */
   readonly own?: boolean | undefined;
 }
 
@@ -47,7 +46,7 @@ export function refuse(
     firstPage: firstPage?.(),
   };
   const { status, page } = refusalPage(known, addresses);
-  const html = renderPage(own ? { ...page, place: 'other', action: OWN_PAGE_TEXT.back } : page);
+  const html = renderPage(own ? { ...page, place: 'other', action: { text: 'Back to your sites', url: '/' } } : page);
   response.writeHead(status, {
     ...(own ? CONTROL_HEADERS : PAGE_HEADERS),
     'content-length': String(Buffer.byteLength(html)),
@@ -61,7 +60,7 @@ export function refuse(
   return known;
 }
 
-/** The rest of a body that nobody wants is not taken. */
+/** The rest of an unwanted body is not read. */
 function isStillComing({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 }
@@ -88,12 +87,13 @@ export function refusalPage(
     title,
     lead,
     ...(advice.length > 0 && { advice }),
-    ...(readingUrl !== undefined && !sameOnReadingSite && { action: { text: READING_SITE_TEXT, url: readingUrl } }),
+    ...(readingUrl !== undefined &&
+      !sameOnReadingSite && { action: { text: 'Read it on the reading site', url: readingUrl } }),
     ...(status !== 404 && { publicLink }),
     facts: [
-      [FACT_TEXT.code, error.code],
-      ...(address === undefined ? [] : [[FACT_TEXT.address, address] as const]),
-      [FACT_TEXT.detail, error.message],
+      ['Code', error.code],
+      ...(address === undefined ? [] : [['Address', address] as const]),
+      ['Detail', error.message],
     ],
   };
   return { status, page };
@@ -101,8 +101,8 @@ export function refusalPage(
 
 function textFor(error: CodedError): RefusalText {
   if (!(error instanceof MissingSoFar)) return refusalText(error.code);
-  const { version, confirmed, now } = error.atHand;
-  return missingSoFarText(version, ago(confirmed, now), error.lookFailed);
+  const { confirmed, now } = error.atHand;
+  return missingSoFarText(ago(confirmed, now), error.lookFailed);
 }
 
 /** The same document on the reading site; a path that no document has leads to its first page. The query goes along. */

@@ -1,8 +1,7 @@
 /** The one template of the Reader's pages. Eta escapes every value; nothing but the style sheet and finished parts is put in unescaped. */
 import { Eta } from 'eta';
-import { ATTRIBUTES_TEMPLATE, FORM_TEMPLATE, type PageForm } from './form.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
-import { FRAME_TEXT } from './texts-control.ts';
+import { LANGUAGE } from './words.ts';
 
 /** Everything a page can show; what is left out is not there. */
 export interface Page {
@@ -41,6 +40,75 @@ export type Fact = readonly [name: string, value: string];
 
 /** An entry of the Reader's own navigation, or a page below none of them. */
 export type Place = 'home' | 'connect' | 'settings' | 'other';
+
+/** A form on one of the Reader's own pages: it posts to one path, with the token of the guard (guard.ts). */
+export interface PageForm {
+  /** Path that it is posted to. */
+  readonly action: string;
+  /** Of the guard. */
+  readonly token: string;
+  readonly fields: readonly FormField[];
+  readonly submit: string;
+  /** The button does something that cannot be taken back. */
+  readonly grave?: boolean;
+  /** The way out. */
+  readonly cancel?: { readonly text: string; readonly url: string };
+}
+
+interface Labelled {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string | undefined;
+  /** What is wrong with what was typed. */
+  readonly wrong?: string | undefined;
+  /** Shown, and not to be changed here. */
+  readonly fixed?: boolean | undefined;
+}
+
+interface TextField extends Labelled {
+  readonly kind: 'text' | 'password' | 'number' | 'lines';
+  readonly value?: string | undefined;
+  readonly required?: boolean;
+  /** Where a reader begins. */
+  readonly focus?: boolean;
+  /** As in HTML; `off` if left out. */
+  readonly autocomplete?: 'current-password' | 'new-password' | 'url';
+  /** Characters; bounds of a number. */
+  readonly maximumLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+interface CheckField extends Labelled {
+  readonly kind: 'check';
+  /** What is sent if it is checked. */
+  readonly value: string;
+  readonly checked: boolean;
+}
+
+interface HiddenField {
+  readonly kind: 'hidden';
+  readonly name: string;
+  readonly value: string;
+}
+
+export type FormField = TextField | CheckField | HiddenField;
+
+const FRAME_TEXT = {
+  language: LANGUAGE.tag,
+  brand: 'wispr Reader',
+  skip: 'Skip to the content',
+  advice: 'What you can do',
+  code: 'Code',
+  details: 'Details',
+  publicLink: 'Public link',
+  publicLinkHint: 'The address of this page for everybody. Select it to copy it.',
+  places: [
+    ['home', '/', 'Your sites'],
+    ['connect', '/connect', 'Connect'],
+    ['settings', '/settings', 'Settings'],
+  ],
+} as const;
 
 const LAYOUT = `<!doctype html>
 <html lang="<%= it.text.language %>">
@@ -111,6 +179,39 @@ const MESSAGE = `<% layout('@layout', it) %>
 <% } %>
 `;
 
+const FORM = `<% const { form } = it; %>
+<form method="post" action="<%= form.action %>">
+<input type="hidden" name="token" value="<%= form.token %>">
+<% form.fields.forEach((field, index) => {
+  const id = 'field-' + index;
+  const described = [field.hint && id + '-hint', field.wrong && id + '-wrong'].filter(Boolean).join(' ');
+  if (field.kind === 'hidden') { %>
+<input type="hidden" name="<%= field.name %>" value="<%= field.value %>">
+<% return; } %>
+<div class="field<% if (field.kind === 'check') { %> check<% } %>">
+<% if (field.kind === 'check') { %>
+<input type="checkbox" id="<%= id %>" name="<%= field.name %>" value="<%= field.value %>"<% if (field.checked) { %> checked<% } %><% if (field.fixed) { %> disabled<% } %><% if (described) { %> aria-describedby="<%= described %>"<% } %>>
+<% } %>
+<label for="<%= id %>"><%= field.label %></label>
+<% if (field.hint) { %><p class="hint" id="<%= id %>-hint"><%= field.hint %></p><% } %>
+<% if (field.kind === 'lines') { %>
+<textarea id="<%= id %>" name="<%= field.name %>" rows="3" spellcheck="false"<%~ include('@attributes', { field, described }) %>><%= field.value ?? '' %></textarea>
+<% } else if (field.kind !== 'check') { %>
+<input type="<%= field.kind %>" id="<%= id %>" name="<%= field.name %>" value="<%= field.value ?? '' %>" spellcheck="false" autocapitalize="off" autocomplete="<%= field.autocomplete ?? 'off' %>"<%~ include('@attributes', { field, described }) %>>
+<% } %>
+<% if (field.wrong) { %><p class="wrong" id="<%= id %>-wrong"><%= field.wrong %></p><% } %>
+</div>
+<% }) %>
+<p class="action">
+<button<% if (form.grave) { %> class="alarm"<% } %>><%= form.submit %></button>
+<% if (form.cancel) { %><a href="<%= form.cancel.url %>"><%= form.cancel.text %></a><% } %>
+</p>
+</form>
+`;
+
+/** What text fields of every kind have in common. */
+const ATTRIBUTES = `<% const { field, described } = it; %><% if (described) { %> aria-describedby="<%= described %>"<% } %><% if (field.wrong) { %> aria-invalid="true"<% } %><% if (field.required) { %> required<% } %><% if (field.focus) { %> autofocus<% } %><% if (field.fixed) { %> disabled<% } %><% if (field.maximumLength) { %> maxlength="<%= field.maximumLength %>"<% } %><% if (field.minimum !== undefined) { %> min="<%= field.minimum %>"<% } %><% if (field.maximum !== undefined) { %> max="<%= field.maximum %>"<% } %>`;
+
 /** An address to be copied: without scripts, a field that can be selected with one key. */
 const LINK = `<div class="field">
 <label for="<%= it.id %>"><%= it.label %></label>
@@ -126,14 +227,60 @@ const FACTS = `<dl>
 </dl>
 `;
 
+/** Browsers ignore Clear-Site-Data outside secure contexts, so the reader has to clear what an http:// address left behind. */
+export const KEPT_BEFORE =
+  'If this browser uses the Reader as its proxy, the usual http:// address may still show an old, unchecked copy: clear what it has stored of the site, once, and reload.';
+
+/** What was just done, by the word in the address. */
+const DONE: Readonly<Record<string, string>> = {
+  connected: `Connected. The link below opens the site. ${KEPT_BEFORE}`,
+  disconnected: 'Disconnected. Its keys are removed from this computer.',
+  declined: 'You will not be asked for this site again; you can still connect it under “Details” of its publisher.',
+  forgotten: 'The list is cleared.',
+  saved: 'Saved.',
+  unlocked: 'Unlocked.',
+};
+
+/** @param word - from the address, so anything at all */
+export function doneText(word: string | null): string | undefined {
+  return word !== null && Object.hasOwn(DONE, word) ? DONE[word] : undefined;
+}
+
+/** What went wrong on a page that can still be used. */
+export interface ProblemText {
+  readonly text: string;
+  readonly hint?: string;
+}
+
+const UNWRITTEN: Readonly<Record<string, Required<ProblemText>>> = {
+  'disk-full': {
+    text: 'The disk of this computer is full',
+    hint: 'Make room on the disk, and try again. The Reader need not be restarted.',
+  },
+  'store-unwritable': {
+    text: 'The Reader cannot write to its database',
+    hint: 'Check that its disk and folder can be written, and try again. Do not stop the Reader before.',
+  },
+  'store-busy': {
+    text: 'Another program is writing to the database of the Reader',
+    hint: 'Try again in a moment. If it happens again, close that program. The Reader need not be restarted.',
+  },
+};
+
+/** For a database that cannot be written. @param so - what follows from it */
+export function unwrittenText(code: string, so: string): ProblemText | undefined {
+  const found = UNWRITTEN[code];
+  return found && { text: `${found.text}, so ${so}.`, hint: found.hint };
+}
+
 const eta = new Eta({ autoEscape: true });
 const PARTS = {
   layout: LAYOUT,
   message: MESSAGE,
   link: LINK,
   facts: FACTS,
-  form: FORM_TEMPLATE,
-  attributes: ATTRIBUTES_TEMPLATE,
+  form: FORM,
+  attributes: ATTRIBUTES,
 };
 for (const [name, text] of Object.entries(PARTS)) eta.loadTemplate(`@${name}`, text);
 

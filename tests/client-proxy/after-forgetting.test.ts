@@ -106,12 +106,12 @@ it('the first page says that the publisher has disconnected this device, and pro
   await rig.publisher.publish(rig.host.files, '/a.html', { content: 'text', set });
   await rig.publisher.publish(rig.host.files, '/b.html', { content: 'text', set: other });
   await send(rig.proxy.port, rig.url('/a.html'));
-  expect(await show('/')).toContain('New keys come by themselves');
+  expect(await show('/')).toContain('New keys are fetched automatically');
   rig.keyServer.refusals.set(other.id, 'revoked');
   await send(rig.proxy.port, rig.url('/b.html'));
   const page = await show('/');
   expect(page).toContain('has disconnected this device');
-  expect(page).not.toContain('New keys come by themselves');
+  expect(page).not.toContain('New keys are fetched automatically');
 });
 
 it('a withdrawn publication leads to no reading site, which shows the same; a name that is not there, to the address', () => {

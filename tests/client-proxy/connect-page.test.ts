@@ -1,10 +1,10 @@
 /** Connecting on the Reader's page, where it takes more than one good link and one press of the button. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Proposal } from '../../client-proxy/bind/connection.ts';
-import { Proposals } from '../../client-proxy/control/proposals.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { problemText } from '../../client-proxy/pages/texts-control.ts';
+import { problemText } from '../../client-proxy/pages/connect.ts';
+import { Proposals } from '../../client-proxy/pages/proposals.ts';
 import { type Received, send } from '../support/http-client.ts';
 import { type InvitedReader, startInvitedReader } from '../support/invited-reader.ts';
 

@@ -44,10 +44,9 @@ it('is that of the publication at hand where host and key server are down, until
   for (const answer of [await reload('/none'), await ask('/none')]) {
     expect(seen(answer)).toEqual([404, 'no-such-document']);
     expect(answer.text).toContain(SO_FAR);
-    expect(answer.text).toContain(`Publication ${version()} of this site, the newest that is here,`);
-    expect(answer.text).toMatch(/It was last confirmed (?:just now|.* ago)\./);
-    expect(answer.text).toContain('could not look for a newer one: The content host does not answer.');
-    expect(answer.text).toContain('and reload this page: a newer publication may have it.');
+    expect(answer.text).toMatch(/The list was last confirmed (?:just now|.* ago)\./);
+    expect(answer.text).toContain('could not check for a newer version: The server with this page does not answer.');
+    expect(answer.text).toContain('and reload this page.');
     expect(answer.text).toContain('href="https://read.news.example/none"'); // which may know of a newer one
   }
   rig.host.handlers.clear();
@@ -64,7 +63,7 @@ it('is that of the publication at hand while a look goes on that a reload waited
   const answer = await reload('/none');
   expect(seen(answer)).toEqual([404, 'no-such-document']);
   expect(answer.text).toContain(SO_FAR);
-  expect(answer.text).toContain('A newer one is being looked for.');
+  expect(answer.text).toContain('is checking for a newer version.');
   expect(answer.text).toContain('Reload this page in a moment');
   rig.host.handlers.clear();
   for (const answerNow of held) answerNow();

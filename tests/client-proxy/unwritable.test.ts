@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
-import { problemText, unlockProblemText } from '../../client-proxy/pages/texts-control.ts';
+import { problemText } from '../../client-proxy/pages/connect.ts';
+import { unlockProblemText } from '../../client-proxy/pages/lock.ts';
 import { openDatabase, unwritable } from '../../client-proxy/store/database.ts';
 import { DATABASE_FILES } from '../../client-proxy/store/locations.ts';
 import { type FullDisk, fillDisk } from '../support/full-disk.ts';
@@ -96,7 +97,7 @@ it('for a while: the first page and the status say what helps, and that the Read
   expect(await read()).toBe('newer');
   const { text } = await own();
   expect(text).toContain('The Reader cannot write what it keeps');
-  expect(text).toContain('See what keeps its database from being written. There is no need to restart the Reader');
+  expect(text).toContain('Check what keeps its database from being written. The Reader need not be restarted');
   const { stdout, stderr } = await runWispr(['proxy', 'status', '--data', rig.storage.dataDirectory]);
   expect(stdout).toMatch(/^not kept: .* \[store-unwritable\]; /m);
   expect(stderr).toBe(

@@ -32,7 +32,7 @@ it('the usual address shows it until it is cleared; the gateway never does', asy
 
   await page.goto(reader.proxy.page);
   await page.getByLabel('Link or code of your invitation').fill(reader.keyServer.invite());
-  await page.getByRole('button', { name: 'Look at it' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: 'Connect', exact: true }).click();
   expect(await page.textContent('[role=status]')).toContain('clear what it has stored');
   const gateway = await reader.proxy.gatewayUrl('news.example');

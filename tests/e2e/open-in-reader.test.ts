@@ -59,10 +59,10 @@ describe('"Open in Reader" on a fallback page', () => {
 
   it('leads back to the very document once the site is connected, past a mistake on the way', async () => {
     await page.getByLabel('Link or code of your invitation').fill('what is this');
-    await press('Look at it');
+    await press('Continue');
     expect(await page.textContent('[role=alert]')).toContain('link-malformed');
     await page.getByLabel('Link or code of your invitation').fill(reader.keyServer.invite());
-    await press('Look at it');
+    await press('Continue');
     await press('Connect');
     expect(await heading()).toBe('news.example is connected');
     expect(await page.textContent('[role=status]')).toContain('Connected');

@@ -44,7 +44,7 @@ async function look(name: string): Promise<void> {
 async function invite(link: string): Promise<void> {
   await open('/connect');
   await page.getByLabel('Link or code of your invitation').fill(link);
-  await press('Look at it');
+  await press('Continue');
 }
 
 describe('a reader with an invitation', () => {
@@ -79,7 +79,7 @@ describe('a reader with an invitation', () => {
     const link = reader.keyServer.invite();
     await open();
     await page.getByLabel('Link or code of your invitation').fill(link);
-    await press('Look at it');
+    await press('Continue');
     expect(await heading()).toBe('Connect with The Morning Paper?');
     expect(await page.textContent('main')).toContain('It can show you pages under news.example');
     expect(await page.locator('details').getAttribute('open')).toBeNull();
@@ -114,13 +114,13 @@ describe('the first page', () => {
   it('says what may be read until when, how fresh it is, and what was verified: without queries', async () => {
     await open();
     const main = (await page.textContent('main')) ?? '';
-    expect(main).toMatch(/One set of pages, with keys until \d+ \w+ 20\d\d/);
-    expect(main).toContain('Last confirmed 1 hour ago. Publication 2.');
+    expect(main).toMatch(/One collection, with keys until \d+ \w+ 20\d\d/);
+    expect(main).toContain('Up to date 1 hour ago.');
     expect(main).toContain('news.example/fog.html');
     expect(main).not.toContain('who=');
     reader.passTime(7200);
     await open();
-    expect(await page.textContent('main')).toContain('Last confirmed 3 hours ago');
+    expect(await page.textContent('main')).toContain('Up to date 3 hours ago');
     reader.passTime(-7200);
     await look('home');
   });
@@ -136,8 +136,8 @@ describe('the first page', () => {
     expect((await send(reader.proxy.port, 'http://news.example/fog.html', { headers: kept })).status).toBe(304);
     await open();
     expect(await how()).toContain('kept by the browser');
-    await press('Forget this list');
-    expect(await status()).toContain('forgotten');
+    await press('Clear this list');
+    expect(await status()).toContain('cleared');
     expect(await page.textContent('main')).not.toContain('fog.html');
     await link.waitFor({ state: 'detached' });
   });
@@ -245,7 +245,7 @@ describe('the settings', () => {
     const field = page.getByLabel('Another proxy to go through');
     expect(await field.isDisabled()).toBe(true);
     expect(await field.inputValue()).toBe('http://127.0.0.1:9');
-    expect(await page.textContent('main')).toContain('Given on the command line');
+    expect(await page.textContent('main')).toContain('Set on the command line');
     await press('Save');
     await reader.restart();
     await open('/settings');
@@ -285,7 +285,7 @@ describe('an error page', () => {
     await open('/nothing');
     expect(await heading()).toBe('The Reader has no such page');
     await look('unknown');
-    await page.getByRole('link', { name: 'To your sites' }).click();
+    await page.getByRole('link', { name: 'Back to your sites' }).click();
     expect(await heading()).toBe('Your sites');
   });
 });

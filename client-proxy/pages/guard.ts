@@ -1,6 +1,6 @@
 /**
- * Who may change something on the Reader's own pages: whoever was shown the form by this very program. Every changing request has to pass all of
- * these, in this order: method, host, Fetch Metadata, `Origin`, media type, length, token.
+ * Only a form that this run of the Reader has shown may change something on its own pages. Every changing request has to pass all of these, in this
+ * order: method, host, Fetch Metadata, `Origin`, media type, length, token.
  */
 import type { IncomingMessage } from 'node:http';
 import { equalSecrets, randomBytes } from '#primitives';

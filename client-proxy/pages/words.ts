@@ -1,6 +1,8 @@
-/** Times as the Reader's pages write them: in the reader's own time zone. */
+/** How the Reader's pages write times, and names that others chose. */
 import { lazily } from '../../node-support/lazily.ts';
-import { LANGUAGE } from './texts-control.ts';
+
+/** Of all texts, and of the way dates are written. */
+export const LANGUAGE = { tag: 'en', dates: 'en-GB' } as const;
 
 // Each takes 10 ms to make, and Node.js's tables of languages into memory.
 const formatOf = (options: Intl.DateTimeFormatOptions) =>
@@ -26,4 +28,10 @@ export function clockOf(seconds: number, now: number): string {
 /** For machines, in `<time datetime>`. */
 export function isoOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString();
+}
+
+/** A publisher's own name, fit to stand inside our sentences: no control characters, nothing that turns the direction of text. */
+export function shownName(name: string): string {
+  const plain = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim();
+  return plain === '' ? 'A publisher without a name' : plain;
 }

@@ -1,0 +1,269 @@
+/** Connecting with a publisher in the browser, by the same code as `wispr bind`: first the link of the invitation; then confirm.ts. */
+import { CodedError } from '../../core/errors.ts';
+import { normaliseCode } from '../../core/keys/binding.ts';
+import { documentPathOf } from '../../core/site/path.ts';
+import { isSite } from '../../core/site/site.ts';
+import { propose } from '../bind/connection.ts';
+import { findKeyServer } from '../bind/find-key-server.ts';
+import { type InvitationLink, parseInvitationLink } from '../bind/link.ts';
+import { ReaderError } from '../errors.ts';
+import type { Asked, PageAnswer, PagesContext } from './context.ts';
+import type { WantedDocument } from './proposals.ts';
+import { newSites } from './publishers.ts';
+import {
+  doneText,
+  type FormField,
+  KEPT_BEFORE,
+  type PageAlert,
+  type PageForm,
+  type ProblemText,
+  renderPage,
+  unwrittenText,
+} from './template.ts';
+
+const LINK_LENGTH = 500;
+const SITE_LENGTH = 253;
+/** Percent-encoded once more in a form, it still fits into what the guard reads. */
+const PATH_LENGTH = 4096;
+
+const TEXT = {
+  title: 'Connect with a publisher',
+  lead: 'An invitation is a link that you have from a publisher. You will see who it is from before anything is connected.',
+  leadSite: (site: string) =>
+    `To read ${site} in the Reader, paste the link of your invitation. You will see who it is from before anything is connected.`,
+  link: 'Link or code of your invitation',
+  linkHint: 'For example https://keys.news.example#ABCD-EFGH-JKMN-PQRS. It works once.',
+  siteLabel: 'Site that it is for',
+  siteHint: 'For example news.example. Only a code alone needs it.',
+  submit: 'Continue',
+  known: (site: string) => `${site} is connected already`,
+  justNow: (site: string) => `${site} is connected`,
+  knownLead: 'There is nothing to do: you can open it.',
+  none: 'You have no invitation?',
+  noneHint: (site: string | undefined) =>
+    site === undefined
+      ? 'Publishers give them to their subscribers. Ask yours for one “for the Reader”.'
+      : `The publisher of ${site} gives them to its subscribers. Ask for one “for the Reader”, or read in the browser.`,
+} as const;
+
+const TELL_PUBLISHER = 'Try again in a few minutes. If it happens again, tell the publisher the code below.';
+const KEY_SERVER_WRONG: ProblemText = {
+  text: 'The key server of this invitation gave a malformed answer.',
+  hint: TELL_PUBLISHER,
+};
+const PUBLICATION_WRONG: ProblemText = {
+  text: 'The publisher’s signed files could not be loaded, or are not valid.',
+  hint: TELL_PUBLISHER,
+};
+const DAMAGED: ProblemText = {
+  text: 'The answer to this computer was changed on its way.',
+  hint: 'Try another network. If it happens again, tell the publisher the code below.',
+};
+
+/** Why a connection failed, by code. */
+const PROBLEMS: Readonly<Record<string, ProblemText>> = {
+  'link-malformed': {
+    text: 'This is not the link of an invitation for the Reader.',
+    hint: 'Copy the whole link. Of the two in an invitation it is the one with # right behind the address; the other one is for browsers.',
+  },
+  'code-needed': {
+    text: 'The link has no code, and this computer is not connected with its key server yet.',
+    hint: 'Copy the whole link, with # and what stands behind it.',
+  },
+  'code-alone': {
+    text: 'A code alone does not say which publisher it is from.',
+    hint: 'Say which site it is for, or copy the whole link, which has the code behind #.',
+  },
+  'code-refused': {
+    text: 'This invitation no longer works: its code is mistyped, used or too old.',
+    hint: 'Copy the whole link once more. If it was used on another device, ask the publisher for a new invitation.',
+  },
+  'clock-off': {
+    text: 'The clock of this computer is wrong.',
+    hint: 'It is more than five minutes off. Set it, and try again.',
+  },
+  'descriptor-foreign': {
+    text: 'The address in this link belongs to another key server.',
+    hint: 'Use the address that the publisher gave you.',
+  },
+  'descriptor-older': {
+    text: 'The key server shows something older than this computer has seen.',
+    hint: 'Try again later. If it happens again, tell the publisher.',
+  },
+  'descriptor-expired': { ...KEY_SERVER_WRONG, text: 'The publisher’s signed description has expired.' },
+  'site-taken': {
+    text: 'One of these sites is connected already, with another publisher or key server.',
+    hint: 'Two publishers never share a site. If the site has changed hands, disconnect the previous publisher first.',
+  },
+  'host-proof': {
+    text: 'A site does not say that this is its publisher, so it was not connected.',
+    hint: 'A site has to name its publisher at its own address. If the invitation is genuine, tell the publisher the code below.',
+  },
+  'host-proof-unreachable': {
+    text: 'A site could not be asked whether this is its publisher, so it was not connected.',
+    hint: 'It did not answer. Check your connection, and try again; your invitation still works.',
+  },
+  'not-confirmed': { text: 'No site was chosen, so nothing was connected.', hint: 'Choose at least one.' },
+  'key-server-unreachable': {
+    text: 'The key server of this invitation does not answer.',
+    hint: 'Check the link and your connection, and try again.',
+  },
+  'key-server-certificate': {
+    text: 'The key server of this invitation cannot prove its identity.',
+    hint: 'Check the link, and the clock of this computer. Another network may help.',
+  },
+  'key-server-answer': KEY_SERVER_WRONG,
+  'descriptor-malformed': KEY_SERVER_WRONG,
+  'descriptor-signature': KEY_SERVER_WRONG,
+  'binding-malformed': DAMAGED,
+  'binding-confirmation': DAMAGED,
+  'metadata-missing': PUBLICATION_WRONG,
+  'content-host-unreachable': { ...PUBLICATION_WRONG, text: 'The site does not answer.' },
+  'root-unexpected': PUBLICATION_WRONG,
+};
+
+/** What to say of a failed attempt to connect. */
+export function problemText(code: string): ProblemText {
+  const fallback = { text: 'The connection failed. Nothing was changed.' };
+  return PROBLEMS[code] ?? unwrittenText(code, 'the connection could not be kept') ?? fallback;
+}
+
+interface FormValues {
+  readonly site?: string | undefined;
+  /** Of the document that made the reader come here: where to go on afterwards. */
+  readonly path?: string | undefined;
+  readonly link?: string;
+  /** The site is asked for: a code alone does not say whose it is. */
+  readonly asksSite?: boolean;
+}
+
+/** The form that takes an invitation. */
+export function connectForm(token: string, { site, path, link, asksSite }: FormValues = {}): PageForm {
+  const fields: FormField[] = [
+    {
+      kind: 'text',
+      name: 'link',
+      label: TEXT.link,
+      hint: TEXT.linkHint,
+      value: link ?? '',
+      required: true,
+      focus: link === undefined,
+      maximumLength: LINK_LENGTH,
+    },
+    ...(site === undefined && !asksSite ? [] : [siteField(site, asksSite === true)]),
+    ...(path === undefined ? [] : [{ kind: 'hidden', name: 'path', value: path } as const]),
+  ];
+  return { action: '/connect', token, fields, submit: TEXT.submit };
+}
+
+function siteField(site = '', visible: boolean): FormField {
+  const { siteLabel: label, siteHint: hint } = TEXT;
+  return visible
+    ? { kind: 'text', name: 'site', label, hint, value: site, maximumLength: SITE_LENGTH }
+    : { kind: 'hidden', name: 'site', value: site };
+}
+
+/** `?site=` comes from links on fallback pages, or from any page: it only words the page, and opens what is connected already. */
+export async function showConnect(context: PagesContext, { query }: Asked): Promise<PageAnswer> {
+  const { site, path } = wantedIn(query);
+  const bound = site === undefined ? undefined : context.sites.find(site);
+  if (site === undefined || bound === undefined) return connectPage(context, { site, path });
+  const status = query.get('done') === 'connected' ? doneText('connected') : undefined;
+  const html = renderPage({
+    title: status === undefined ? TEXT.known(site) : TEXT.justNow(site),
+    lead: status === undefined ? TEXT.knownLead : undefined,
+    place: 'connect',
+    status,
+    note: status === undefined ? KEPT_BEFORE : undefined,
+    action: { text: `Open ${site}`, url: context.urlOf(bound.label) + (path ?? '/').slice(1) },
+  });
+  return { html };
+}
+
+interface Attempt extends FormValues {
+  readonly alert?: PageAlert;
+}
+
+export function connectPage({ token }: PagesContext, { alert, ...values }: Attempt): PageAnswer {
+  const { site } = values;
+  const html = renderPage({
+    title: TEXT.title,
+    lead: site === undefined ? TEXT.lead : TEXT.leadSite(site),
+    place: 'connect',
+    alert,
+    form: connectForm(token, values),
+    advice: alert ? [] : [TEXT.noneHint(site)],
+    adviceTitle: TEXT.none,
+  });
+  return alert ? { html, status: 422 } : { html };
+}
+
+/** Looks at an invitation. Nothing is changed, and the code is not sent. */
+export async function lookAtLink(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
+  const link = (form.get('link') ?? '').slice(0, LINK_LENGTH);
+  const { site, path } = wantedIn(form);
+  const wanted = site === undefined || path === undefined ? undefined : { site, path };
+  try {
+    return await proposeAndShow(context, await invitationIn(context, link, site), wanted);
+  } catch (error) {
+    const asksSite = normaliseCode(link) !== undefined;
+    return connectPage(context, { site, path, link, asksSite, alert: alertOf(error) });
+  }
+}
+
+/** A link; or a code alone, with the site that it is for. */
+async function invitationIn(context: PagesContext, text: string, site?: string): Promise<InvitationLink> {
+  const code = normaliseCode(text);
+  if (code === undefined) return parseInvitationLink(text);
+  if (site === undefined) throw new ReaderError('code-alone', 'a code alone does not say which key server it is for');
+  const { upstream, proofs, now } = context;
+  return { keyServer: await findKeyServer(upstream, site, proofs.dnsServers, now()), code };
+}
+
+/** Looks at a site that a publisher has added: row 71 of docs/attacks.md. */
+export async function lookAtSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
+  const { binding } = await newSiteIn(context, form);
+  try {
+    return await proposeAndShow(context, { keyServer: binding.descriptor.keyServer, code: undefined });
+  } catch (error) {
+    return connectPage(context, { link: '', alert: alertOf(error) });
+  }
+}
+
+export async function declineSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
+  const { binding, site } = await newSiteIn(context, form);
+  context.store.preferences.decline(binding.id, site);
+  return { goTo: '/?done=declined' };
+}
+
+async function newSiteIn({ store }: PagesContext, form: URLSearchParams) {
+  const bindings = await store.bindings();
+  const binding = bindings.find(({ id }) => String(id) === form.get('publisher'));
+  const site = form.get('site') ?? '';
+  if (binding === undefined || !newSites(binding).includes(site))
+    throw new ReaderError('page-unknown', 'no publisher asks for this site');
+  return { binding, site };
+}
+
+async function proposeAndShow(
+  context: PagesContext,
+  link: InvitationLink,
+  wanted?: WantedDocument,
+): Promise<PageAnswer> {
+  const proposal = await propose(context, link, context.proofs);
+  return { goTo: `/connect/${context.proposals.add({ ...proposal, wanted })}` };
+}
+
+/** From a link or a form, so it may be anything: what is left is a site, and a path within it that may have a query. */
+function wantedIn(values: URLSearchParams): FormValues {
+  const site = (values.get('site') ?? '').toLowerCase();
+  const path = values.get('path') ?? '';
+  const isPath = path.length <= PATH_LENGTH && documentPathOf(path) !== undefined;
+  return { site: isSite(site) ? site : undefined, path: isPath ? path : undefined };
+}
+
+/** @throws errors without a code, which are faults of this program */
+export function alertOf(error: unknown): PageAlert {
+  if (!(error instanceof CodedError)) throw error;
+  return { ...problemText(error.code), code: error.code, detail: error.message };
+}

@@ -1,0 +1,68 @@
+/** What the Reader's own pages are made of, and what their handlers take and give. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ProofSettings } from '../bind/connection.ts';
+import type { BoundSites } from '../bound-sites.ts';
+import type { ObjectCache } from '../cache/object-cache.ts';
+import type { Upstream } from '../content/upstream.ts';
+import type { ReaderLock } from '../identity/lock.ts';
+import type { Instance } from '../listening/listen.ts';
+import type { SettingName, SettingsKeeper } from '../settings/settings.ts';
+import type { ReaderStore } from '../store/store.ts';
+import type { AskedHost } from './guard.ts';
+import type { BoundTunnels, Noticed } from './noticed.ts';
+import type { Proposals } from './proposals.ts';
+
+/** What the pages need of the running Reader. */
+export interface PagesOptions {
+  readonly tunnels: BoundTunnels;
+  readonly store: ReaderStore;
+  readonly lock: ReaderLock;
+  readonly sites: BoundSites;
+  readonly upstream: Upstream;
+  readonly cache: ObjectCache;
+  readonly settings: SettingsKeeper;
+  readonly proofs: ProofSettings;
+  readonly instance: Instance;
+  readonly port: () => number | undefined;
+  /** Settings that the command line has decided. */
+  readonly fixed: ReadonlyMap<SettingName, string>;
+  /** Where a browser opens a site. */
+  readonly urlOf: (label: string) => string;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+}
+
+/** What the handlers get. */
+export interface PagesContext extends PagesOptions, Noticed {
+  readonly proposals: Proposals;
+  /** The token of the guard, for forms. */
+  readonly token: string;
+}
+
+/** A request for one of these pages. */
+export interface PageCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly asked: AskedHost;
+  /** Path and query. */
+  readonly target: string;
+  /** In absolute form: a browser that uses the Reader as its proxy for everything. */
+  readonly throughProxy: boolean;
+}
+
+export interface Asked extends PageCall {
+  readonly query: URLSearchParams;
+  /** What stands in place of the star of the route; empty where it has none. */
+  readonly part: string;
+}
+
+export type PageAnswer =
+  | { readonly html: string; readonly status?: number }
+  /** For programs. */
+  | { readonly text: string }
+  /** After a change: the path of the page to go on with, by GET, so that a reload repeats nothing. */
+  | { readonly goTo: string };
+
+export type Show = (context: PagesContext, asked: Asked) => Promise<PageAnswer>;
+/** Called only with a form that the guard accepted. */
+export type Change = (context: PagesContext, form: URLSearchParams, asked: Asked) => Promise<PageAnswer>;

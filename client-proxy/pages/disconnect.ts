@@ -1,0 +1,50 @@
+/** Disconnecting a publisher: after one more question, its sites, keys and publications are removed from this device. */
+import { ReaderError } from '../errors.ts';
+import type { StoredBinding } from '../store/store.ts';
+import type { Asked, PageAnswer, PagesContext } from './context.ts';
+import { checkOwnLink } from './guard.ts';
+import { renderPage } from './template.ts';
+import { shownName } from './words.ts';
+
+const TEXT = {
+  title: (name: string) => `Disconnect ${name}?`,
+  lead: (sites: string) =>
+    `${sites} will no longer be read through the Reader, and the publisher’s keys are removed from this computer. To connect again you need a new invitation.`,
+  hint: 'The publisher is not notified. Sites of other publishers still work.',
+  submit: 'Disconnect',
+  cancel: 'Keep it',
+} as const;
+
+export async function showDisconnect(context: PagesContext, asked: Asked): Promise<PageAnswer> {
+  checkOwnLink(asked.request);
+  const { id, descriptor, sites } = await findBinding(context, asked);
+  const html = renderPage({
+    title: TEXT.title(shownName(descriptor.name)),
+    lead: TEXT.lead(sites.map(({ site }) => site).join(', ')),
+    place: 'other',
+    note: TEXT.hint,
+    form: {
+      action: `/publishers/${id}/disconnect`,
+      token: context.token,
+      fields: [],
+      submit: TEXT.submit,
+      grave: true,
+      cancel: { text: TEXT.cancel, url: '/' },
+    },
+  });
+  return { html };
+}
+
+export async function disconnect(context: PagesContext, _form: URLSearchParams, asked: Asked): Promise<PageAnswer> {
+  const { id, sites } = await findBinding(context, asked);
+  context.store.identity().forgetBinding(id);
+  await Promise.all(sites.map(({ site }) => context.cache.forget(site)));
+  context.activity.forgetSites(new Set(sites.map(({ site }) => site)));
+  return { goTo: '/?done=disconnected' };
+}
+
+async function findBinding({ store }: PagesContext, { part }: Asked): Promise<StoredBinding> {
+  const binding = (await store.bindings()).find(({ id }) => String(id) === part);
+  if (binding === undefined) throw new ReaderError('page-unknown', 'this publisher is not connected');
+  return binding;
+}

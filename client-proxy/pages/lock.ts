@@ -1,0 +1,144 @@
+/** Locking the Reader, and the page that a locked one shows in place of all that needs its keys. */
+import { CodedError } from '../../core/errors.ts';
+import type { Asked, PageAnswer, PagesContext } from './context.ts';
+import { refusalPage } from './refusal.ts';
+import {
+  type FormField,
+  type PageAlert,
+  type PageForm,
+  type ProblemText,
+  renderPage,
+  unwrittenText,
+} from './template.ts';
+
+const TARGET_LENGTH = 4096;
+
+const LOCKED_TEXT = {
+  title: 'The Reader is locked',
+  lead: 'It can’t open your sites until you unlock it. Other sites still work.',
+  passphrase: 'Passphrase',
+  passphraseHint: 'The one that protects your keys. It stays on this computer.',
+  noPassphrase: 'No passphrase is needed: this computer has the key.',
+  submit: 'Unlock',
+} as const;
+
+/** After everything was forgotten that a passphrase protected. */
+const ANEW_TEXT = {
+  title: 'No site is connected yet',
+  lead: 'Everything was forgotten. Choose a passphrase that will protect your new keys on this computer. Then you can connect.',
+  passphrase: 'New passphrase',
+  passphraseHint:
+    'At least 8 characters; four or five unrelated words are good. It stays on this computer, and cannot be recovered.',
+  submit: 'Continue',
+} as const;
+
+const ON_COMMAND_LINE = 'Without one, start the Reader on the command line: it says how to go on.';
+/** Why a Reader stays locked, by code. */
+const PROBLEMS: Readonly<Record<string, ProblemText>> = {
+  'passphrase-wrong': {
+    text: 'This is not the passphrase. The Reader is still locked.',
+    hint: 'Try again; check Caps Lock and the keyboard’s language.',
+  },
+  'passphrase-too-short': {
+    text: 'This passphrase has fewer than 8 characters.',
+    hint: 'Four or five unrelated words are easy to remember and hard to guess.',
+  },
+  'unlock-too-often': {
+    text: 'Too many wrong passphrases in a row, so this one was not tried.',
+    hint: 'Wait ten seconds, and try again.',
+  },
+  'storage-key-missing': {
+    text: 'The key of this computer is missing, so the Reader is still locked.',
+    hint: `Restore it from a backup. ${ON_COMMAND_LINE}`,
+  },
+  'storage-key-wrong': {
+    text: 'The key of this computer does not fit, so the Reader is still locked.',
+    hint: `Restore it from a backup. ${ON_COMMAND_LINE}`,
+  },
+  'keyring-unavailable': {
+    text: 'The keyring of this computer, which has the key, cannot be used.',
+    hint: `Sign in to the desktop, which opens it, and try again. ${ON_COMMAND_LINE}`,
+  },
+};
+
+/** What to say of a failed attempt to unlock. */
+export function unlockProblemText(code: string): ProblemText {
+  return (
+    PROBLEMS[code] ??
+    unwrittenText(code, 'the Reader is still locked') ?? {
+      text: 'The Reader is still locked: its key could not be loaded.',
+      hint: 'Stop the Reader, and start it again on the command line: it says how to go on.',
+    }
+  );
+}
+
+/** The button. */
+export function lockForm({ token }: PagesContext): PageForm {
+  return { action: '/lock', token, fields: [], submit: 'Lock now' };
+}
+
+export async function lock(context: PagesContext): Promise<PageAnswer> {
+  await context.lock.lock();
+  return { goTo: '/' };
+}
+
+/** A link to a document comes to it once the Reader is unlocked. */
+export async function showLocked(context: PagesContext, { target }: Asked): Promise<PageAnswer> {
+  return lostPage(context) ?? { html: renderLocked(context, wayOn(target)) };
+}
+
+/** The passphrase goes from the form to the key of the database, and nowhere else: not back into the page either. */
+export async function unlock(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
+  const to = wayOn(form.get('to') ?? '');
+  try {
+    await context.lock.unlock(context.lock.takesPassphrase ? (form.get('passphrase') ?? '') : undefined);
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    const lost = lostPage(context);
+    if (lost) return lost;
+    const alert = { ...unlockProblemText(error.code), code: error.code };
+    return { html: renderLocked(context, to, alert), status: error.code === 'unlock-too-often' ? 429 : 422 };
+  }
+  return { goTo: to ?? '/?done=unlocked' };
+}
+
+/** Of a Reader that no passphrase and no button unlocks: it is asked for none. */
+function lostPage({ lock: { lost } }: PagesContext): PageAnswer | undefined {
+  if (lost === undefined) return undefined;
+  const { status, page } = refusalPage(lost);
+  return { html: renderPage({ ...page, place: 'home' }), status };
+}
+
+function renderLocked({ token, lock }: PagesContext, to?: string, alert?: PageAlert): string {
+  const { takesPassphrase, needsNewPassphrase } = lock;
+  const text = needsNewPassphrase ? ANEW_TEXT : LOCKED_TEXT;
+  const fields: FormField[] = [
+    ...(takesPassphrase ? [passphraseField(text, alert === undefined)] : []),
+    ...(to === undefined ? [] : [{ kind: 'hidden', name: 'to', value: to } as const]),
+  ];
+  return renderPage({
+    title: text.title,
+    lead: text.lead,
+    place: 'home',
+    alert,
+    ...(!takesPassphrase && { note: LOCKED_TEXT.noPassphrase }),
+    form: { action: '/unlock', token, fields, submit: text.submit },
+  });
+}
+
+/** Browsers are not asked to keep it: they would fill it in for whatever program has this port another day. */
+function passphraseField(text: typeof ANEW_TEXT | typeof LOCKED_TEXT, focus: boolean): FormField {
+  return {
+    kind: 'password',
+    name: 'passphrase',
+    label: text.passphrase,
+    hint: text.passphraseHint,
+    required: true,
+    focus,
+  };
+}
+
+/** Only the page that links from elsewhere lead to is worth coming back to, and nothing else is believed. */
+function wayOn(target: string): string | undefined {
+  return /^\/connect\?[!-~]+$/.test(target) && target.length <= TARGET_LENGTH ? target : undefined;
+}

@@ -1,0 +1,102 @@
+/** What the doors notice and the first page shows: in memory only, and bounded. */
+import { LIMITS } from '../limits.ts';
+
+/** A document that was read. */
+export interface Verified {
+  readonly site: string;
+  /** Of the document, without query. */
+  readonly path: string;
+  /** Where it came from; `browser`: the browser's copy is still good. */
+  readonly from: 'host' | 'cache' | 'browser';
+  /** Seconds since 1970. */
+  readonly time: number;
+}
+
+/** The documents that were read last; without queries, and the reader can clear it. */
+export class Activity {
+  /** By site and path, the latest last. */
+  readonly #entries = new Map<string, Verified>();
+
+  record(verified: Verified): void {
+    const name = `${verified.site}${verified.path}`;
+    this.#entries.delete(name);
+    this.#entries.set(name, verified);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > LIMITS.activity && oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  /** The latest first. */
+  list(): Verified[] {
+    return [...this.#entries.values()].reverse();
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  /** Removes the documents of sites that are no longer connected. */
+  forgetSites(sites: ReadonlySet<string>): void {
+    for (const [name, { site }] of this.#entries) if (sites.has(site)) this.#entries.delete(name);
+  }
+}
+
+/** Names with the times at which they were seen last, in seconds since 1970. */
+export class Observed {
+  /** The latest last. */
+  readonly #times = new Map<string, number>();
+
+  note(name: string, time: number): void {
+    const short = name.slice(0, LIMITS.observedName);
+    this.#times.delete(short);
+    this.#times.set(short, time);
+    const [oldest] = this.#times.keys();
+    if (this.#times.size > LIMITS.observed && oldest !== undefined) this.#times.delete(oldest);
+  }
+
+  when(name: string): number | undefined {
+    return this.#times.get(name.slice(0, LIMITS.observedName));
+  }
+
+  /** The latest first. */
+  names(): string[] {
+    return [...this.#times.keys()].reverse();
+  }
+
+  clear(): void {
+    this.#times.clear();
+  }
+}
+
+/**
+ * Tunnels to connected sites. They pass, because their content is encrypted; but a reader who comes to a site that way sees what its host says, and
+ * not what its publisher signed. The pages and `wispr proxy` can say so.
+ */
+export class BoundTunnels {
+  readonly #counts = new Map<string, { count: number; last: number }>();
+  readonly #now: () => number;
+
+  /** @param now - seconds since 1970 */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @param site - a connected one, so that there are never more entries than connected sites */
+  note(site: string): void {
+    const { count } = this.#counts.get(site) ?? { count: 0 };
+    this.#counts.set(site, { count: count + 1, last: this.#now() });
+  }
+
+  /** How many tunnels to a site were opened since the start, and when the last, in seconds since 1970. */
+  of(site: string): { readonly count: number; readonly last: number } | undefined {
+    return this.#counts.get(site);
+  }
+}
+
+export interface Noticed {
+  readonly activity: Activity;
+  /** Hosts with protected content that are not connected. */
+  readonly seen: Observed;
+  /** Browsers, by user agent, that use the Reader as their proxy. */
+  readonly browsers: Observed;
+  readonly tunnels: BoundTunnels;
+}
