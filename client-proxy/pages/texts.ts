@@ -279,8 +279,8 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The Reader cannot use its database',
     lead: 'The database with its keys and your sites was removed or replaced while the Reader was running. Unlocking does not help.',
     advice: [
-      'If its files were moved, move them back and unlock the Reader. If they were erased, restore a backup first.',
-      'Otherwise stop the Reader and start it again. As a service: systemctl --user restart wispr.service',
+      'If its files were moved, move them back, and unlock the Reader. If they were erased, restore a backup first.',
+      'Stop the Reader, and start it again. As a service: systemctl --user restart wispr.service',
     ],
   },
   'store-unwritable': {

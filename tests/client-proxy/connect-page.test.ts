@@ -141,7 +141,7 @@ describe('the button "Connect"', () => {
     expect(reader.keyServer.devices.size).toBe(1);
     expect(await siteNames()).toEqual(['news.example']);
     const late = await post(path, { site: 'news.example' });
-    expect([late.status, late.text]).toEqual([422, expect.stringContaining('dealt with already')]);
+    expect([late.status, late.text]).toEqual([422, expect.stringContaining('has been used')]);
   });
 
   it('says the same both times, while the first is under way', async () => {

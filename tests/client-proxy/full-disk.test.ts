@@ -108,7 +108,7 @@ describe('while the database cannot be written, because the disk is full', () =>
     });
     const page = await home();
     expect(page).toContain('The disk of this computer is full');
-    expect(page).toContain('no need to restart the Reader');
+    expect(page).toContain('The Reader need not be restarted');
     disk?.makeRoom();
     await vi.waitFor(() => expect(told).toEqual(['disk-full', undefined]));
     expect([(await rig.proxy.status()).unkept, await home()]).toEqual([undefined, expect.not.stringContaining('full')]);

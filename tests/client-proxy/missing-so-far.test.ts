@@ -27,7 +27,6 @@ afterEach(async () => {
 const ask = (path: string, headers: Record<string, string> = {}) =>
   send(rig.proxy.port, rig.url(path), { method: 'GET', headers });
 const reload = (path: string) => ask(path, { 'cache-control': 'no-cache' });
-const version = () => rig.publisher.publication.version;
 const seen = (answer: Received) => [answer.status, refusalCode(answer)];
 
 it('is the last word where it was looked for a newer one', async () => {

@@ -51,7 +51,7 @@ describe('what there is at an address', () => {
       expect(answer.text).not.toContain('unsigned</h1>');
       expect([answer.headers['set-cookie'], answer.headers['x-other']]).toEqual([undefined, undefined]);
       expect(links(answer)).toEqual([]); // attack 89: the reading site has nothing else to say
-      expect(answer.text.includes('first page of the site: http://news.example/<')).toBe(path !== '/');
+      expect(answer.text.includes('front page: http://news.example/<')).toBe(path !== '/');
     }
     expect(rig.host.requests.every(({ url }) => url.startsWith('/.well-known/wispr/'))).toBe(true);
   });

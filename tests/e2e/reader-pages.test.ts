@@ -106,7 +106,7 @@ describe('a reader with an invitation', () => {
     await page.goBack();
     await page.goBack();
     expect(await heading()).toBe('Connect with a publisher');
-    expect(await alert()).toContain('dealt with already');
+    expect(await alert()).toContain('has been used');
   });
 });
 
@@ -153,7 +153,7 @@ describe('the first page', () => {
       await open('/', tab);
       const section = (await tab.textContent('section:has(#browser)')) ?? '';
       expect(section).toContain('used the Reader as its proxy just now');
-      expect(section).toContain('news.example was asked for with https:// just now');
+      expect(section).toContain('news.example was opened with https:// just now');
     } finally {
       await other.close();
     }
@@ -195,7 +195,7 @@ describe('attack 71: a site that the publisher adds', () => {
 
   it('can be declined: nobody asks again, and it can be had after all', async () => {
     await press('No, thank you');
-    expect(await status()).toContain('Noted');
+    expect(await status()).toContain('will not be asked');
     expect(await page.locator('.box h3').count()).toBe(0);
     await reader.restart();
     await open();
@@ -230,7 +230,7 @@ describe('the settings', () => {
     expect(await field.inputValue()).toBe('socks://proxy.example');
     await look('settings-wrong');
     await field.fill('');
-    await page.getByLabel(/List on the first page/).uncheck();
+    await page.getByLabel(/List what I read/).uncheck();
     await press('Save');
     expect(await status()).toBe('Saved.');
     await look('settings');
@@ -261,7 +261,7 @@ describe('an error page', () => {
     const good = reader.host.files.get(file);
     reader.host.files.set(file, Buffer.from('not it'));
     await page.goto(`${gateway}rain.html?q=1`);
-    expect(await heading()).toBe('The content host sent something else');
+    expect(await heading()).toBe('A server on the way sent something else');
     expect(await page.getByLabel('Public link').inputValue()).toBe('http://news.example/rain.html?q=1');
     const links = await page.locator('a').evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
     expect(links).toEqual(['https://read.news.example/rain.html?q=1']);
@@ -275,7 +275,7 @@ describe('an error page', () => {
     await page.goto(`${gateway}fog.html`);
     expect(await heading()).toBe('Fog'); // read before
     await page.goto(`${gateway}rain.html`);
-    expect(await heading()).toBe('The content host does not answer');
+    expect(await heading()).toBe('The server with this page does not answer');
     await look('offline');
     await open();
     expect(await heading()).toBe('Your sites');
