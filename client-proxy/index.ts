@@ -1,9 +1,9 @@
 /** The reader's side: the personal proxy with its gateway, and connecting to publishers. */
 export { type BindOptions, type BoundSites, bindSite } from './bind/bind-site.ts';
 export type { ConnectionRequest } from './bind/connection.ts';
-export { type AllowLocal, parseAllowLocal } from './content/allow-local.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './content/connect-to.ts';
 export type { HostReport } from './content/host-health.ts';
+export { type AllowLocal, parseAllowLocal } from './content/local-addresses.ts';
 export { parseParentProxy } from './content/parent-proxy.ts';
 export { ReaderError, readerRemedy } from './errors.ts';
 export { DocumentRefused } from './fetch/document-refused.ts';

@@ -16,9 +16,8 @@ export const LIMITS = {
   drained: 65_536,
   /** What is held of an answer's body before its sender has to wait. */
   bodyQueue: 262_144,
-  /** The same in pieces, however small; and the average below which they are joined. */
+  /** The same in pieces, however small. */
   bodyPieces: 1_024,
-  smallPiece: 1_024,
   /** How far ahead in an open answer a wanted range may begin; beyond, a request of its own is cheaper. */
   skippedInStream: 1_048_576,
   /** How far is looked for the end of a range that is cut out of a document of unknown length, before its head is handed on. */

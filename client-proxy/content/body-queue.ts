@@ -1,32 +1,24 @@
 /**
- * The body of an answer, as an iterable with back-pressure. Lean, because every document flows through one: chunks go from undici's
- * parser to whoever reads, without a stream between them.
+ * The body of an answer as an iterable with back-pressure. Every document flows through one, so chunks go from undici's parser to the consumer
+ * without a stream between them.
  */
 import type { Dispatcher } from 'undici';
-import { concatAll } from '../../core/encoding/bytes.ts';
 import { giveBackIfAlone, giveBackWithHead } from '../../core/encoding/give-back.ts';
 import { LIMITS } from '../limits.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Result = IteratorResult<Uint8Array, undefined>;
 
-interface Reader {
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: Error) => void;
-}
-
 const DONE: Result = { done: true, value: undefined };
 
 export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, undefined> {
   readonly #controller: Controller;
-  #chunks: Uint8Array[] = [];
-  /** Where in `#chunks` the next one is. */
-  #at = 0;
+  readonly #chunks: Uint8Array[] = [];
   #queued = 0;
   #ended = false;
   #discarding = false;
   #error: Error | undefined;
-  #waiting: Reader | undefined;
+  #waiting: PromiseWithResolvers<Result> | undefined;
   /** The first chunk, before which nothing but the head of the answer lies in its memory. */
   #first: Uint8Array | undefined;
 
@@ -43,21 +35,25 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
     return this;
   }
 
-  next(): Promise<Result> {
-    const chunk = this.#take();
-    if (chunk !== undefined) return Promise.resolve(this.#release(chunk));
-    if (this.#error) return Promise.reject(this.#error);
-    if (this.#ended) return Promise.resolve(DONE);
-    return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
-    });
+  /** @throws the error that the body failed with, after the chunks before it */
+  async next(): Promise<Result> {
+    const value = this.#chunks.shift();
+    if (value === undefined) {
+      if (this.#error) throw this.#error;
+      if (this.#ended) return DONE;
+      this.#waiting = Promise.withResolvers();
+      return this.#waiting.promise;
+    }
+    this.#queued -= value.length;
+    if (this.#controller.paused && !this.#isFull()) this.#controller.resume();
+    return { done: false, value };
   }
 
-  /** Nothing more is wanted: a short rest is taken and dropped, so that the connection can serve again; else it is closed. */
+  /** The rest is not wanted: a short one is read and dropped, so that the connection can serve again; otherwise the connection is closed. */
   async return(): Promise<Result> {
     if (!this.settled) {
       this.#discarding = true;
-      this.#empty();
+      this.#chunks.length = 0;
       this.#queued = 0;
       this.#controller.resume();
     }
@@ -69,7 +65,7 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
     if (!this.settled) this.#controller.abort(reason);
   }
 
-  /** Nobody looks into a chunk any more. */
+  /** Frees the memory of a chunk that is not used any more. */
   spend(chunk: Uint8Array): void {
     if (chunk === this.#first) giveBackWithHead(chunk);
     else giveBackIfAlone(chunk);
@@ -77,67 +73,34 @@ export class BodyQueue implements AsyncIterableIterator<Uint8Array, undefined, u
 
   push(chunk: Uint8Array): void {
     this.#first ??= chunk;
+    const waiting = this.#takeWaiting();
+    if (waiting) return void waiting.resolve({ done: false, value: chunk });
     this.#queued += chunk.length;
     if (this.#discarding) {
       if (this.#queued > LIMITS.drained) this.#controller.abort(new Error('not wanted'));
-    } else if (this.#waiting) {
-      this.#queued -= chunk.length;
-      this.#settle(({ resolve }) => resolve({ done: false, value: chunk }));
-    } else {
-      this.#chunks.push(chunk);
-      if (this.#isFull()) this.#controller.pause();
+      return;
     }
+    this.#chunks.push(chunk);
+    if (this.#isFull()) this.#controller.pause();
   }
 
   end(): void {
     this.#ended = true;
-    this.#settle(({ resolve }) => resolve(DONE));
+    this.#takeWaiting()?.resolve(DONE);
   }
 
   fail(error: Error): void {
     this.#error = error;
-    this.#settle(({ reject }) => reject(error));
-  }
-
-  /** The next chunk; where all that is queued is crumbs, they come as one. */
-  #take(): Uint8Array | undefined {
-    const pieces = this.#pieces;
-    if (pieces > 1 && this.#queued < pieces * LIMITS.smallPiece) {
-      const joined = concatAll(this.#chunks.slice(this.#at));
-      this.#empty();
-      return joined;
-    }
-    const chunk = this.#chunks[this.#at];
-    // What was read is let go of, at a cost that does not grow with the queue.
-    if (chunk !== undefined && 2 * ++this.#at > this.#chunks.length) {
-      this.#chunks = this.#chunks.slice(this.#at);
-      this.#at = 0;
-    }
-    return chunk;
-  }
-
-  #release(chunk: Uint8Array): Result {
-    this.#queued -= chunk.length;
-    if (this.#controller.paused && !this.#isFull()) this.#controller.resume();
-    return { done: false, value: chunk };
-  }
-
-  get #pieces(): number {
-    return this.#chunks.length - this.#at;
+    this.#takeWaiting()?.reject(error);
   }
 
   #isFull(): boolean {
-    return this.#queued > LIMITS.bodyQueue || this.#pieces > LIMITS.bodyPieces;
+    return this.#queued > LIMITS.bodyQueue || this.#chunks.length > LIMITS.bodyPieces;
   }
 
-  #empty(): void {
-    this.#chunks = [];
-    this.#at = 0;
-  }
-
-  #settle(how: (waiting: Reader) => void): void {
+  #takeWaiting(): PromiseWithResolvers<Result> | undefined {
     const waiting = this.#waiting;
     this.#waiting = undefined;
-    if (waiting) how(waiting);
+    return waiting;
   }
 }

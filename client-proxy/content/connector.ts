@@ -1,15 +1,15 @@
 /**
- * How sockets to other machines are opened: redirected by `--connect-to`, never to this proxy itself, and to this computer and its own
- * network only where the reader permits it.
+ * How sockets to other machines are opened: redirected by `--connect-to`, never to this proxy itself, and to this computer and its own network only
+ * where the reader permits it. The addresses that are checked are those connected to: nothing is resolved twice.
  */
+import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import type { AllowLocal } from './allow-local.ts';
 import { type ConnectTo, type Endpoint, redirect, unbracket } from './connect-to.ts';
-import { type Resolved, resolvePermitted } from './resolve.ts';
+import { type AllowLocal, isAllowed, isLocalAddress } from './local-addresses.ts';
 
 export interface ConnectorOptions {
   readonly connectTo: readonly ConnectTo[];
@@ -97,6 +97,50 @@ function connected<Kind extends Socket>(socket: Kind, event: 'connect' | 'secure
       socket.off('error', failed).off('close', failed);
       resolve(socket);
     });
+  });
+}
+
+interface Resolved {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** RFC 6761 section 6.3: names of this computer, whatever a name server says. */
+const LOOPBACK: readonly Resolved[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+/**
+ * The addresses of `target` outside this computer and its own network, and those inside that the reader permits.
+ *
+ * @param rules - `undefined`: the reader named the target, every address is permitted
+ * @throws ReaderError `local-refused` if none is left; errors of the resolver
+ */
+export async function resolvePermitted(
+  target: Endpoint,
+  rules: readonly AllowLocal[] | undefined,
+): Promise<Resolved[]> {
+  const all = await resolve(target.host);
+  const permitted = all.filter(
+    ({ address }) => rules === undefined || !isLocalAddress(address) || isAllowed(rules, target, address),
+  );
+  if (permitted.length === 0) throw localRefused(target, all[0]?.address ?? '');
+  return permitted;
+}
+
+async function resolve(host: string): Promise<readonly Resolved[]> {
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  return /(?:^|\.)localhost$/i.test(host) ? LOOPBACK : lookup(host, { all: true });
+}
+
+function localRefused({ host, port }: Endpoint, address: string): ReaderError {
+  const shown = isIP(host) === 6 ? `[${host}]` : host;
+  const leads = address === host ? 'is on this computer or in' : 'leads to this computer or into';
+  return new ReaderError('local-refused', `${shown} ${leads} its own network`, {
+    hint: `if you want it all the same: --allow-local ${shown}:${port}`,
+    cause: new Error(`it is ${address}`), // for the log: a page that asked can read the answer, and is not told
   });
 }
 

@@ -1,11 +1,12 @@
-/** Which addresses lie on this computer or in its own network, in whatever form: what no page may reach by way of this program. */
+/** Which addresses lie on this computer or in its own network, in any form: no page may reach them through this program, unless `--allow-local` permits it. */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
+import { ReaderError } from '../errors.ts';
 
 type Address = ReturnType<typeof ipaddr.parse>;
 
 /** A block of addresses; `bits` of its first part count. */
-export interface AddressRange {
+interface AddressRange {
   readonly address: Address;
   readonly bits: number;
 }
@@ -13,7 +14,7 @@ export interface AddressRange {
 /** By network interface. */
 type OwnAddresses = ReturnType<typeof networkInterfaces>;
 
-/** Blocks that the Internet's registries have given to somebody: everything else is for special uses, or for nothing yet. */
+/** Blocks that the Internet's registries have assigned: everything else is for special uses, or unassigned. */
 const PUBLIC_IPV6 = ipaddr.IPv6.parse('2000::');
 const PUBLIC_IPV6_BITS = 3;
 
@@ -21,7 +22,7 @@ const PUBLIC_IPV6_BITS = 3;
 const WIDEST_NEIGHBOURHOOD = { ipv4: 16, ipv6: 48 } as const;
 
 /** @returns the block of one address, or of `ADDRESS/BITS`; `undefined` for what is neither */
-export function parseRange(text: string): AddressRange | undefined {
+function parseRange(text: string): AddressRange | undefined {
   const [host = '', bits, ...rest] = text.split('/');
   if (rest.length > 0 || !isPlainAddress(host)) return undefined;
   const address = ipaddr.parse(host);
@@ -31,14 +32,14 @@ export function parseRange(text: string): AddressRange | undefined {
 }
 
 /** Whether an address lies in a block; an address of IPv4 written in IPv6 is the same address. */
-export function isInRange(address: string, { address: first, bits }: AddressRange): boolean {
+function isInRange(address: string, { address: first, bits }: AddressRange): boolean {
   if (!isPlainAddress(address)) return false;
   const parsed = ipaddr.process(address);
   return parsed.kind() === first.kind() && parsed.match(first, bits);
 }
 
 /**
- * Whether an address is for use on this computer or in a network of somebody's own, or leads there: loopback, private, link-local, shared,
+ * Whether an address is for use on this computer or in a private network, or leads there: loopback, private, link-local, shared,
  * multicast, reserved and unassigned ones, addresses of IPv4 of these kinds inside IPv6, and whatever is in the same network as this computer.
  * What is no address at all counts as one.
  *
@@ -81,4 +82,48 @@ function isNeighbour(address: string, own: OwnAddresses): boolean {
 /** An address in its one usual spelling of four decimal numbers, or of IPv6. */
 function isPlainAddress(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+}
+
+/** One permission: a name with all its addresses, or a block of addresses with all their names. */
+export interface AllowLocal {
+  /** As it was typed. */
+  readonly text: string;
+  readonly host: string | undefined;
+  readonly range: AddressRange | undefined;
+  /** `undefined`: every port. */
+  readonly port: number | undefined;
+}
+
+const RULE = /^(?:\[([0-9A-Fa-f:.]+(?:\/\d+)?)\]|([^:[\]/]+(?:\/\d+)?))(?::(\d{1,5}))?$/;
+const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
+
+/** @throws ReaderError `allow-local-malformed` */
+export function parseAllowLocal(text: string): AllowLocal {
+  const [matched, bracketed, plain = '', digits] = RULE.exec(text) ?? [];
+  const range = parseRange(bracketed ?? plain);
+  const host = plain.toLowerCase().replace(/\.$/, '');
+  const port = digits === undefined ? undefined : Number(digits);
+  const isSound = range !== undefined || (bracketed === undefined && NAME.test(host) && !/^[\d.]+$/.test(host));
+  if (matched === undefined || !isSound || (port !== undefined && (port < 1 || port > 65_535))) throw malformed(text);
+  return { text, host: range ? undefined : host, range, port };
+}
+
+/** Whether a connection to one address of `host` is permitted. */
+export function isAllowed(
+  rules: readonly AllowLocal[],
+  { host, port }: { readonly host: string; readonly port: number },
+  address: string,
+): boolean {
+  return rules.some(
+    (rule) =>
+      (rule.port === undefined || rule.port === port) &&
+      (rule.range ? isInRange(address, rule.range) : rule.host === host.toLowerCase()),
+  );
+}
+
+function malformed(text: string): ReaderError {
+  return new ReaderError('allow-local-malformed', `not of the form HOST[:PORT]: ${text}`, {
+    typed: true,
+    hint: 'a name, an address or a block of addresses, those of IPv6 in brackets: printer.lan:631, 192.168.1.0/24, [::1]:8080',
+  });
 }

@@ -5,9 +5,9 @@ import type { Dispatcher } from 'undici';
 import { Agent as NodeAgent, request as nodeRequest } from '../../node-support/http.ts';
 import { Agent } from '../../node-support/undici.ts';
 import { LIMITS } from '../limits.ts';
-import type { AllowLocal } from './allow-local.ts';
 import { type ConnectTo, type Endpoint, unbracket } from './connect-to.ts';
 import { type Connector, createConnector, forUndici } from './connector.ts';
+import type { AllowLocal } from './local-addresses.ts';
 import { ParentProxy } from './parent-proxy.ts';
 
 export interface UpstreamOptions {

@@ -20,12 +20,16 @@ import type { GatewayLinks } from '../gateway/links.ts';
 import { type Rewriting, rewritingOf, rewrittenFields, rewrittenRepresentation } from '../gateway/rewriting.ts';
 import { LIMITS } from '../limits.ts';
 import type { ChangedDeliveries } from './changed-deliveries.ts';
-import type { DeliveryAccess } from './content-access.ts';
 import { ContentSource } from './content-source.ts';
 import { deliver } from './delivery.ts';
 import { type Door, documentHeaders } from './document-headers.ts';
-import { describeFor, type Opened, openFor, openPart } from './open-document.ts';
+import { type ContentAccess, describeFor, type Opened, openFor, openPart } from './open-document.ts';
 import type { Payload, Supply } from './payload.ts';
+
+/** What serving documents needs, for all sites together. */
+export interface DeliveryAccess extends ContentAccess {
+  readonly deliveries: ChangedDeliveries;
+}
 
 export interface DocumentRequest {
   readonly bound: BoundSite;
@@ -244,20 +248,7 @@ interface Decorated extends Omit<Representation, 'headers'> {
   readonly rewriting: Rewriting | undefined;
 }
 
-/** What was said last of a document that everybody who asks gets in the same form. */
-const lastSaid = new WeakMap<DocumentReader, { door: Door; confirmed: string; decorated: Decorated }>();
-
-async function represent(reader: DocumentReader, exchange: Exchange): Promise<Decorated> {
-  const { door, links, confirmed } = exchange;
-  if (links !== undefined || reader.metadata.contentCoding !== undefined) return choose(reader, exchange);
-  const last = lastSaid.get(reader);
-  if (last?.door === door && last.confirmed === confirmed) return last.decorated;
-  const decorated = await choose(reader, exchange);
-  lastSaid.set(reader, { door, confirmed, decorated });
-  return decorated;
-}
-
-async function choose(reader: DocumentReader, { door, links, request, confirmed }: Exchange): Promise<Decorated> {
+async function represent(reader: DocumentReader, { door, links, request, confirmed }: Exchange): Promise<Decorated> {
   const carried = await chooseRepresentation(reader, request.headers);
   const rewriting = rewritingOf(reader.metadata.mediaType, links);
   const chosen = rewriting ? rewrittenRepresentation(carried, rewriting) : carried;

@@ -12,6 +12,8 @@ import type { ByteRange } from '../../core/object/geometry.ts';
 import { headBytes } from '../../core/object/head.ts';
 import { isEncrypted } from '../../core/object/header.ts';
 import type { DocumentEntry } from '../../core/publication/document-entry.ts';
+import { ReadingError } from '../../core/reading/errors.ts';
+import { payloadUrl } from '../../core/reading/open-at.ts';
 import type { KeepWish, ObjectCache } from '../cache/object-cache.ts';
 import type { ObjectWriter } from '../cache/object-writer.ts';
 import { StoredObject } from '../cache/stored-object.ts';
@@ -19,7 +21,8 @@ import { LIMITS } from '../limits.ts';
 import type { BlockOpener } from '../opening/block-opener.ts';
 import { type FileInUse, OpenedRuns, type RunSupply } from '../opening/opened-runs.ts';
 import type { ContentSource, HostAttempt } from './content-source.ts';
-import { fetchPayload } from './fetch-payload.ts';
+
+const SKIPPED_AT_ONCE = 65_536;
 
 /** What is wanted, and where it may come from. */
 export interface Supply {
@@ -198,4 +201,47 @@ export class Payload implements BlockSource, RunSupply {
 /** Nothing is missing: nobody can mend that by giving more. */
 function isTooMuch(error: unknown): boolean {
   return error instanceof ObjectError && error.code === 'object-trailing';
+}
+
+/** Bytes of a payload, and the host they come from. */
+export interface FetchedPayload {
+  readonly bytes: ByteReader;
+  readonly attempt: HostAttempt;
+}
+
+/**
+ * The payload from the beginning of `range`, once its first bytes are there; where the content host ignores the range, what is before it is skipped.
+ *
+ * @throws ReadingError `content-host-answer` where the host answers neither with a range nor with the whole, or the payload is not a file of
+ * bytes; those of `fetchRange`
+ */
+export async function fetchPayload(
+  { head }: DocumentReader,
+  range: ByteRange,
+  attempt: HostAttempt,
+  { path, entry }: { readonly path: string; readonly entry: DocumentEntry },
+): Promise<FetchedPayload> {
+  const encrypted = isEncrypted(head.header);
+  if (encrypted && entry.inPage) throw unusable('the object stands in a page as text');
+  const offset = encrypted ? head.length : 0; // a signed document's payload is a file of its own
+  const wanted = { start: offset + range.start, end: offset + range.end };
+  const { status, body } = await attempt.fetchRange(payloadUrl(path, entry), wanted);
+  if (status !== 200 && status !== 206) {
+    await body.return();
+    throw unusable(`the content host answered ${status} when asked for a part of ${path}`);
+  }
+  const bytes = new ByteReader(body);
+  if (status === 200) await skip(bytes, wanted.start);
+  await bytes.atEnd();
+  return { bytes, attempt };
+}
+
+async function skip(bytes: ByteReader, length: number): Promise<void> {
+  for (let left = length; left > 0; left -= SKIPPED_AT_ONCE) {
+    if ((await bytes.read(Math.min(left, SKIPPED_AT_ONCE))) === undefined) return; // the blocks' checks say what is missing
+  }
+}
+
+function unusable(message: string): ReadingError {
+  return new ReadingError('content-host-answer', message);
 }

@@ -1,5 +1,5 @@
 /** Decides which door a request came to: forward proxy, gateway, or the Reader's own page. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { equalBytes } from '../../core/encoding/bytes.ts';
 import type { CodedError } from '../../core/errors.ts';
@@ -11,7 +11,7 @@ import { documentPathOf } from '../../core/site/path.ts';
 import type { BoundSite, BoundSites } from '../bound-sites.ts';
 import { isClientGone } from '../content/failures.ts';
 import type { Upstream } from '../content/upstream.ts';
-import type { DeliveryAccess } from '../documents/content-access.ts';
+import type { DeliveryAccess } from '../documents/document-door.ts';
 import type { Door } from '../documents/document-headers.ts';
 import { ReaderError } from '../errors.ts';
 import { GatewayLinks } from '../gateway/links.ts';
@@ -26,7 +26,6 @@ import { checkRequest, hasBody } from './message-checks.ts';
 import { asksForUpgrade } from './pass-request.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
-import { isWelcome } from './same-origin.ts';
 import { serveSite } from './site.ts';
 import { responseOn } from './sockets.ts';
 
@@ -39,7 +38,7 @@ export interface RouterOptions {
   readonly ownPort: () => number | undefined;
   /** Seconds since 1970. */
   readonly now: () => number;
-  /** Told of every refusal; `address` is host and path, without the query. */
+  /** Called for every refusal; `address` is host and path, without the query. */
   readonly refused: (error: CodedError, address: string) => void;
 }
 
@@ -71,21 +70,20 @@ export class Router {
     this.#options = options;
   }
 
-  /** Answers one request. Never throws: what goes wrong becomes a page, or a transfer that is visibly cut. */
+  /** Answers one request. Never throws: an error becomes a page, or a transfer that is visibly cut. */
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const call: Call = { request, response };
     try {
       checkRequest(request);
       const { sites } = this.#options;
-      const refreshing = sites.refresh();
-      if (refreshing) await refreshing;
+      await sites.refresh();
       await this.#route(call);
     } catch (error) {
       this.#refuse(error, call);
     }
   };
 
-  /** Whether a request may switch to another protocol: only one that passes through. For all others the wish is as if it were not there. Never throws. */
+  /** Whether a request may switch to another protocol: only one that passes through. On others, `Upgrade` is ignored. */
   mayUpgrade(request: IncomingMessage): boolean {
     const target = asksForUpgrade(request) ? parseAbsoluteTarget(request.url ?? '') : undefined;
     return target !== undefined && !this.#isOwn(target) && !this.#options.sites.has(target.host);
@@ -109,10 +107,10 @@ export class Router {
     }
   };
 
-  /** Whatever a request has led to: a page that cannot be sent ends one connection, not the program. */
+  /** Answers with a page for an error; where even that fails, ends this connection, not the program. */
   #refuse(error: unknown, call: Call): void {
     if (isClientGone(error)) return void call.response.destroy();
-    // After what nobody can be sure to have read right, nothing on this connection is believed.
+    // After a message that could be read in two ways, nothing on this connection is believed.
     if (error instanceof ReaderError && UNSURE.has(error.code)) call.response.shouldKeepAlive = false;
     try {
       const ownPage = `http://localhost:${this.#options.ownPort()}/`;
@@ -122,7 +120,7 @@ export class Router {
     }
   }
 
-  #route(call: Call): Promise<void> | void {
+  async #route(call: Call): Promise<void> {
     const target = call.request.url ?? '';
     if (target === '*' && call.request.method === 'OPTIONS') return answerAsLast(call.request, call.response);
     if (target.startsWith('/')) return this.#own(call, parseAuthority(call.request.headers.host ?? '', 80), target);
@@ -135,7 +133,7 @@ export class Router {
   }
 
   /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
-  #forward(call: Call, target: AbsoluteTarget): Promise<void> | void {
+  async #forward(call: Call, target: AbsoluteTarget): Promise<void> {
     if (this.#isOwn(target)) return this.#own(call, target, target.path, true);
     const { sites, pages, now } = this.#options;
     pages.noticed.browsers.note(call.request.headers['user-agent'] ?? '', now());
@@ -165,12 +163,12 @@ export class Router {
   }
 
   /** Origin form, or absolute form with a name of our own: the gateway, or the Reader's page. A foreign name is DNS rebinding. */
-  #own(
+  async #own(
     call: Call,
     host: { host: string; port: number } | undefined,
     path: string,
     throughProxy = false,
-  ): Promise<void> | void {
+  ): Promise<void> {
     if (host === undefined || !this.#isOwn(host))
       throw new ReaderError('host-unknown', 'the address is not one of this program');
     const label = labelOf(host.host) ?? '';
@@ -228,22 +226,17 @@ export class Router {
   }
 
   /** The site with everything about it as it is now: its publication, and the descriptor that came with it. */
-  async #current(bound: BoundSite, newest: boolean): Promise<CurrentSite> {
-    const { site, publication, description } = bound;
-    const current = publication.current(newest);
-    const freshness = current instanceof Promise ? await current : current;
-    // Where nothing was waited for, the store was looked at in this very moment, when the site was found.
-    const isFound = description !== undefined && !(current instanceof Promise);
-    const known = isFound ? { bound, description } : await this.#reread(site);
+  async #current({ site, publication }: BoundSite, newest: boolean): Promise<CurrentSite> {
+    const freshness = await publication.current(newest);
+    const known = await this.#reread(site);
     const renewing = known.bound.descriptor.ensure();
-    if (!renewing) return { ...known, freshness };
+    if (renewing === undefined) return { ...known, freshness };
     await renewing;
     return { ...(await this.#reread(site)), freshness };
   }
 
   async #reread(site: string): Promise<Omit<CurrentSite, 'freshness'>> {
-    const rereading = this.#options.sites.refresh();
-    if (rereading) await rereading;
+    await this.#options.sites.refresh();
     const bound = this.#options.sites.find(site);
     if (!bound?.description) throw new ReaderError('site-withdrawn', `the descriptor does not name ${site} any more`);
     return { bound, description: bound.description };
@@ -251,7 +244,7 @@ export class Router {
 
   /**
    * The hosts whose links stay in the gateway: the site's own, and those of its publisher, who knows of them. Were others among them, a page could
-   * find out by its own links what else somebody reads.
+   * find out by its own links what else the reader reads.
    */
   #linksOf(bound: BoundSite): GatewayLinks {
     const known = this.#links.get(bound);
@@ -278,8 +271,21 @@ function checkPassages({ headers }: IncomingMessage): void {
   if (isLooping(headers.via)) throw new ReaderError('loop', 'the request goes round in a circle');
 }
 
-/** Browsers tell plain-http origins nothing of who asks; there, the headers of the answer keep other sites' pages out. */
+/** Browsers send no Fetch Metadata to plain-http origins; there, the headers of the answer keep other sites' pages out. */
 function welcome({ request }: Call, ownOrigin: string): void {
   if (!isWelcome(request.headers, ownOrigin))
     throw new ReaderError('cross-site', 'the request was made by a page of another site');
+}
+
+/**
+ * Whether the Reader's own pages and connected sites, at every door, serve a request: one of their own pages, one that the reader typed or followed
+ * a link for, or one of a program that is no browser. Fetch Metadata: https://www.w3.org/TR/fetch-metadata/
+ *
+ * @param ownOrigin - of the requested page
+ */
+function isWelcome(headers: IncomingHttpHeaders, ownOrigin: string): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site === undefined) return headers.origin === undefined || headers.origin === ownOrigin;
+  if (site === 'same-origin' || site === 'none') return true;
+  return headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }

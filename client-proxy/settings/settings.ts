@@ -2,7 +2,7 @@
  * What a reader may set: which settings there are, what each may be, and what it is where nothing was chosen. Every value has one text, which
  * stands in the form and in the database; a stored one that is no good any more counts as not chosen.
  */
-import { type AllowLocal, parseAllowLocal } from '../content/allow-local.ts';
+import { type AllowLocal, parseAllowLocal } from '../content/local-addresses.ts';
 import { LIMITS } from '../limits.ts';
 import type { Preferences } from '../store/preferences.ts';
 

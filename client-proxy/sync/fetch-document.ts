@@ -6,8 +6,8 @@ import { readHead } from '../../core/object/read-head.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
 import { expectationOf, objectUrl, type WantedDocument } from '../../core/reading/open-at.ts';
 import type { BoundSite } from '../bound-sites.ts';
-import type { ContentAccess } from '../documents/content-access.ts';
 import { ContentSource } from '../documents/content-source.ts';
+import type { ContentAccess } from '../documents/open-document.ts';
 import { openFor } from '../documents/open-document.ts';
 import { ReaderError } from '../errors.ts';
 
