@@ -201,7 +201,8 @@ export class BoundSites {
       },
       onSlow: (origin) => health.note(origin, 'slow', 'slow'),
       own: (file) => (file === FIRST_ROOT_FILE ? store.firstRoot() : undefined),
-      ownTimestamp: (...bounds) => fetchFromKeyServer(upstream.keyServers, keyServer, path, ...bounds),
+      keyServer: (file, ...bounds) =>
+        fetchFromKeyServer(upstream.keyServers, keyServer, METADATA_PATH + file, ...bounds),
       times: LIMITS,
     });
     const follow = async (publication: SitePublication) => kept.descriptor?.follow(publication);

@@ -33,7 +33,7 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
   // How the publication is kept fresh: how often its timestamp is signed, for how many hours one is good at the most
   // (the publisher decides, where that is less), and where it is put besides here:
   // the directory that the web host serves, or s3://bucket/prefix.
-  // "publication": { "resignMinutes": 60, "freshHours": 720, "push": ["/var/www/news.example"] },
+  // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
 
   // For Prometheus; on loopback only.
   // "metrics": { "listen": { "host": "127.0.0.1", "port": 9464 } },
@@ -59,7 +59,7 @@ const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyse
   // How the publication is kept fresh: how often its timestamp is signed, for how many hours one is good at the most
   // (the publisher decides, where that is less), and where it is put besides here:
   // the directory that the web host serves, or s3://bucket/prefix.
-  // "publication": { "resignMinutes": 60, "freshHours": 720, "push": ["/var/www/news.example"] },
+  // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
 
   // For Prometheus; on loopback only.
   // "metrics": { "listen": { "host": "127.0.0.1", "port": 9464 } },

@@ -27,7 +27,7 @@ const fetchFrom = z.record(
 const publication = z
   .strictObject({
     resignMinutes: z.int().min(1).max(1440).default(60),
-    freshHours: z.int().min(1).max(720).default(720),
+    freshHours: z.int().min(1).max(720).default(48),
     push: z.array(z.string().min(1)).max(8).default([]),
   })
   .refine(({ resignMinutes, freshHours }) => resignMinutes < freshHours * 60, {
@@ -80,13 +80,13 @@ export interface DoorConfig {
 export interface PublicationConfig {
   /** Between two timestamps. */
   readonly resignMinutes: number;
-  /** For which a timestamp is good at the most; the publisher decides, where that is less. */
+  /** For which a timestamp is good. */
   readonly freshHours: number;
   /** Where timestamps are put, besides being served by the key server: directories, and `s3://bucket/prefix`. */
   readonly push: readonly string[];
 }
 
-export const DEFAULT_PUBLICATION: PublicationConfig = { resignMinutes: 60, freshHours: 720, push: [] };
+export const DEFAULT_PUBLICATION: PublicationConfig = { resignMinutes: 60, freshHours: 48, push: [] };
 
 /** A configuration whose paths are absolute, or relative to the working directory. */
 export interface KeyServerConfig extends DoorConfig {

@@ -190,9 +190,18 @@ export const KEY_SERVER_ERRORS = {
     means: 'no publishing token, or one that is wrong, has expired or was revoked',
     remedy: '`wispr admin token` at the key server',
   },
-  'timestamp-key-foreign': {
+  'publication-older': {
+    means: 'a higher publication is current; nothing was changed',
+    remedy: 'publish again, which makes a higher one',
+  },
+  'publication-other': {
     means:
-      "the timestamp's key that the publisher handed over is not one that its root names, or cannot sign alone; nothing was signed",
+      'another publication of the same version is current, or lies at a push target: two copies of the workspace made one each; nothing was changed',
+    remedy: 'publish again from the right copy, which makes a higher one',
+  },
+  'timestamp-key-unusable': {
+    means:
+      'the publisher has handed over no timestamp key, or one that its root does not name or that cannot sign alone; nothing was signed',
     remedy: 'the publisher hands over a new bundle, and publishes again',
   },
   'clock-back': {

@@ -89,8 +89,7 @@ function compare(
   { bundle, descriptor, digest }: Checked,
   options: ImportOptions,
 ): ImportResult['outcome'] {
-  // A provider from before publications has no root yet: its key and workspace are known, and pin it.
-  if (known.root !== null && descriptor.root !== known.root)
+  if (descriptor.root !== known.root)
     throw foreign(`the bundle is by the publisher ${descriptor.root}; this key server serves ${known.root}`);
   if (bundle.workspace !== known.workspace)
     throw foreign(
@@ -106,7 +105,7 @@ function compare(
       },
     );
   }
-  if (bundle.serial > known.serial) return known.root === null ? 'pinned' : 'updated';
+  if (bundle.serial > known.serial) return 'updated';
   if (digest === known.bundle_digest) return 'unchanged';
   throw new KeyServerError('bundle-conflict', `another bundle with serial ${bundle.serial} is already here`, {
     hint: 'was the workspace copied, or put back from an older copy? let the publisher make a new bundle ("wispr protect --rekey SET"); nothing was changed',

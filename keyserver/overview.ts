@@ -1,9 +1,9 @@
 /** What `wispr admin list` shows: everything but secrets. */
 import { readProviderRow } from './provider.ts';
+import { isWithdrawn, readPublication } from './publication/stored.ts';
 import type { KeyServerState } from './state.ts';
 import { all, first } from './storage/database.ts';
 import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
-import { isWithdrawn, readPublication } from './timestamp/state.ts';
 import { listTokens, type TokenOverview } from './tokens.ts';
 
 export interface Overview {
@@ -90,14 +90,14 @@ export function overview(state: KeyServerState): Overview {
 function describePublication({ database }: KeyServerState): PublicationOverview | null {
   const known = readPublication(database);
   if (!known) return null;
-  const { snapshot, version, expires, expiries } = known;
+  const { snapshotVersion, version, expires, expiries } = known;
   const signsHere = first(database, 'SELECT 1 FROM timestamp_key') !== undefined;
   const pushes = all<PublicationOverview['pushes'][number]>(
     database,
     'SELECT target, succeeded, failed FROM pushes ORDER BY target',
   );
   const withdrawn = isWithdrawn(known);
-  return { version: snapshot, withdrawn, signed: version, expires, signsHere, expiries, pushes };
+  return { version: snapshotVersion, withdrawn, signed: version, expires, signsHere, expiries, pushes };
 }
 
 function describeSubscriber({ database }: KeyServerState, row: SubscriberRow): SubscriberOverview {

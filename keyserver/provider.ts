@@ -15,8 +15,8 @@ export interface Provider {
 export interface ProviderRow {
   /** Key id of the publisher key. */
   readonly publisher_key: KeyId;
-  /** The root id; `null` if the last bundle is from before publications. */
-  readonly root: KeyId | null;
+  /** The root id. */
+  readonly root: KeyId;
   readonly workspace: string;
   readonly serial: number;
   readonly bundle_digest: string;
@@ -40,10 +40,10 @@ export class ProviderReader {
     this.#database = database;
   }
 
-  /** `undefined` before the first import since there are publications. Whether the descriptor has expired is not looked at: readers do that. */
+  /** `undefined` before the first import. Whether the descriptor has expired is for readers to check. */
   async read(): Promise<Provider | undefined> {
     const row = readProviderRow(this.#database);
-    if (row && row.root !== null && row.bundle_digest !== this.#digest) {
+    if (row && row.bundle_digest !== this.#digest) {
       const descriptor = await verifyDescriptor(row.descriptor, 0);
       this.#provider = { publisher: row.root, descriptorBytes: row.descriptor, descriptor };
       this.#digest = row.bundle_digest;

@@ -10,12 +10,12 @@ import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
 import { ProviderReader, siteReadAt } from './provider.ts';
+import { TimestampKeeper } from './publication/keeper.ts';
+import { PushTarget } from './publication/push-target.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
 import { type KeyServerState, openState } from './state.ts';
-import { TimestampKeeper } from './timestamp/keeper.ts';
-import { PushTarget } from './timestamp/push-target.ts';
 
 /** What the apps work with. */
 export interface KeyServerDependencies {

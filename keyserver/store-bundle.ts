@@ -3,9 +3,9 @@ import { fromBase64url } from '../core/encoding/base64url.ts';
 import type { BundledSet, OpenedBundle } from '../core/keys/bundle.ts';
 import type { KeyId } from '../core/keys/key-id.ts';
 import { setPlace } from './entitlement.ts';
+import { type SealedTimestampKey, sealTimestampKey } from './publication/key.ts';
 import type { KeyServerState } from './state.ts';
 import { type Database, first, run } from './storage/database.ts';
-import { type SealedTimestampKey, sealTimestampKey } from './timestamp/key.ts';
 
 interface SealedSet extends BundledSet {
   readonly sealed: Uint8Array;
@@ -47,10 +47,11 @@ export function storeBundle(
   return storeSets(database, sets, now());
 }
 
-/** A bundle without a timestamp key takes it away: the publisher signs timestamps itself from now on. */
+/** A bundle without a timestamp key takes it away: the publisher signs timestamps itself from now on, and readers get none here. */
 function storeTimestampKey(database: Database, key: SealedTimestampKey | undefined): void {
   run(database, 'DELETE FROM timestamp_key');
   if (key) run(database, 'INSERT INTO timestamp_key (id, key_id, sealed) VALUES (1, ?, ?)', key.id, key.sealed);
+  else run(database, 'DELETE FROM publication');
 }
 
 function storeSets(database: Database, sets: readonly SealedSet[], now: number): number {

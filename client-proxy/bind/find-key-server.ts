@@ -36,7 +36,7 @@ async function fetchDescriptorOf(upstream: Upstream, site: string, publisher: Ke
     hosts: () => [`https://${site}`, `http://${site}`],
     fetch: (origin, file) => fetchFile(upstream, { origin, ...file }),
     own: () => undefined,
-    ownTimestamp: async () => undefined,
+    keyServer: async () => undefined,
     times: LIMITS,
   });
   const publication = new SitePublication({ rootId: publisher, source, store: memoryStore() });

@@ -6,7 +6,7 @@ import type { RoleExpiry } from './hand-over.ts';
 
 export { BUNDLE_PATH, PUBLICATION_PATH, type RoleExpiry } from './hand-over.ts';
 
-export const HAND_OVER_LIMITS = { length: 2 * 1024 * 1024, roots: 255, expiries: 64 } as const;
+const HAND_OVER_LIMITS = { length: 2 * 1024 * 1024, roots: 255, expiries: 64 } as const;
 
 export interface HandOver {
   /** `timestamp.json`, byte for byte. */

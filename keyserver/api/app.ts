@@ -13,8 +13,8 @@ import { countRefusedCode, limitRefusedCodes, limitRequests, type RequestLimits 
 import type { Origins } from '../import-bundle.ts';
 import { answerKeyRequest } from '../key-requests.ts';
 import type { ProviderReader } from '../provider.ts';
+import type { TimestampKeeper } from '../publication/keeper.ts';
 import type { KeyServerState } from '../state.ts';
-import type { TimestampKeeper } from '../timestamp/keeper.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
 import { addPublicationRoutes } from './publication.ts';
 
@@ -38,6 +38,8 @@ const STATUS: Partial<Record<KeyServerErrorCode, number>> = {
   'bundle-conflict': 409,
   'bundle-elsewhere': 409,
   'publisher-key-changed': 409,
+  'timestamp-key-unusable': 409,
+  'clock-back': 503,
   busy: 503,
 };
 

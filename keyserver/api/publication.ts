@@ -1,15 +1,17 @@
-/** The API's half of publishing: bundles and timestamps come in with a token; timestamp and roots go out to everybody. */
+/** The API's half of publishing: bundles and publications come in with a token; timestamp, snapshot and roots go out to all readers. */
 import type { Express, RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
-import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
+import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { digest } from '../digest.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
 import { importBundle, type Origins } from '../import-bundle.ts';
+import type { TimestampKeeper } from '../publication/keeper.ts';
+import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../state.ts';
-import type { TimestampKeeper } from '../timestamp/keeper.ts';
-import { readRoot, readTimestamp } from '../timestamp/state.ts';
+import type { Database } from '../storage/database.ts';
 import { checkToken } from '../tokens.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
 
@@ -21,10 +23,10 @@ export interface PublicationOptions {
   readonly limits: RequestLimits;
 }
 
-const ROOT_FILE = /^([1-9]\d{0,5})\.root\.json$/;
+const VERSIONED_FILE = /^([1-9]\d{0,15})\.(root|snapshot)\.json$/;
 /** Seconds for which others may keep a copy. The timestamp is what readers ask for to learn of news. */
 const TIMESTAMP_AGE = 60;
-const ROOT_AGE = 3600;
+const VERSIONED_AGE = 3600;
 
 export function addPublicationRoutes(app: Express, options: PublicationOptions): void {
   addMetadataRoute(app, options);
@@ -36,15 +38,20 @@ function addMetadataRoute(app: Express, { state: { database }, limits }: Publica
   const limit = limitRequests(limits.metadataPerAddress, 'address', refuseTooMany, { failuresOnly: false });
   app.get(`${METADATA_PATH}:file`, limit, (request, response) => {
     const file = String(request.params.file);
-    const [, root] = ROOT_FILE.exec(file) ?? [];
     const isTimestamp = file === TIMESTAMP_FILE;
-    const bytes = isTimestamp ? readTimestamp(database) : root && readRoot(database, Number(root));
+    const bytes = isTimestamp ? readTimestamp(database) : readVersioned(database, file);
     if (!bytes) return sendError(response, 404, 'not-found');
     const etag = `"${Buffer.from(digest('entity tag', bytes)).toString('base64url').slice(0, 22)}"`;
-    response.set({ ETag: etag, 'Cache-Control': `public, max-age=${isTimestamp ? TIMESTAMP_AGE : ROOT_AGE}` });
+    response.set({ ETag: etag, 'Cache-Control': `public, max-age=${isTimestamp ? TIMESTAMP_AGE : VERSIONED_AGE}` });
     if (names(request.headers['if-none-match'], etag)) response.status(304).end();
     else send(response, 'application/json', bytes);
   });
+}
+
+function readVersioned(database: Database, file: string): Uint8Array | undefined {
+  const [, version, role] = VERSIONED_FILE.exec(file) ?? [];
+  if (role === undefined) return undefined;
+  return role === 'root' ? readRoot(database, Number(version)) : readSnapshot(database, Number(version));
 }
 
 /** Whether `If-None-Match` names an entity tag. Express's own answer is no wherever the request also says `no-cache`, as programs do. */
@@ -68,8 +75,11 @@ function addPublishingRoutes(app: Express, options: PublicationOptions): void {
   });
   app.put(PUBLICATION_PATH, ...guards, body(HAND_OVER_LIMITS.length), async (request, response) => {
     const accepted = await keeper.accept(bytesOf(request.body));
-    log.info({ ...accepted }, 'a publication came');
-    response.json(accepted);
+    const { outcome, publication } = accepted;
+    log.info({ outcome, publication }, 'a publication came');
+    const timestamp = toBase64url(accepted.timestamp);
+    if (outcome === 'current') response.json({ timestamp });
+    else response.status(409).json({ error: outcome, timestamp });
   });
 }
 

@@ -1,9 +1,9 @@
 /** What an operator wants to be woken up for, for Prometheus. No names of people, no paths of documents, no ids. */
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { PushTarget } from '../publication/push-target.ts';
+import { isWithdrawn, newestRoot, type Publication, readPublication } from '../publication/stored.ts';
 import type { KeyServerState } from '../state.ts';
 import { all } from '../storage/database.ts';
-import type { PushTarget } from '../timestamp/push-target.ts';
-import { isWithdrawn, newestRoot, type Publication, readPublication } from '../timestamp/state.ts';
 
 export interface Metrics {
   /** Counts an answer. */
@@ -43,7 +43,7 @@ function addPublicationGauges(registry: Registry, { database, now }: KeyServerSt
         else this.remove();
       },
     });
-  publication('wispr_publication_version', 'Version of the publication.', ({ snapshot }) => snapshot);
+  publication('wispr_publication_version', 'Version of the publication.', ({ snapshotVersion }) => snapshotVersion);
   publication('wispr_publication_withdrawn', '1 if the publication is withdrawn.', (known) =>
     Number(isWithdrawn(known)),
   );
@@ -63,7 +63,7 @@ function addExpiryGauge(registry: Registry, { database, now }: KeyServerState): 
   });
 }
 
-/** By role, in seconds since 1970. What the publisher told of comes first: root and timestamp are known here. */
+/** By role, in seconds since 1970. What the publisher has said comes first: root and timestamp are known here. */
 function expiriesOf(database: KeyServerState['database']): Map<string, number> {
   const known = readPublication(database);
   const root = newestRoot(database);

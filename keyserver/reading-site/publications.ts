@@ -4,11 +4,12 @@
  */
 import type { SiteDescription } from '../../core/keys/descriptor.ts';
 import type { MetadataStore } from '../../core/publication/client.ts';
+import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { HostedSource } from '../../node-support/publication/hosted-source.ts';
 import { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
 import type { Provider } from '../provider.ts';
+import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
 import type { KeyServerState } from '../state.ts';
-import { readRoot, readTimestamp } from '../timestamp/state.ts';
 import type { ContentHosts } from './content-host.ts';
 
 /** In milliseconds. */
@@ -62,7 +63,8 @@ export class ReadPublications {
       hosts: () => (this.#kept ? this.#hosts.targetsOf(this.#kept.site) : []),
       fetch: this.#hosts.fetchFile,
       own: (file) => readRoot(database, Number(ROOT_FILE.exec(file)?.[1] ?? 0)),
-      ownTimestamp: async () => readTimestamp(database),
+      keyServer: async (file) =>
+        file === TIMESTAMP_FILE ? readTimestamp(database) : readSnapshot(database, Number.parseInt(file, 10)),
       times: TIMES,
     });
     // The descriptor comes with the key bundles.

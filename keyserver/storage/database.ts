@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { headerNumber, inTransaction, isSqliteError, saysDamaged } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
-import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 /** Milliseconds to wait for another process (`wispr invite` beside the running server) to end its transaction. */
 const BUSY_TIMEOUT = 10_000;
@@ -38,7 +38,7 @@ export async function inspectDatabase(path: string, check: (database: Database) 
 }
 
 /**
- * Opens the database for work, and brings its schema up to date if it is not.
+ * Opens the database for work; a new one gets its schema.
  *
  * @param fill - puts in what a new database holds from the beginning, in the same transaction
  * @throws KeyServerError `database-unavailable`, `database-damaged`
@@ -47,7 +47,7 @@ export function openDatabase(path: string, fill: (database: Database) => void): 
   const database = connect(path, false);
   try {
     database.exec(SETTINGS);
-    if (versionOf(database) < MIGRATIONS.length) inTransaction(database, () => migrate(database, fill));
+    if (versionOf(database) === 0) inTransaction(database, () => create(database, fill));
     return database;
   } catch (error) {
     database.close();
@@ -89,10 +89,10 @@ function checkIntegrity(database: Database, path: string): void {
     });
   }
   const version = versionOf(database);
-  if (version > MIGRATIONS.length) {
+  if (version > SCHEMA_VERSION) {
     throw new KeyServerError(
       'database-newer',
-      `the database ${path} has schema version ${version}; this program knows versions up to ${MIGRATIONS.length}`,
+      `the database ${path} has schema version ${version}; this program knows version ${SCHEMA_VERSION}`,
       { hint: 'install the newer version of wispr again; nothing was changed' },
     );
   }
@@ -103,11 +103,11 @@ export function isBlank(database: Database): boolean {
   return first(database, 'SELECT 1 FROM sqlite_schema') === undefined;
 }
 
-function migrate(database: Database, fill: (database: Database) => void): void {
-  const version = versionOf(database); // another process may have been here first
-  for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
-  if (version === 0) fill(database);
-  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; PRAGMA application_id = ${APPLICATION_ID}`);
+function create(database: Database, fill: (database: Database) => void): void {
+  if (versionOf(database) > 0) return; // another process may have been here first
+  database.exec(SCHEMA);
+  fill(database);
+  database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; PRAGMA application_id = ${APPLICATION_ID}`);
 }
 
 function versionOf(database: Database): number {

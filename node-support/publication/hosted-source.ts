@@ -31,8 +31,8 @@ export interface HostedSourceOptions<Host extends AnyHost> {
   readonly fetch: FetchFile<Host>;
   /** A metadata file that is at hand: roots. */
   readonly own: (file: string) => Uint8Array | undefined;
-  /** The timestamp, from where it is asked for first. */
-  readonly ownTimestamp: (maximumLength: number, milliseconds: number) => Promise<Uint8Array | undefined>;
+  /** A file from the key server, which has the timestamp and the current snapshot. */
+  readonly keyServer: (file: string, maximumLength: number, milliseconds: number) => Promise<Uint8Array | undefined>;
   /** Told of a host when one that was asked after it has answered. */
   readonly onSlow?: (host: Host) => void;
   /** Milliseconds for one file, and for a timestamp; and how long one host alone may take, where there are others. */
@@ -48,11 +48,14 @@ interface WantedFile {
   readonly path: string;
   readonly maximumLength: number;
   readonly sha256?: string | undefined;
-  /** Nobody said that there is one: that a host has none may well be all that there is to say. */
+  /** Nothing signed says that there is one. */
   readonly mayBeMissing: boolean;
+  /** The name under which the key server may have it as well; it is asked after the hosts. */
+  readonly atKeyServer?: string | undefined;
 }
 
 const ROOT_FILE = /^\d+\.root\.json$/;
+const SNAPSHOT_FILE = /^\d+\.snapshot\.json$/;
 
 export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   readonly #options: HostedSourceOptions<Host>;
@@ -93,17 +96,18 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   async metadata(file: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
     const own = this.#options.own(file);
     const mayBeMissing = ROOT_FILE.test(file) && file !== FIRST_ROOT_FILE;
-    return own ?? this.#find({ path: METADATA_PATH + file, maximumLength, sha256, mayBeMissing });
+    const atKeyServer = SNAPSHOT_FILE.test(file) ? file : undefined; // so that no host can hide a withdrawal
+    return own ?? this.#find({ path: METADATA_PATH + file, maximumLength, sha256, mayBeMissing, atKeyServer });
   }
 
   /** All that were asked are heard: it may be the slow one that has the newest, or a withdrawal. */
   async *timestamps(maximumLength: number, isEnough: () => boolean): AsyncGenerator<TimestampAnswer, undefined> {
-    const { ownTimestamp, fetch, times, hosts } = this.#options;
+    const { keyServer, fetch, times, hosts } = this.#options;
     const path = METADATA_PATH + TIMESTAMP_FILE;
     const milliseconds = () => this.#timeLeft(times.timestampTimeout);
     const ask = (host: Host | undefined) =>
       host === undefined
-        ? ownTimestamp(maximumLength, milliseconds())
+        ? keyServer(TIMESTAMP_FILE, maximumLength, milliseconds())
         : fetch(host, { path, maximumLength, milliseconds: milliseconds(), newest: this.#newest });
     const places = [undefined, ...this.#passedOverLast(hosts('timestamp'))];
     for await (const outcome of hedged(places, ask, { ...times, isEnough })) {
@@ -139,15 +143,21 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 
   /** @param found - what those had to say that were heard already */
-  async *#askAll({ path, maximumLength, mayBeMissing }: WantedFile, found: Found, signal: AbortSignal) {
-    const { hosts, fetch, times } = this.#options;
+  async *#askAll(
+    { path, maximumLength, mayBeMissing, atKeyServer }: WantedFile,
+    found: Found,
+    signal: AbortSignal,
+  ): AsyncGenerator<Outcome<Host | undefined, Uint8Array | undefined>, undefined> {
+    const { hosts, fetch, times, keyServer } = this.#options;
     const wereLate = new Set(this.#late);
-    const ask = once((host: Host) => {
+    const ask = once((host: Host | undefined) => {
       const milliseconds = this.#timeLeft(times.metadataTimeout);
+      if (host === undefined) return keyServer(atKeyServer ?? '', maximumLength, milliseconds);
       return fetch(host, { path, maximumLength, milliseconds, newest: false, signal });
     });
-    for (const some of this.#grouped(hosts('file'))) {
-      const left = new Set(some);
+    const [good, passedOver] = this.#grouped(hosts('file'));
+    for (const some of [atKeyServer === undefined ? good : [...good, undefined], passedOver]) {
+      const left = new Set<Host | undefined>(some);
       const until = performance.now() + times.timestampTimeout;
       const isAnswered = () => mayBeMissing && found.isMissing;
       if (!isAnswered())
@@ -164,12 +174,16 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
    * One has said that there is no such file. It may be an old copy, or one that hides the file, so all others are heard: but all at once, and for
    * no longer than for a timestamp, or one that is silent would hold up every look, and with it every withdrawal.
    */
-  async *#hearRest(left: Set<Host>, ask: (host: Host) => Promise<Uint8Array | undefined>, until: number) {
+  async *#hearRest(
+    left: Set<Host | undefined>,
+    ask: (host: Host | undefined) => Promise<Uint8Array | undefined>,
+    until: number,
+  ) {
     for await (const outcome of hedged([...left], ask, { hedgeAfter: 0, until })) {
       left.delete(outcome.candidate);
       yield { ...outcome, late: [] }; // asked at the same time, the others are none the slower for it
     }
-    for (const host of left) this.#noteSlow(host);
+    for (const host of left) if (host !== undefined) this.#noteSlow(host);
   }
 
   /** Those that are asked, what was late behind the others; and those that are asked where nobody of them has it, however long they take. */
@@ -226,7 +240,9 @@ class Found {
   }
 }
 
-function originOf(host: AnyHost): string {
+/** @param host - `undefined`: the key server, which is none */
+function originOf(host: AnyHost | undefined): string {
+  if (host === undefined) return '';
   return typeof host === 'string' ? host : host.origin;
 }
 

@@ -2,20 +2,18 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BUNDLE_PATH, encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
+import { BUNDLE_PATH, encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
-import { verifyFirstRoot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { verifyFirstRoot, verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
 import { importBundle } from '../../keyserver/import-bundle.ts';
 import { overview } from '../../keyserver/overview.ts';
+import { acceptHandOver } from '../../keyserver/publication/authority.ts';
+import { readPublication, STRICT } from '../../keyserver/publication/stored.ts';
 import { type KeyServerState, openState } from '../../keyserver/state.ts';
-import { acceptHandOver } from '../../keyserver/timestamp/accept.ts';
-import { readPublication, STRICT } from '../../keyserver/timestamp/state.ts';
 import { createToken } from '../../keyserver/tokens.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { bringSnapshot } from '../support/bring-snapshot.ts';
-import { encodeTimestamp } from '../support/first-root.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
-import { TIMESTAMP_PATH } from '../support/publication-rig.ts';
+import { encodeSnapshot, putFile, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { createPublisher, type PublisherWithSets, sealBundle } from '../support/publisher-with-sets.ts';
 import { startWispr } from '../support/wispr.ts';
 
@@ -47,9 +45,7 @@ beforeAll(async () => {
   await inState(async (state) => {
     token = createToken(state, 'publisher', 1).token;
     await importBundle(state, await seal(state, 1), ports);
-    await bringSnapshot(site, 1);
-    const timestamp = encodeTimestamp(publisher.root.signers.timestamp, { publication: 1 });
-    acceptHandOver(state, encodeHandOver({ timestamp, roots: [], expiries: [] }));
+    await acceptHandOver(state, message(1), 48 * 3600);
   });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -69,8 +65,15 @@ function seal(state: KeyServerState, serial: number): Promise<Uint8Array> {
 }
 
 function read(bytes: Uint8Array): TimestampMetadata {
-  const root = verifyFirstRoot(publisher.root.bytes, STRICT);
-  return verifyTimestamp(bytes, root, undefined, STRICT) as TimestampMetadata;
+  return verifyOwnTimestamp(bytes, verifyFirstRoot(publisher.root.bytes, STRICT), STRICT);
+}
+
+/** Uploads a publication, and makes the message that hands it over. */
+function message(version: number): Uint8Array {
+  const snapshot = encodeSnapshot(publisher, version, nowInSeconds());
+  putFile(site, '1.root.json', publisher.root.bytes);
+  putFile(site, `${version}.snapshot.json`, snapshot);
+  return encodeHandOver({ snapshot, roots: [], expiries: [] }, publisher.root.signers.snapshot.secretKey);
 }
 
 /** Some moment of what is under way; a generator that can be run again would hide what only real time shows. */
@@ -95,13 +98,7 @@ it('attack 66: kill -9 while bundles and publications come in and timestamps are
   for (let turn = 0; turn < RUNS; turn++) {
     const server = await startWispr(['keyserver', '--dev'], { cwd: folder }); // signs at its start
     const bundle = await inState((state) => seal(state, serial + 1));
-    await bringSnapshot(site, publication + 1);
-    // As a publisher does: after the timestamp that counts now.
-    const signed = Math.max(nowInSeconds(), 1 + read(await get(TIMESTAMP_PATH)).version);
-    const wish = { publication: publication + 1, signed };
-    const timestamp = encodeTimestamp(publisher.root.signers.timestamp, wish);
-    const message = encodeHandOver({ timestamp, roots: [], expiries: [] });
-    const answers = Promise.all([put(BUNDLE_PATH, bundle), put(PUBLICATION_PATH, message)]);
+    const answers = Promise.all([put(BUNDLE_PATH, bundle), put(PUBLICATION_PATH, message(publication + 1))]);
     await Promise.race([someMoment(), answers]);
     await server.stop('SIGKILL');
     const [bundleStatus, publicationStatus] = await answers;
@@ -114,7 +111,7 @@ it('attack 66: kill -9 while bundles and publications come in and timestamps are
       expect(shown.sets).toHaveLength(40);
       serial = kept;
       const known = readPublication(state.database);
-      const version = known?.snapshot ?? 0;
+      const version = known?.snapshotVersion ?? 0;
       expect([publication, publication + 1]).toContain(version);
       if (publicationStatus === 200) expect(version).toBe(publication + 1);
       publication = version;
@@ -126,10 +123,7 @@ it('attack 66: kill -9 while bundles and publications come in and timestamps are
   }
   const server = await startWispr(['keyserver', '--dev'], { cwd: folder });
   publication += 1;
-  await bringSnapshot(site, publication);
-  const signed = nowInSeconds() + 200; // later than whatever was signed meanwhile
-  const timestamp = encodeTimestamp(publisher.root.signers.timestamp, { publication, signed });
-  expect(await put(PUBLICATION_PATH, encodeHandOver({ timestamp, roots: [], expiries: [] }))).toBe(200);
+  expect(await put(PUBLICATION_PATH, message(publication))).toBe(200);
   expect(read(await get(TIMESTAMP_PATH)).snapshot.version).toBe(publication);
   await server.stop();
   expect(read(readFileSync(join(site, '.well-known/wispr/timestamp.json'))).snapshot.version).toBe(publication);

@@ -2,16 +2,14 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519KeyPair, randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { openEnvelope } from '../../core/publication/envelope.ts';
-import { BUNDLE_PATH, encodeHandOver, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
+import { BUNDLE_PATH, encodeHandOver, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { roleSigner } from '../../core/publication/keys.ts';
-import { parseTimestamp } from '../../core/publication/metadata.ts';
 import { overview } from '../../keyserver/overview.ts';
-import { readPublication } from '../../keyserver/timestamp/state.ts';
+import { readPublication } from '../../keyserver/publication/stored.ts';
 import { revokeToken } from '../../keyserver/tokens.ts';
-import { encodeRoot, encodeTimestamp } from '../support/first-root.ts';
+import { encodeRoot } from '../support/first-root.ts';
 import { startRig } from '../support/keyserver-rig.ts';
-import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
+import { HOUR, newKey, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { sealBundle } from '../support/publisher-with-sets.ts';
 
 let the: PublicationRig;
@@ -36,10 +34,12 @@ describe('a publisher with a token', () => {
     expect([broken.status, await broken.json()]).toEqual([400, { error: 'bundle-malformed' }]);
   });
 
-  it('hands over a publication, which readers get at once, and the web host too', async () => {
-    const bytes = await the.publish({ publication: 7 });
+  it('makes a publication current: readers and the push target get its timestamp, readers its snapshot', async () => {
+    const bytes = await the.publish(7);
+    expect(the.read(bytes)).toMatchObject({ snapshot: { version: 7 }, version: expect.closeTo(the.now(), -1) });
     expect(await the.served()).toEqual(bytes);
     expect(the.pushed()).toEqual(bytes);
+    expect(await the.served('7.snapshot.json')).toEqual(the.snapshot(7));
     expect(overview(the.rig.server.state).publication).toMatchObject({
       version: 7,
       withdrawn: false,
@@ -47,11 +47,36 @@ describe('a publisher with a token', () => {
       expiries: [{ role: 'snapshot' }, { role: 'targets' }],
       pushes: [{ target: the.site, failed: null }],
     });
-    expect(await the.handOver(bytes)).toMatchObject({ status: 200, body: { outcome: 'unchanged', publication: 7 } });
   });
 
-  it('is nobody without it', async () => {
-    const body = encodeHandOver({ timestamp: the.timestamp(), roots: [], expiries: [] });
+  it('gets the same answer to the same message, and a new timestamp when half of its time is over', async () => {
+    const snapshot = the.snapshot(7);
+    const { body } = await the.handOver(snapshot);
+    the.rig.passTime(10);
+    expect(await the.handOver(snapshot)).toEqual({ status: 200, body });
+    the.rig.passTime(25 * HOUR);
+    const again = await the.handOver(snapshot);
+    expect(again.status).toBe(200);
+    expect(again.body).not.toEqual(body);
+  });
+
+  it('withdraws by a closing publication', async () => {
+    await the.publish(7);
+    await the.publish(8, { closed: true });
+    expect(overview(the.rig.server.state).publication).toMatchObject({ version: 8, withdrawn: true });
+    expect(Buffer.from(await the.served('8.snapshot.json')).toString()).toContain('"x-wispr-closed":true');
+    expect((await fetch(`${the.rig.server.url}/.well-known/wispr/7.snapshot.json`)).status).toBe(404);
+    the.rig.passTime(HOUR);
+    expect(await the.run()).toBe(true);
+    expect(the.read(await the.served()).snapshot.version).toBe(8);
+    expect(the.rig.log()).toContain('the publication is withdrawn');
+    await the.publish(9);
+    expect(overview(the.rig.server.state).publication).toMatchObject({ version: 9, withdrawn: false });
+  });
+
+  it('is refused without it', async () => {
+    const { snapshot: signer } = the.rig.publisher.root.signers;
+    const body = encodeHandOver({ snapshot: the.snapshot(7), roots: [], expiries: [] }, signer.secretKey);
     const wrong = [
       null,
       '',
@@ -76,8 +101,8 @@ describe('a publisher with a token', () => {
     expect((await the.put(PUBLICATION_PATH, body)).status).toBe(401);
   });
 
-  it('attack 93: whose token is in no log, no list and not in the database', async () => {
-    await the.publish();
+  it('attack 93: the token is in no log, no list and not in the database', async () => {
+    await the.publish(7);
     await the.put(PUBLICATION_PATH, new Uint8Array(1), `Bearer ${the.token}x`);
     the.rig.server.state.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     const secret = the.token.slice(-43);
@@ -90,7 +115,7 @@ describe('a publisher with a token', () => {
     expect(database.includes(Buffer.from(the.rig.publisher.root.timestampSeed))).toBe(false);
   });
 
-  it('who tries tokens is stopped', async () => {
+  it('is limited in guesses of it', async () => {
     const limited = await startRig({ limits: { publishingRefusals: 3 } });
     try {
       const statuses = [];
@@ -103,59 +128,63 @@ describe('a publisher with a token', () => {
   });
 });
 
-describe('a publication is refused, and the one before stays', () => {
+describe('a publication is refused, and the current one stays', () => {
   let before: Uint8Array;
   beforeEach(async () => {
-    before = await the.publish({ publication: 5 });
+    before = await the.publish(5);
   });
 
-  async function expectRefused(status: number, error: string, timestamp: Uint8Array, roots: Uint8Array[] = []) {
-    expect(await the.handOver(timestamp, roots)).toEqual({ status, body: { error } });
+  async function expectRefused(status: number, error: string, ...[snapshot, wish]: Parameters<typeof the.handOver>) {
+    const answer = await the.handOver(snapshot, wish);
+    expect(answer).toEqual({ status, body: expect.objectContaining({ error }) });
+    if (error.startsWith('publication-')) expect(answer.body.timestamp).toBe(toBase64url(before));
     expect(await the.served()).toEqual(before);
     expect(the.pushed()).toEqual(before);
   }
 
-  it('that is signed by another key, or by none', async () => {
-    const stranger = await roleSigner(ed25519KeyPair(randomBytes(32)));
-    await expectRefused(400, 'metadata-signature', encodeTimestamp(stranger, { signed: the.now() + 9 }));
-    const claimed = { ...stranger, keyid: the.signer.keyid };
-    await expectRefused(400, 'metadata-signature', encodeTimestamp(claimed, { signed: the.now() + 9 }));
+  it('that is older, or another one of the same version', async () => {
+    await expectRefused(409, 'publication-older', the.snapshot(4));
+    await expectRefused(409, 'publication-other', the.snapshot(5, { targetsVersion: 2 }));
+    await expectRefused(409, 'publication-other', the.snapshot(5, { closed: true }));
+  });
+
+  it('whose hand-over no snapshot key has signed: a stolen token makes nothing current, nor does the timestamp key', async () => {
+    const { timestamp, targets, root } = the.rig.publisher.root.signers;
+    const unpublished = the.snapshot(6);
+    for (const signer of [timestamp, targets, root, await newKey()])
+      await expectRefused(400, 'metadata-signature', unpublished, { signer });
+  });
+
+  it('whose snapshot another key has signed, or none', async () => {
+    const { timestamp } = the.rig.publisher.root.signers;
+    await expectRefused(400, 'metadata-signature', the.snapshot(6, { signer: timestamp, closed: true }));
+    await expectRefused(400, 'metadata-signature', the.snapshot(6, { signer: await newKey() }));
     await expectRefused(400, 'metadata-malformed', new Uint8Array(0));
-    await expectRefused(400, 'metadata-too-large', new Uint8Array(20_000).fill(0x20));
+    await expectRefused(400, 'metadata-signature', the.pushed());
   });
 
-  it('that is older, or names an older publication', async () => {
-    await expectRefused(409, 'metadata-rollback', the.timestamp({ publication: 5, signed: the.now() - 9 }));
-    await expectRefused(409, 'metadata-rollback', the.timestamp({ publication: 4, signed: the.now() + 9 }));
-    const { version } = the.read(before);
-    await expectRefused(409, 'metadata-rollback', the.timestamp({ publication: 6, signed: version }));
-  });
-
-  it('attack 69: that has expired, or comes from the future', async () => {
-    const expired = the.timestamp({ publication: 6, signed: the.now() + 9, expires: the.now() - 1 });
-    await expectRefused(409, 'publication-expired', expired);
-    await expectRefused(409, 'clock-behind', the.timestamp({ publication: 6, signed: the.now() + 400 }));
+  it('attack 69: whose snapshot has expired; and nothing is signed with a clock that was set back', async () => {
+    await expectRefused(409, 'metadata-expired', the.snapshot(6, { expires: the.now() - 1 }));
+    the.rig.passTime(-HOUR);
+    await expectRefused(503, 'clock-back', the.snapshot(6));
+    expect(await the.run()).toBe(false);
+    expect(the.rig.log()).toMatch(/clock-back: this machine's clock says .*Z, and the last timestamp was signed at/);
+    the.rig.passTime(HOUR - 200); // within the tolerance: the version still grows
+    expect(the.read(await the.publish(6)).version).toBe(the.read(before).version + 1);
   });
 
   it('with roots that do not follow from the pinned one', async () => {
     const { signers } = the.rig.publisher.root;
-    const newer = the.timestamp({ publication: 6, signed: the.now() + 9 });
-    const stranger = await roleSigner(ed25519KeyPair(randomBytes(32)));
-    await expectRefused(400, 'metadata-signature', newer, [
-      await encodeRoot({ ...signers, root: stranger }, 2, [stranger]),
-    ]);
-    await expectRefused(409, 'metadata-rollback', newer, [await encodeRoot(signers, 3, [signers.root])]);
-    await expectRefused(400, 'metadata-malformed', newer, [new Uint8Array(10)]);
+    const stranger = await newKey();
+    const forged = await encodeRoot({ ...signers, root: stranger }, 2, [stranger]);
+    await expectRefused(400, 'metadata-signature', the.snapshot(6), { roots: [forged] });
+    const skipping = await encodeRoot(signers, 3, [signers.root]);
+    await expectRefused(409, 'metadata-rollback', the.snapshot(6), { roots: [skipping] });
+    await expectRefused(400, 'metadata-malformed', the.snapshot(6), { roots: [new Uint8Array(10)] });
   });
 
-  it('in a message that is not of the form, or too long', async () => {
-    for (const text of [
-      '',
-      '{}',
-      '[]',
-      '{"expiries":[],"roots":[],"timestamp":"="}',
-      '{"expiries":[{}],"roots":[],"timestamp":""}',
-    ]) {
+  it('in a message that is malformed or too long', async () => {
+    for (const text of ['', '{}', '[]', '{"expiries":[],"roots":[],"signature":"","snapshot":"="}']) {
       const response = await the.put(PUBLICATION_PATH, Buffer.from(text));
       expect([response.status, await response.json()]).toEqual([400, { error: 'metadata-malformed' }]);
     }
@@ -165,67 +194,81 @@ describe('a publication is refused, and the one before stays', () => {
 
   it('before there is a publisher', async () => {
     the.rig.server.state.database.exec('DELETE FROM provider');
-    expect(await the.handOver(the.timestamp({ publication: 6, signed: the.now() + 9 }))).toEqual({
-      status: 503,
-      body: { error: 'no-provider' },
-    });
+    expect(await the.handOver(the.snapshot(6))).toEqual({ status: 503, body: { error: 'no-provider' } });
+  });
+
+  it('without the timestamp key, which the publisher may keep: then readers get no timestamp here', async () => {
+    await the.importTimestampKey(undefined);
+    const refused = { status: 409, body: { error: 'timestamp-key-unusable' } };
+    expect(await the.handOver(the.snapshot(6))).toEqual(refused);
+    expect((await fetch(the.rig.server.url + TIMESTAMP_PATH)).status).toBe(404);
+    await the.importTimestampKey(randomBytes(32), 3);
+    expect(await the.handOver(the.snapshot(6))).toEqual(refused);
   });
 });
 
 describe('new roots', () => {
-  it('are followed, kept, and served to readers', async () => {
-    await the.publish({ publication: 5 });
+  it('are followed, kept, and served to readers; one that was followed stays', async () => {
+    await the.publish(5);
     const { root } = the.rig.publisher;
-    const second = await encodeRoot(root.signers, 2, [root.signers.root]);
-    expect(await the.handOver(the.timestamp({ publication: 6, signed: the.now() + 9 }), [second])).toMatchObject({
-      status: 200,
-    });
-    for (const [version, bytes] of [root.bytes, second].entries()) {
-      const response = await fetch(`${the.rig.server.url}/.well-known/wispr/${version + 1}.root.json`);
-      expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes);
-    }
-    for (const file of ['3.root.json', '0.root.json', '01.root.json', 'root.json', '1.snapshot.json', '..%2Fx'])
+    const [newRoot, thief] = [await newKey(), await newKey()];
+    const second = await encodeRoot({ ...root.signers, root: newRoot }, 2, [root.signers.root, newRoot]);
+    await the.publish(6, { roots: [second] });
+    for (const [index, bytes] of [root.bytes, second].entries())
+      expect(await the.served(`${index + 1}.root.json`)).toEqual(bytes);
+    for (const file of ['3.root.json', '0.root.json', '01.root.json', 'root.json', '5.snapshot.json', '..%2Fx'])
       expect((await fetch(`${the.rig.server.url}/.well-known/wispr/${file}`)).status).toBe(404);
-    const shorter = await the.handOver(the.timestamp({ publication: 7, signed: the.now() + 10 }), []);
-    expect(shorter).toEqual({ status: 409, body: { error: 'metadata-rollback' } });
+    const rollback = { status: 409, body: { error: 'metadata-rollback' } };
+    expect(await the.handOver(the.snapshot(7))).toEqual(rollback);
+    const fork = await encodeRoot({ ...root.signers, root: thief, snapshot: thief }, 2, [root.signers.root, thief]);
+    const stolen = the.snapshot(7, { signer: thief });
+    expect(await the.handOver(stolen, { roots: [fork], signer: thief })).toEqual(rollback);
   });
 
   it('with another timestamp key: the old key signs nothing any more, the new one begins anew', async () => {
-    await the.publish({ publication: 5, signed: the.now() + 250 });
+    const current = the.snapshot(5);
+    await the.handOver(current);
     const { root } = the.rig.publisher;
     const seed = randomBytes(32);
     const timestamp = await roleSigner(ed25519KeyPair(seed));
     const second = await encodeRoot({ ...root.signers, timestamp }, 2, [root.signers.root]);
-    const stale = the.timestamp({ publication: 6, signed: the.now() + 260 });
-    expect(await the.handOver(stale, [second])).toEqual({ status: 400, body: { error: 'metadata-signature' } });
-    const back = encodeTimestamp(timestamp, { publication: 4, signed: the.now() });
-    expect(await the.handOver(back, [second])).toEqual({ status: 409, body: { error: 'metadata-rollback' } });
-    const fresh = encodeTimestamp(timestamp, { publication: 6, signed: the.now() });
-    expect(await the.handOver(fresh, [second])).toMatchObject({ status: 200 });
-    expect(await the.rig.server.keeper.attempt()).toBe('failed');
-    expect(the.rig.log()).toContain('timestamp-key-foreign');
-    expect(await the.served()).toEqual(fresh);
+    const roots = [second];
+    expect(await the.handOver(the.snapshot(6), { roots })).toMatchObject({ body: { error: 'timestamp-key-unusable' } });
     await the.importTimestampKey(seed);
-    the.rig.passTime(HOUR);
-    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    expect((await the.handOver(the.snapshot(4), { roots })).body.error).toBe('publication-older');
+    the.rig.passTime(-1000); // versions begin anew, so a clock that was fast does no harm
+    expect((await the.handOver(current, { roots })).status).toBe(200);
+    expect(await the.run()).toBe(true);
+  });
+
+  it('with another snapshot key: the number of a stolen key ends with it', async () => {
+    await the.publish(1_000_000);
+    const { root } = the.rig.publisher;
+    const snapshot = await newKey();
+    const second = await encodeRoot({ ...root.signers, snapshot }, 2, [root.signers.root]);
+    const answer = await the.handOver(the.snapshot(6, { signer: snapshot }), { roots: [second], signer: snapshot });
+    expect(answer.status).toBe(200);
   });
 });
 
-describe('readers', () => {
-  it('get timestamp and root with entity tags, for a short time, whoever they are', async () => {
-    const bytes = await the.publish();
-    const response = await fetch(the.rig.server.url + TIMESTAMP_PATH);
-    expect(response.headers.get('content-type')).toBe('application/json');
-    expect(response.headers.get('cache-control')).toBe('public, max-age=60');
-    const etag = response.headers.get('etag') ?? '';
-    const again = await fetch(the.rig.server.url + TIMESTAMP_PATH, { headers: { 'if-none-match': etag } });
-    expect([again.status, await again.text()]).toEqual([304, '']);
-    const other = await fetch(the.rig.server.url + TIMESTAMP_PATH, { headers: { 'if-none-match': '"other"' } });
-    expect(new Uint8Array(await other.arrayBuffer())).toEqual(bytes);
-    const head = await fetch(the.rig.server.url + TIMESTAMP_PATH, { method: 'HEAD' });
-    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(bytes.length)]);
-    const root = await fetch(`${the.rig.server.url}/.well-known/wispr/1.root.json`);
-    expect(new Uint8Array(await root.arrayBuffer())).toEqual(the.rig.publisher.root.bytes);
-    expect(parseTimestamp(openEnvelope(bytes, 'timestamp').signed()).version).toBeGreaterThan(0);
-  });
+it('readers get timestamp, snapshot and root with entity tags, for a short time', async () => {
+  const bytes = await the.publish(7);
+  const response = await fetch(the.rig.server.url + TIMESTAMP_PATH);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('cache-control')).toBe('public, max-age=60');
+  const etag = response.headers.get('etag') ?? '';
+  const again = await fetch(the.rig.server.url + TIMESTAMP_PATH, { headers: { 'if-none-match': etag } });
+  expect([again.status, await again.text()]).toEqual([304, '']);
+  const other = await fetch(the.rig.server.url + TIMESTAMP_PATH, { headers: { 'if-none-match': '"other"' } });
+  expect(new Uint8Array(await other.arrayBuffer())).toEqual(bytes);
+  const head = await fetch(the.rig.server.url + TIMESTAMP_PATH, { method: 'HEAD' });
+  expect([head.status, head.headers.get('content-length')]).toEqual([200, String(bytes.length)]);
+});
+
+it('an altered row in the database is no reason to sign something', async () => {
+  await the.publish(7);
+  const forged = the.snapshot(8, { signer: await newKey() });
+  the.rig.server.state.database.prepare('UPDATE publication SET snapshot = ?, snapshot_version = 8').run(forged);
+  expect(await the.run()).toBe(false);
+  expect(the.rig.log()).toContain('metadata-signature');
 });

@@ -2,7 +2,8 @@
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
-import { PushTarget } from '../../keyserver/timestamp/push-target.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { PushTarget } from '../../keyserver/publication/push-target.ts';
 import { HOUR, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 
@@ -35,61 +36,66 @@ async function there(): Promise<Uint8Array> {
   return (await Body?.transformToByteArray()) ?? new Uint8Array();
 }
 
-async function put(bytes: Uint8Array): Promise<void> {
-  await server.client.send(new PutObjectCommand({ ...object(), Body: bytes }));
+async function put(name: string, bytes: Uint8Array, to = bucket()): Promise<void> {
+  const Key = `${to === bucket() ? 'site' : ''}${METADATA_PATH}${name}`.replace(/^\//, '');
+  await server.client.send(new PutObjectCommand({ Bucket: to, Key, Body: bytes }));
+}
+
+async function upload(version: number, to = bucket()): Promise<Uint8Array> {
+  const snapshot = the.snapshot(version);
+  await put('1.root.json', the.rig.publisher.root.bytes, to);
+  await put(`${version}.snapshot.json`, snapshot, to);
+  return snapshot;
 }
 
 describe('a bucket that timestamps are pushed to', () => {
   it('has each as soon as it is signed, and says how long caches may keep it', async () => {
     await start();
-    const first = await the.publish({ publication: 7 });
-    expect(await there()).toEqual(first);
-    the.rig.passTime(HOUR);
-    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    await the.handOver(await upload(7));
     expect(await there()).toEqual(await the.served());
-    expect(the.read(await there()).version).toBeGreaterThan(the.read(first).version);
+    the.rig.passTime(HOUR);
+    await the.run();
+    expect(await there()).toEqual(await the.served());
     expect(await server.client.send(new HeadObjectCommand(object()))).toMatchObject({
       CacheControl: 'public, max-age=60',
       ContentType: 'application/json',
     });
   });
 
-  it('is looked at first: what is newer there is taken over, and anything else replaced', async () => {
+  it('is looked at first: a greater pair there is adopted, and anything else replaced', async () => {
     await start();
-    await the.publish({ publication: 7 });
+    await the.handOver(await upload(7));
     the.rig.passTime(HOUR);
-    await the.bring(8);
-    await put(the.timestamp({ publication: 8, signed: the.now() - 10 }));
-    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    await put('timestamp.json', await the.timestamp(8, await upload(8)));
+    await the.run();
     expect(the.read(await there()).snapshot.version).toBe(8);
-    expect(await there()).toEqual(await the.served());
     for (const other of [utf8('<h1>Not found</h1>'), new Uint8Array(100_000)]) {
-      await put(other);
-      the.rig.passTime(HOUR);
-      expect(await the.rig.server.keeper.attempt()).toBe('signed');
+      await put('timestamp.json', other);
+      await the.run();
       expect(await there()).toEqual(await the.served());
     }
+    await the.handOver(the.snapshot(9, { closed: true }));
+    expect(the.read(await there()).snapshot.version).toBe(9);
   });
 
-  it('that is gone is said to be, without a word of the credentials, and tried again', async () => {
+  it('that does not exist is reported, without a word of the credentials, and tried again', async () => {
     await start();
     await the.close();
     const gone = `gone-${number}`;
     the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours: 48, push: [`s3://${gone}`] } });
-    await the.publish({ publication: 7 });
+    await the.handOver(the.snapshot(7));
     expect(the.rig.log()).toContain('the timestamp could not be pushed');
     expect(the.rig.log()).not.toContain(server.environment.AWS_SECRET_ACCESS_KEY);
     await server.bucket(gone);
-    await the.bring(7);
-    the.rig.passTime(HOUR);
-    expect(await the.rig.server.keeper.attempt()).toBe('signed');
+    await upload(7, gone);
+    await the.run();
     const found = await PushTarget.open(`s3://${gone}`);
     expect(Buffer.from((await found.read()).bytes ?? [])).toEqual(Buffer.from(await the.served()));
     found.close();
   });
 });
 
-describe('what somebody else puts there while a timestamp is signed', () => {
+describe('what another program puts there between look and push', () => {
   it.each(['a bucket', 'a directory'])('is not replaced: %s', async (kind) => {
     await start();
     const target = await PushTarget.open(kind === 'a bucket' ? `s3://${bucket()}/site` : the.site);

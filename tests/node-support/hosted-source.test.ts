@@ -48,7 +48,7 @@ function rig(
     hosts: () => Object.keys(answers),
     fetch,
     own: () => undefined,
-    ownTimestamp: async () => fetch('key server', { path: 'timestamp' }).then(() => (key ? utf8(`${key}`) : undefined)),
+    keyServer: async (file) => fetch('key server', { path: file }).then(() => (key ? utf8(`${key}`) : undefined)),
     onSlow: (host) => slow?.push(host),
     times: { metadataTimeout: PATIENT, timestampTimeout, hedgeAfter },
   });
@@ -187,6 +187,26 @@ describe('the next root, which mostly there is none of,', () => {
       answer('a', 'here');
       expect(text(await file)).toBe('here');
     }
+  });
+});
+
+describe('a snapshot that the hosts hide', () => {
+  it.each<[string, Record<string, Answer>]>([
+    ['by having none', { a: undefined, b: undefined }],
+    ['by failing', { a: new Error('gone'), b: new Error('gone') }],
+    ['by silence', { a: 'late', b: 'late' }],
+    ['behind another file', { a: 'other', b: 'other' }],
+  ])('%s comes from the key server', async (_, answers) => {
+    const { source, asked } = rig(answers, 0, 'closing');
+    const found = await source.metadata('8.snapshot.json', 10, await hashOf('closing'));
+    expect(text(found)).toBe('closing');
+    expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'k']);
+  });
+
+  it('no other file is asked for there', async () => {
+    const { source, asked } = rig({ a: undefined }, 0, 'targets');
+    expect(await source.metadata('8.targets.json', 10)).toBeUndefined();
+    expect(asked).toHaveLength(1);
   });
 });
 

@@ -12,7 +12,7 @@ import {
   signMetadata,
   targetsMetadata,
 } from '../../core/publication/writer.ts';
-import { STRICT } from '../../keyserver/timestamp/state.ts';
+import { STRICT } from '../../keyserver/publication/stored.ts';
 import { keyRing, type RoleKeyRing } from '../support/test-publication.ts';
 import { DAY, NOW } from './reading.ts';
 

@@ -1,22 +1,28 @@
-/** A key server with a publisher who publishes, a token, and web hosts to which timestamps are pushed: one directory, where a test says nothing else. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** A key server with a publisher who hands over publications, a token, and push targets: one directory, where a test says nothing else. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { randomBytes } from '#primitives';
-import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over-1.ts';
-import type { RoleSigner } from '../../core/publication/keys.ts';
+import { ed25519KeyPair, randomBytes } from '#primitives';
+import { encodeHandOver, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
 import type { TimestampMetadata } from '../../core/publication/metadata.ts';
-import { verifyFirstRoot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { verifyFirstRoot, verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
+import {
+  closingSnapshotMetadata,
+  factsOf,
+  ROLE_VALIDITY,
+  signMetadata,
+  snapshotMetadata,
+  timestampMetadata,
+} from '../../core/publication/writer.ts';
 import type { KeyServerConfig } from '../../keyserver/config.ts';
 import { importBundle } from '../../keyserver/import-bundle.ts';
-import { STRICT } from '../../keyserver/timestamp/state.ts';
+import { STRICT } from '../../keyserver/publication/stored.ts';
 import { createToken } from '../../keyserver/tokens.ts';
-import { bringSnapshot } from './bring-snapshot.ts';
-import { encodeTimestamp, type TimestampWish } from './first-root.ts';
 import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
-import { sealBundle } from './publisher-with-sets.ts';
-import { saidBy } from './target-timestamp.ts';
+import { type PublisherWithSets, sealBundle } from './publisher-with-sets.ts';
 
-export const TIMESTAMP_PATH = '/.well-known/wispr/timestamp.json';
+export const TIMESTAMP_PATH = `${METADATA_PATH}timestamp.json`;
 export const HOUR = 3600;
 
 export interface HandedOver {
@@ -24,21 +30,41 @@ export interface HandedOver {
   readonly body: Record<string, unknown>;
 }
 
+export interface SnapshotWish {
+  readonly closed?: boolean;
+  readonly signer?: RoleSigner;
+  readonly expires?: number;
+  /** Makes another snapshot of the same version. */
+  readonly targetsVersion?: number;
+}
+
+/** `N.snapshot.json` of a publication of which nothing else is there. */
+export function encodeSnapshot(
+  { root }: PublisherWithSets,
+  version: number,
+  now: number,
+  { closed = false, signer = root.signers.snapshot, expires, targetsVersion = 1 }: SnapshotWish = {},
+): Uint8Array {
+  const about = { version, expires: expires ?? now + ROLE_VALIDITY.snapshot };
+  const files = new Map([['targets', { version: targetsVersion, length: 1000, sha256: '0'.repeat(64) }]]);
+  const signed = closed ? closingSnapshotMetadata(about, files) : snapshotMetadata(about, files);
+  return signMetadata(signed, [signer]);
+}
+
+export const newKey = () => roleSigner(ed25519KeyPair(randomBytes(32)));
+
 export class PublicationRig {
   readonly rig: Rig;
   /** The publisher's. */
   readonly token: string;
   /** What the web host serves. */
   readonly site: string;
-  /** Where the publisher publishes: all targets of the key server. A test may add its own, or publish elsewhere. */
-  hosts: readonly string[];
   readonly #folders: string[];
 
   private constructor(rig: Rig, site: string) {
     this.rig = rig;
     this.site = site;
     this.#folders = [site];
-    this.hosts = rig.config.publication?.push ?? [];
     this.token = createToken(rig.server.state, 'publisher', 30).token;
   }
 
@@ -48,16 +74,6 @@ export class PublicationRig {
     const rig = await startRig({ config: { publication, ...config } });
     await rig.server.keeper.idle(); // the run at its start
     return new PublicationRig(rig, site);
-  }
-
-  /** Publication 7 was handed over an hour ago, and lies at two hosts. */
-  static async startWithTwoHosts(freshHours = 48): Promise<{ the: PublicationRig; A: string; B: string }> {
-    const [A, B] = [temporaryFolder(), temporaryFolder()];
-    const the = await PublicationRig.start({ publication: { resignMinutes: 60, freshHours, push: [A, B] } });
-    the.#folders.push(A, B);
-    await the.publish({ publication: 7 });
-    the.rig.passTime(HOUR);
-    return { the, A, B };
   }
 
   async close(): Promise<void> {
@@ -79,64 +95,68 @@ export class PublicationRig {
     return fetch(this.rig.server.url + path, { method: 'PUT', body: Buffer.from(body), headers });
   }
 
-  /** Brings a publication to the hosts, but for its timestamp. */
-  async bring(publication: number): Promise<void> {
-    for (const host of this.hosts) await bringSnapshot(host, publication);
+  snapshot(version: number, wish: SnapshotWish = {}): Uint8Array {
+    return encodeSnapshot(this.rig.publisher, version, this.now(), wish);
   }
 
-  /** What is published at the host alone: the key server finds it there. */
-  async showAtHost(wish: TimestampWish = {}): Promise<void> {
-    const bytes = this.timestamp(wish);
-    await this.bring(saidBy(bytes).publication);
-    putTimestamp(this.site, bytes);
+  /** A timestamp that the publisher signs by itself (R5), or another holder of the key. */
+  async timestamp(
+    version: number,
+    snapshot: Uint8Array,
+    signed = this.now(),
+    signer = this.signer,
+    expires = signed + 48 * HOUR,
+  ): Promise<Uint8Array> {
+    return signMetadata(timestampMetadata({ version: signed, expires }, await factsOf(version, snapshot)), [signer]);
   }
 
-  /** The same at one of several hosts, by whoever else has the key. @param ago - seconds since it was signed */
-  async showAt(host: string, ago: number, wish: TimestampWish): Promise<void> {
-    await bringSnapshot(host, wish.publication ?? 1);
-    putTimestamp(host, this.timestamp({ signed: this.now() - ago, ...wish }));
+  /** Uploads a publication to a directory, except for its timestamp. */
+  upload(directory: string, version: number, snapshot: Uint8Array, roots: readonly Uint8Array[] = []): void {
+    for (const [index, root] of [this.rig.publisher.root.bytes, ...roots].entries())
+      putFile(directory, `${index + 1}.root.json`, root);
+    putFile(directory, `${version}.snapshot.json`, snapshot);
   }
 
-  /** As a publisher does who has published it before. */
-  async handOver(timestamp: Uint8Array, roots: readonly Uint8Array[] = []): Promise<HandedOver> {
-    const publication = publicationIn(timestamp);
-    if (publication !== undefined) await this.bring(publication);
+  /** Hands over, signed by the snapshot key unless a test says otherwise. */
+  async handOver(
+    snapshot: Uint8Array,
+    { roots = [], signer = this.rig.publisher.root.signers.snapshot }: HandOverWish = {},
+  ): Promise<HandedOver> {
     const expiries = [
       { role: 'snapshot', expires: this.now() + 1000 },
       { role: 'targets', expires: this.now() + 2000 },
     ];
-    const response = await this.put(PUBLICATION_PATH, encodeHandOver({ timestamp, roots, expiries }));
+    const message = encodeHandOver({ snapshot, roots, expiries }, signer.secretKey);
+    const response = await this.put(PUBLICATION_PATH, message);
     await this.rig.server.keeper.idle();
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 
-  /** Hands over a timestamp that has to be taken. */
-  async publish(wish: TimestampWish = {}): Promise<Uint8Array> {
-    const bytes = this.timestamp(wish);
-    const { status, body } = await this.handOver(bytes);
+  /** Uploads to all push targets that are directories, and hands over. @returns the timestamp of the answer */
+  async publish(version: number, wish: SnapshotWish & HandOverWish = {}): Promise<Uint8Array> {
+    const snapshot = this.snapshot(version, wish);
+    for (const target of this.rig.config.publication?.push ?? [])
+      if (existsSync(target)) this.upload(target, version, snapshot, wish.roots);
+    const { status, body } = await this.handOver(snapshot, { roots: wish.roots ?? [], ...wish });
     if (status !== 200) throw new Error(JSON.stringify(body));
-    return bytes;
+    return new Uint8Array(Buffer.from(String(body.timestamp), 'base64url'));
   }
 
-  /** A timestamp of the publisher, signed now. */
-  timestamp(wish: TimestampWish = {}): Uint8Array {
-    return encodeTimestamp(this.signer, { signed: this.now(), ...wish });
+  /** One run of the keeper, pushes included. @returns whether it signed or had nothing to sign */
+  async run(): Promise<boolean> {
+    const isGood = await this.rig.server.keeper.attempt();
+    await this.rig.server.keeper.idle();
+    return isGood;
   }
 
   /** What a reader who holds the first root makes of a timestamp. */
   read(bytes: Uint8Array): TimestampMetadata {
-    const root = verifyFirstRoot(this.rig.publisher.root.bytes, STRICT);
-    return verifyTimestamp(bytes, root, undefined, STRICT) as TimestampMetadata;
+    return verifyOwnTimestamp(bytes, verifyFirstRoot(this.rig.publisher.root.bytes, STRICT), STRICT);
   }
 
-  /** The timestamp that the key server answers with. */
-  async served(): Promise<Uint8Array> {
-    return new Uint8Array(await (await fetch(this.rig.server.url + TIMESTAMP_PATH)).arrayBuffer());
-  }
-
-  /** Where the timestamp lies at the web host. */
-  get pushedFile(): string {
-    return join(this.site, TIMESTAMP_PATH);
+  /** A metadata file that the key server answers with. */
+  async served(file = 'timestamp.json'): Promise<Uint8Array> {
+    return new Uint8Array(await (await fetch(this.rig.server.url + METADATA_PATH + file)).arrayBuffer());
   }
 
   pushed(): Uint8Array {
@@ -153,21 +173,17 @@ export class PublicationRig {
   }
 }
 
-/** `undefined` where it is no timestamp. */
-function publicationIn(bytes: Uint8Array): number | undefined {
-  try {
-    return saidBy(bytes).publication;
-  } catch {
-    return undefined;
-  }
+interface HandOverWish {
+  readonly roots?: readonly Uint8Array[];
+  readonly signer?: RoleSigner;
 }
 
-export function putTimestamp(host: string, bytes: Uint8Array): void {
-  const file = join(host, TIMESTAMP_PATH);
+export function putFile(directory: string, name: string, bytes: Uint8Array): void {
+  const file = join(directory, METADATA_PATH, name);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, bytes);
 }
 
-export function timestampAt(host: string): Uint8Array {
-  return new Uint8Array(readFileSync(join(host, TIMESTAMP_PATH)));
+export function timestampAt(directory: string): Uint8Array {
+  return new Uint8Array(readFileSync(join(directory, TIMESTAMP_PATH)));
 }

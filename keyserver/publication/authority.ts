@@ -1,0 +1,237 @@
+/**
+ * Signs the timestamp (docs/spec/publication.md, R1 and R3). Each function makes one transaction of it: verify everything under the newest
+ * root, compare, sign above all timestamps seen, store. Nothing is visible before the transaction is committed, and nothing goes back.
+ */
+import { createHash } from 'node:crypto';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { parseHandOver } from '../../core/publication/hand-over.ts';
+import { type RoleSigner, roleSigner } from '../../core/publication/keys.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { isGreater } from '../../core/publication/pair.ts';
+import { checkExpiry, isoTime, verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
+import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { KeyServerError } from '../errors.ts';
+import type { KeyServerState } from '../state.ts';
+import type { Database } from '../storage/database.ts';
+import { readTimestampKey } from './key.ts';
+import {
+  followRoots,
+  goodSnapshot,
+  goodTimestamp,
+  type Publication,
+  readPublication,
+  readRoots,
+  STRICT,
+  storePublication,
+  storeRoots,
+  verifyRoots,
+} from './stored.ts';
+
+/** How a hand-over ended. Where it is older than the current publication, or another one of its version, nothing was changed. */
+export interface HandOverOutcome {
+  readonly outcome: 'current' | 'publication-older' | 'publication-other';
+  /** The current timestamp, byte for byte. */
+  readonly timestamp: Uint8Array;
+  /** Version of the publication that was handed over. */
+  readonly publication: number;
+}
+
+/** What lies at a push target and was verified there: roots that follow those here, and a timestamp with its snapshot. */
+export interface FoundPublication {
+  readonly furtherRoots: readonly Uint8Array[];
+  readonly timestamp: Uint8Array;
+  readonly snapshot: Uint8Array;
+}
+
+/** What a transaction works with. */
+interface Signing {
+  readonly database: Database;
+  readonly signer: RoleSigner | undefined;
+  readonly now: number;
+  readonly freshSeconds: number;
+}
+
+/**
+ * Makes a publication current that its publisher hands over. The same snapshot again is answered with the same timestamp, unless this is no
+ * longer good under the newest root, or more than half of its time is over.
+ *
+ * @param freshSeconds - for which a timestamp is good
+ * @throws PublicationError of the message or the metadata; KeyServerError `no-provider`, `timestamp-key-unusable`, `clock-back`,
+ * `row-unreadable`. Nothing was changed then.
+ */
+export function acceptHandOver(
+  state: KeyServerState,
+  bytes: Uint8Array,
+  freshSeconds: number,
+): Promise<HandOverOutcome> {
+  const message = parseHandOver(bytes);
+  return signing(state, freshSeconds, (sign) => {
+    const { roots, root: known } = knownRoots(sign.database);
+    const further = furtherRoots(message.roots, roots);
+    const root = followRoots(known, further);
+    checkExpiry('root', root, sign.now);
+    message.checkSignature(root);
+    const { version: publication, expires } = verifyOwnSnapshot(message.snapshot, root, STRICT);
+    checkExpiry('snapshot', { expires }, sign.now);
+    const before = readPublication(sign.database);
+    const refusal = before && compareWith(before, message.snapshot, publication, root);
+    if (before && refusal) return { outcome: refusal, timestamp: before.timestamp, publication };
+    storeRoots(sign.database, further, roots.length);
+    const timestamp = confirm(sign, root, { ...message, snapshotVersion: publication });
+    return { outcome: 'current', timestamp, publication };
+  });
+}
+
+/**
+ * Confirms the current publication anew. What is stored was verified when it came, and is verified again: an altered database is no reason
+ * to sign something.
+ *
+ * @returns whether there was something to confirm, and the key to do it
+ * @throws as {@link acceptHandOver}
+ */
+export function confirmAgain(state: KeyServerState, freshSeconds: number): Promise<boolean> {
+  return signing(state, freshSeconds, (sign) => {
+    const known = readPublication(sign.database);
+    if (known === undefined || sign.signer === undefined) return false;
+    const { root } = knownRoots(sign.database);
+    checkExpiry('snapshot', verifyOwnSnapshot(known.snapshot, root, STRICT), sign.now);
+    storeConfirmed(sign, root, known);
+    return true;
+  });
+}
+
+/**
+ * Adopts what a push target has, where its pair is greater: its publisher signed by itself (R5), or the database here is an old copy.
+ *
+ * @returns whether it was adopted
+ * @throws as {@link acceptHandOver}; KeyServerError `publication-other`
+ */
+export function adopt(state: KeyServerState, found: FoundPublication, freshSeconds: number): Promise<boolean> {
+  return signing(state, freshSeconds, (sign) => {
+    const { roots, root: known } = knownRoots(sign.database);
+    const before = readPublication(sign.database);
+    const root = followRoots(known, found.furtherRoots);
+    const timestamp = goodTimestamp(found.timestamp, root);
+    if (before === undefined || timestamp === undefined || !exceeds(timestamp, before, root)) return false;
+    const { version: snapshotVersion } = verifyOwnSnapshot(found.snapshot, root, STRICT);
+    storeRoots(sign.database, found.furtherRoots, roots.length);
+    const adopted = { snapshot: found.snapshot, snapshotVersion, expiries: before.expiries };
+    storeConfirmed(sign, root, adopted, timestamp.version);
+    return true;
+  });
+}
+
+/**
+ * Whether a timestamp at a target has a greater pair than the publication here.
+ *
+ * @throws PublicationError `clock-behind` where it is from the future; KeyServerError `publication-other` where it names another snapshot of
+ * the same version. Nothing may be put in its place then.
+ */
+export function exceeds(found: TimestampMetadata, known: Publication, root: RootMetadata): boolean {
+  const current = goodTimestamp(known.timestamp, root);
+  const isKnown = goodSnapshot(known.snapshot, root) !== undefined;
+  if (isKnown && found.snapshot.version < known.snapshotVersion) return false;
+  if (isKnown && found.snapshot.version === known.snapshotVersion && found.snapshot.sha256 !== sha256Of(known.snapshot))
+    throw new KeyServerError('publication-other', `another publication ${known.snapshotVersion} lies there`);
+  if (current !== undefined && !isGreater(found, current)) return false;
+  return true;
+}
+
+/** The key is opened before the transaction, which cannot wait. */
+async function signing<Result>(
+  state: KeyServerState,
+  freshSeconds: number,
+  work: (signing: Signing) => Result,
+): Promise<Result> {
+  const { database, now } = state;
+  const pair = await readTimestampKey(state);
+  const signer = pair && (await roleSigner(pair));
+  return inTransaction(database, () => work({ database, signer, now: now(), freshSeconds }));
+}
+
+/** @throws KeyServerError `no-provider` */
+function knownRoots(database: Database): { readonly roots: readonly Uint8Array[]; readonly root: RootMetadata } {
+  const roots = readRoots(database);
+  if (!roots) throw new KeyServerError('no-provider', 'no key bundle has been imported yet');
+  return { roots, root: verifyRoots(roots) };
+}
+
+/** Roots that were followed stay what they were: keys that a later one has taken away sign no others (5.3). */
+function furtherRoots(given: readonly Uint8Array[], [, ...known]: readonly Uint8Array[]): readonly Uint8Array[] {
+  for (const [index, bytes] of known.entries()) {
+    const one = given[index];
+    if (one === undefined || !equalBytes(one, bytes))
+      throw new PublicationError('metadata-rollback', `${one ? 'another' : 'a'} root ${index + 2} was seen before`);
+  }
+  return given.slice(known.length);
+}
+
+/** R1. What the keys of this root have not signed does not count: readers have forgotten it (5.3.11). */
+function compareWith(
+  before: Publication,
+  snapshot: Uint8Array,
+  version: number,
+  root: RootMetadata,
+): 'publication-older' | 'publication-other' | undefined {
+  if (goodSnapshot(before.snapshot, root) === undefined || version > before.snapshotVersion) return undefined;
+  if (version < before.snapshotVersion) return 'publication-older';
+  return equalBytes(snapshot, before.snapshot) ? undefined : 'publication-other';
+}
+
+type Confirmed = Pick<Publication, 'snapshot' | 'snapshotVersion' | 'expiries'>;
+
+/** Answers with the timestamp that is stored, where it still is good for this very snapshot; otherwise with a new one. */
+function confirm(sign: Signing, root: RootMetadata, { snapshot, snapshotVersion, expiries }: Confirmed): Uint8Array {
+  const before = readPublication(sign.database);
+  const isSame = before !== undefined && equalBytes(before.snapshot, snapshot);
+  if (isSame && goodTimestamp(before.timestamp, root) && sign.now < (before.version + before.expires) / 2) {
+    storePublication(sign.database, { ...before, expiries });
+    return before.timestamp;
+  }
+  return storeConfirmed(sign, root, { snapshot, snapshotVersion, expiries });
+}
+
+/** Signs for a snapshot that was verified under this root, and stores both. @param above - a version that readers may have seen */
+function storeConfirmed(
+  { database, signer, now, freshSeconds }: Signing,
+  root: RootMetadata,
+  { snapshot, snapshotVersion, expiries }: Confirmed,
+  above = 0,
+): Uint8Array {
+  const before = readPublication(database);
+  const previous = before && goodTimestamp(before.timestamp, root);
+  const seen = Math.max(previous?.version ?? 0, above);
+  checkClock(seen, now);
+  const about = { version: timestampVersion(now, seen), expires: now + freshSeconds };
+  const facts = { version: snapshotVersion, length: snapshot.length, sha256: sha256Of(snapshot) };
+  const timestamp = signMetadata(timestampMetadata(about, facts), [usable(signer, root)]);
+  storePublication(database, { snapshot, timestamp, snapshotVersion, ...about, expiries });
+  return timestamp;
+}
+
+/** Fails closed: a key that the publisher's root does not name, or that cannot sign alone, signs nothing. */
+function usable(signer: RoleSigner | undefined, { roles, keys }: RootMetadata): RoleSigner {
+  const { keyids, threshold } = roles.timestamp;
+  if (signer && threshold === 1 && keyids.includes(signer.keyid) && keys.has(signer.keyid)) return signer;
+  const reason =
+    threshold === 1
+      ? "the publisher has handed over no timestamp key, or one that is not its root's"
+      : `the root asks for ${threshold} signatures on a timestamp, and one key is here`;
+  throw new KeyServerError('timestamp-key-unusable', reason);
+}
+
+/** The version of a timestamp is the time at which it was signed. @throws KeyServerError `clock-back` */
+function checkClock(version: number, now: number): void {
+  if (now >= version - PUBLICATION_LIMITS.clockTolerance) return;
+  throw new KeyServerError(
+    'clock-back',
+    `this machine's clock says ${isoTime(now)}, and the last timestamp was signed at ${isoTime(version)}`,
+  );
+}
+
+function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,127 @@
+/** Keeps the publication fresh while the key server runs: looks at the push targets, signs again, pushes. */
+import type { Logger } from 'pino';
+import { withinTime } from '../../node-support/within-time.ts';
+import type { KeyServerState } from '../state.ts';
+import { acceptHandOver, confirmAgain, type HandOverOutcome } from './authority.ts';
+import type { PushTarget } from './push-target.ts';
+import { Pusher, reasonFor } from './pusher.ts';
+import { isWithdrawn, readPublication } from './stored.ts';
+
+export interface KeeperOptions {
+  readonly state: KeyServerState;
+  readonly log: Logger;
+  readonly targets: readonly PushTarget[];
+  /** Between two timestamps. */
+  readonly resignMinutes: number;
+  /** For which a timestamp is good. */
+  readonly freshHours: number;
+  /** Left out but in tests. */
+  readonly limits?: KeeperLimits;
+}
+
+/** Milliseconds. */
+export interface KeeperLimits {
+  /** For one look at a target, and for one push. */
+  readonly patience: number;
+  /** For what is pending when the key server stops. */
+  readonly farewell: number;
+}
+
+const LIMITS: KeeperLimits = { patience: 60_000, farewell: 5000 };
+
+const MINUTE = 60_000;
+/** Minutes until the next attempt after a failed one. */
+const RETRY_MINUTES = 5;
+
+export class TimestampKeeper {
+  readonly #options: KeeperOptions;
+  readonly #limits: KeeperLimits;
+  readonly #freshSeconds: number;
+  readonly #pushers: readonly Pusher[];
+  #running: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    const { state, log, targets, freshHours, limits = LIMITS } = options;
+    this.#limits = limits;
+    this.#freshSeconds = freshHours * 3600;
+    const common = { state, log, freshSeconds: this.#freshSeconds, patience: limits.patience };
+    const onAdopted = () => this.#push();
+    this.#pushers = targets.map((target, index) => new Pusher({ ...common, target, number: index + 1, onAdopted }));
+  }
+
+  /** Begins at once: after a stop of some hours the timestamp may be about to expire. */
+  start(): void {
+    this.#running = this.attempt().then((isGood) => this.#schedule(isGood));
+  }
+
+  /** Lets what is pending finish, if it does soon. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await withinTime(this.#limits.farewell, () => this.idle()).catch(() => {});
+    for (const pusher of this.#pushers) pusher.close();
+    await this.idle();
+  }
+
+  /** Resolves when nothing is pending, at the targets either. */
+  async idle(): Promise<void> {
+    await this.#running;
+    while (this.#pushers.some(({ isPending }) => isPending)) await Promise.all(this.#pushers.map(({ last }) => last));
+  }
+
+  /**
+   * Takes a publication from its publisher. Its timestamp is pushed after the answer.
+   *
+   * @throws as `acceptHandOver`
+   */
+  async accept(bytes: Uint8Array): Promise<HandOverOutcome> {
+    const accepted = await acceptHandOver(this.#options.state, bytes, this.#freshSeconds);
+    if (accepted.outcome === 'current') this.#push();
+    return accepted;
+  }
+
+  /**
+   * One run: looks at the targets first, so that a database that was put back from a copy confirms nothing old, then signs, then pushes
+   * without waiting. Never throws: the log has what went wrong.
+   *
+   * @returns whether nothing failed but targets
+   */
+  async attempt(): Promise<boolean> {
+    const { state, log } = this.#options;
+    try {
+      await Promise.all(this.#pushers.map((pusher) => pusher.look()));
+      if (await confirmAgain(state, this.#freshSeconds)) log.info('the timestamp was signed again');
+      this.#reportWithdrawn();
+      return true;
+    } catch (error) {
+      log.error({ reason: reasonFor(error) }, 'the timestamp was not signed');
+      return false;
+    } finally {
+      this.#push();
+    }
+  }
+
+  #push(): void {
+    if (this.#stopped) return;
+    for (const pusher of this.#pushers) pusher.push();
+  }
+
+  #schedule(isGood: boolean): void {
+    if (this.#stopped) return;
+    const { resignMinutes } = this.#options;
+    const minutes = isGood ? resignMinutes : Math.min(resignMinutes, RETRY_MINUTES);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.start(), minutes * MINUTE);
+    this.#timer.unref();
+  }
+
+  #reportWithdrawn(): void {
+    const { state, log } = this.#options;
+    const known = readPublication(state.database);
+    if (known && isWithdrawn(known))
+      log.warn({ publication: known.snapshotVersion }, 'the publication is withdrawn: readers are shown no document');
+  }
+}

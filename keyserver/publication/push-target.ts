@@ -1,0 +1,119 @@
+/** Where a key server puts the timestamp besides answering readers itself: directories and buckets that content hosts serve. */
+import { stat } from 'node:fs/promises';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { DirectoryTarget } from '../../node-support/storage/directory.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import { FileTooLong, type Target } from '../../node-support/storage/target.ts';
+
+const TIMESTAMP = METADATA_PATH + TIMESTAMP_FILE;
+
+/** The timestamp at a target. */
+export interface Found {
+  /** `undefined` if there is none, or a file that is too long for one. */
+  readonly bytes: Uint8Array | undefined;
+  /** Changes when the file does; `null` where there is none. */
+  readonly tag: string | null;
+}
+
+/** All methods throw StorageError; also the system's own error where a directory is not there. */
+export class PushTarget {
+  readonly #target: Target;
+  #isAsked = false;
+
+  private constructor(target: Target) {
+    this.#target = target;
+  }
+
+  /**
+   * @param text - a directory, or `s3://bucket/prefix`
+   * @throws StorageError `target-invalid`
+   */
+  static async open(text: string): Promise<PushTarget> {
+    return new PushTarget(await openTarget(text));
+  }
+
+  /** For people; holds no secret. */
+  get name(): string {
+    return this.#target.name;
+  }
+
+  read(): Promise<Found> {
+    return this.#ask(async () => {
+      const file = await this.#target.head(TIMESTAMP);
+      const bytes = file && (await this.#get(TIMESTAMP, PUBLICATION_LIMITS.timestampLength));
+      return { bytes, tag: file?.tag ?? null };
+    });
+  }
+
+  /** A root there; `undefined` also where it is too long for one. */
+  readRoot(version: number): Promise<Uint8Array | undefined> {
+    return this.#ask(() => this.#get(pathOf('root', version), PUBLICATION_LIMITS.rootLength));
+  }
+
+  /** A snapshot there; `undefined` also where it is too long for one. */
+  readSnapshot(version: number): Promise<Uint8Array | undefined> {
+    return this.#ask(() => this.#get(pathOf('snapshot', version), PUBLICATION_LIMITS.snapshotLength));
+  }
+
+  hasRoot(version: number): Promise<boolean> {
+    return this.#ask(async () => (await this.#target.head(pathOf('root', version))) !== undefined);
+  }
+
+  /** Whether a publication is there: its snapshot is uploaded after all that it names. */
+  hasSnapshot(version: number, length: number): Promise<boolean> {
+    return this.#ask(async () => (await this.#target.head(pathOf('snapshot', version)))?.length === length);
+  }
+
+  /** Puts a snapshot where there is none of this version. */
+  putSnapshot(version: number, bytes: Uint8Array): Promise<void> {
+    return this.#ask(async () => {
+      const path = pathOf('snapshot', version);
+      if ((await this.#target.head(path))?.length === bytes.length) return;
+      const options = { contentType: 'application/json', cacheControl: 'public, max-age=31536000, immutable' };
+      await this.#target.put(path, bytes, { ...options, replacing: null });
+    });
+  }
+
+  /**
+   * Puts a timestamp in the place of what was found, whole or not at all.
+   *
+   * @throws StorageError `target-changed` where something else lies there by now
+   */
+  write(bytes: Uint8Array, { tag }: Found): Promise<void> {
+    const options = { contentType: 'application/json', cacheControl: 'public, max-age=60', replacing: tag };
+    return this.#ask(() => this.#target.put(TIMESTAMP, bytes, options));
+  }
+
+  close(): void {
+    this.#target.close();
+  }
+
+  #get(path: string, maximum: number): Promise<Uint8Array | undefined> {
+    return this.#target.get(path, maximum).catch((error: unknown) => {
+      if (error instanceof FileTooLong) return undefined;
+      throw error;
+    });
+  }
+
+  /**
+   * A file system that hangs keeps one of the few threads of this process for every call, however long ago the caller gave up: until that
+   * call returns, it is not called again. A directory that is not there may be a file system that is not mounted: it is not made here.
+   */
+  async #ask<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    if (!(this.#target instanceof DirectoryTarget)) return work();
+    if (this.#isAsked) throw new StorageError('target-failed', 'it has not answered the previous request yet');
+    this.#isAsked = true;
+    try {
+      await stat(this.#target.name);
+      return await work();
+    } finally {
+      this.#isAsked = false;
+    }
+  }
+}
+
+function pathOf(role: 'root' | 'snapshot', version: number): string {
+  return METADATA_PATH + metadataFile(role, version);
+}

@@ -1,0 +1,212 @@
+/** Puts the timestamp at one target (docs/spec/publication.md, R4), and adopts a greater pair that lies there (R5). No target waits for another. */
+import type { Logger } from 'pino';
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { CodedError } from '../../core/errors.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { checkNotFuture, verifySnapshot } from '../../core/publication/verify-roles.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import { systemReason } from '../../node-support/system-error.ts';
+import { UnderWay } from '../../node-support/within-time.ts';
+import { KeyServerError } from '../errors.ts';
+import type { KeyServerState } from '../state.ts';
+import { run } from '../storage/database.ts';
+import { adopt, exceeds } from './authority.ts';
+import type { Found, PushTarget } from './push-target.ts';
+import { goodNextRoot, goodTimestamp, isWithdrawn, newestRoot, readPublication, STRICT } from './stored.ts';
+
+export interface PusherOptions {
+  readonly state: KeyServerState;
+  readonly log: Logger;
+  readonly target: PushTarget;
+  /** Of the target in the configuration, from 1: how log and metrics name it. */
+  readonly number: number;
+  /** For which a timestamp is good. */
+  readonly freshSeconds: number;
+  /** Milliseconds for one look, and for one push. */
+  readonly patience: number;
+  /** Called when the target had a greater pair, which the other targets need as well. */
+  readonly onAdopted: () => void;
+}
+
+/** What lies at a target. */
+interface Look {
+  readonly found: Found;
+  /** The newest root there, as readers of that host follow them. */
+  readonly root: RootMetadata;
+}
+
+/** How often a target is looked at again in one push because another program has changed it meanwhile. */
+const ATTEMPTS = 3;
+
+export class Pusher {
+  readonly #options: PusherOptions;
+  readonly #underWay = new UnderWay();
+  #last: Promise<unknown> = Promise.resolve();
+  #pending = 0;
+  #isQueued = false;
+  #isClosed = false;
+
+  constructor(options: PusherOptions) {
+    this.#options = options;
+  }
+
+  /** Adopts a greater pair there. Never throws: what goes wrong, the next push reports. */
+  look(): Promise<void> {
+    return this.#inTurn(() =>
+      this.#look().then(
+        () => {},
+        () => {},
+      ),
+    );
+  }
+
+  /** Puts the current timestamp there, in the background. A push that has not begun serves all callers. */
+  push(): void {
+    if (this.#isQueued) return;
+    this.#isQueued = true;
+    void this.#inTurn(() => {
+      this.#isQueued = false;
+      return this.#push();
+    });
+  }
+
+  get isPending(): boolean {
+    return this.#pending > 0;
+  }
+
+  /** Resolves when what was queued last is done. */
+  get last(): Promise<unknown> {
+    return this.#last;
+  }
+
+  /** Gives up what is pending. */
+  close(): void {
+    this.#isClosed = true;
+    this.#underWay.end();
+    this.#options.target.close();
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#pending++;
+    const next = this.#last
+      .then(work)
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#pending--;
+      });
+    this.#last = next;
+    return next;
+  }
+
+  async #push(): Promise<void> {
+    const { patience } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const look = await this.#look();
+      try {
+        if (look) await this.#underWay.within(patience, (signal) => this.#replace(look, signal));
+        return;
+      } catch (error) {
+        const wasChanged = error instanceof StorageError && error.code === 'target-changed';
+        if (!wasChanged || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** @returns `undefined` before there is a publication */
+  async #look(): Promise<Look | undefined> {
+    const { state, patience } = this.#options;
+    return this.#underWay.within(patience, async () => {
+      const known = readPublication(state.database);
+      const knownRoot = newestRoot(state.database);
+      if (!known || !knownRoot) return undefined;
+      const found = await this.#options.target.read();
+      const { root, further } = await this.#rootsThere(knownRoot);
+      const timestamp = found.bytes && goodTimestamp(found.bytes, root);
+      if (found.bytes && timestamp) {
+        checkNotFuture(timestamp, state.now(), STRICT);
+        if (exceeds(timestamp, known, root)) await this.#adopt(found.bytes, timestamp, root, further);
+      }
+      return { found, root };
+    });
+  }
+
+  async #adopt(bytes: Uint8Array, timestamp: TimestampMetadata, root: RootMetadata, furtherRoots: Uint8Array[]) {
+    const { state, log, number, freshSeconds, onAdopted } = this.#options;
+    const snapshot = await this.#snapshotThere(timestamp, root);
+    if (!(await adopt(state, { furtherRoots, timestamp: bytes, snapshot }, freshSeconds))) return;
+    log.info({ target: number }, 'a greater publication was adopted from a target');
+    onAdopted();
+  }
+
+  /** As readers follow them: keys may have been replaced without a hand-over, or the database here is an old copy. */
+  async #rootsThere(known: RootMetadata): Promise<{ readonly root: RootMetadata; readonly further: Uint8Array[] }> {
+    const further: Uint8Array[] = [];
+    let root = known;
+    while (further.length < PUBLICATION_LIMITS.rootRotations) {
+      const bytes = await this.#options.target.readRoot(root.version + 1);
+      const next = bytes && goodNextRoot(bytes, root);
+      if (!bytes || !next) break;
+      further.push(bytes);
+      root = next;
+    }
+    return { root, further };
+  }
+
+  async #snapshotThere({ snapshot }: TimestampMetadata, root: RootMetadata): Promise<Uint8Array> {
+    const bytes = await this.#options.target.readSnapshot(snapshot.version);
+    if (bytes === undefined) throw notThere(snapshot.version);
+    await verifySnapshot(bytes, root, snapshot, STRICT);
+    return bytes;
+  }
+
+  /** Puts the current timestamp in the place of what was seen there, unless it lies there already. */
+  async #replace({ found, root }: Look, signal: AbortSignal): Promise<void> {
+    const { state, target } = this.#options;
+    const publication = readPublication(state.database);
+    const knownRoot = newestRoot(state.database);
+    if (!publication || !knownRoot) return;
+    const { timestamp, snapshot, snapshotVersion } = publication;
+    if (found.bytes === undefined || !equalBytes(found.bytes, timestamp)) {
+      const newest = root.version > knownRoot.version ? root : knownRoot;
+      if (!goodTimestamp(timestamp, newest))
+        throw new KeyServerError('root-behind', `the timestamp here is not good under root ${newest.version} there`);
+      if (!(await target.hasRoot(knownRoot.version))) throw notThere(snapshotVersion);
+      if (isWithdrawn(publication)) await target.putSnapshot(snapshotVersion, snapshot);
+      else if (!(await target.hasSnapshot(snapshotVersion, snapshot.length))) throw notThere(snapshotVersion);
+      signal.throwIfAborted(); // an answer that comes too late does not count
+      await target.write(timestamp, found);
+    }
+    this.#note('succeeded');
+  }
+
+  /** What is given up when the server stops has not failed; the database may be closed by then. */
+  #failed(error: unknown): void {
+    if (this.#isClosed) return;
+    const { log, number } = this.#options;
+    log.error({ target: number, reason: reasonFor(error) }, 'the timestamp could not be pushed');
+    try {
+      this.#note('failed');
+    } catch (failure) {
+      log.error({ target: number, reason: reasonFor(failure) }, 'the failed push could not be recorded');
+    }
+  }
+
+  #note(column: 'succeeded' | 'failed'): void {
+    const { state, target } = this.#options;
+    const sql = `INSERT INTO pushes (target, ${column}) VALUES (?, ?) ON CONFLICT (target) DO UPDATE SET ${column} = excluded.${column}`;
+    run(state.database, sql, target.name, state.now());
+  }
+}
+
+function notThere(publication: number): KeyServerError {
+  return new KeyServerError(
+    'publication-not-there',
+    `publication ${publication} is not there yet; nothing was replaced`,
+  );
+}
+
+/** A code where there is one; of the system a few words, without paths and addresses. */
+export function reasonFor(error: unknown): string {
+  return error instanceof CodedError ? `${error.code}: ${error.message}` : systemReason(error);
+}

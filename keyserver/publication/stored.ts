@@ -1,0 +1,131 @@
+/** What the database has of the publisher's publication: the roots, and the current snapshot and timestamp. */
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import { PublicationError } from '../../core/publication/errors.ts';
+import type { RoleExpiry } from '../../core/publication/hand-over.ts';
+import { verifyEd25519 } from '../../core/publication/keys.ts';
+import {
+  parseSnapshot,
+  type RootMetadata,
+  type SnapshotMetadata,
+  type TimestampMetadata,
+} from '../../core/publication/metadata.ts';
+import {
+  type VerifyOptions,
+  verifyFirstRoot,
+  verifyNextRoot,
+  verifyOwnSnapshot,
+  verifyOwnTimestamp,
+} from '../../core/publication/verify-roles.ts';
+import { all, type Database, first, run } from '../storage/database.ts';
+
+/** As a reader of a bound site checks. */
+export const STRICT: VerifyOptions = { verify: verifyEd25519, strict: true };
+
+/** The current publication. Versions and expiry are those of the two files, so that they can be read without parsing these. */
+export interface Publication {
+  /** `N.snapshot.json`, byte for byte. */
+  readonly snapshot: Uint8Array;
+  /** `timestamp.json`, byte for byte. */
+  readonly timestamp: Uint8Array;
+  readonly snapshotVersion: number;
+  /** Of the timestamp: when it was signed, in seconds since 1970. */
+  readonly version: number;
+  /** Of the timestamp, in seconds since 1970. */
+  readonly expires: number;
+  /** When other roles expire, as the publisher said. */
+  readonly expiries: readonly RoleExpiry[];
+}
+
+export function readPublication(database: Database): Publication | undefined {
+  const sql =
+    'SELECT snapshot, timestamp, snapshot_version AS snapshotVersion, version, expires, expiries FROM publication';
+  const row = first<Publication & { readonly expiries: string }>(database, sql);
+  return row && { ...row, expiries: JSON.parse(row.expiries) };
+}
+
+export function storePublication(database: Database, publication: Publication): void {
+  const { snapshot, timestamp, snapshotVersion, version, expires, expiries } = publication;
+  const columns = 'id, snapshot, timestamp, snapshot_version, version, expires, expiries';
+  const sql = `INSERT OR REPLACE INTO publication (${columns}) VALUES (1, ?, ?, ?, ?, ?, ?)`;
+  run(database, sql, snapshot, timestamp, snapshotVersion, version, expires, JSON.stringify(expiries));
+}
+
+/** Whether the current publication is a closing one. */
+export function isWithdrawn({ snapshot }: Publication): boolean {
+  return parseSnapshot(openEnvelope(snapshot, 'snapshot').signed()).closed;
+}
+
+/** The timestamp, for readers. */
+export function readTimestamp(database: Database): Uint8Array | undefined {
+  return first<{ timestamp: Uint8Array }>(database, 'SELECT timestamp FROM publication')?.timestamp;
+}
+
+/** The snapshot of this version, for readers; `undefined` where it is not the current one. */
+export function readSnapshot(database: Database, version: number): Uint8Array | undefined {
+  const sql = 'SELECT snapshot FROM publication WHERE snapshot_version = ?';
+  return first<{ snapshot: Uint8Array }>(database, sql, version)?.snapshot;
+}
+
+/** All roots, the first one first; `undefined` before a bundle brought it. */
+export function readRoots(database: Database): Uint8Array[] | undefined {
+  const provider = first<{ first_root: Uint8Array }>(database, 'SELECT first_root FROM provider');
+  if (!provider) return undefined;
+  const later = all<{ metadata: Uint8Array }>(database, 'SELECT metadata FROM roots ORDER BY version');
+  return [provider.first_root, ...later.map(({ metadata }) => metadata)];
+}
+
+/** One root, for readers. */
+export function readRoot(database: Database, version: number): Uint8Array | undefined {
+  if (version === 1) return readRoots(database)?.[0];
+  return first<{ metadata: Uint8Array }>(database, 'SELECT metadata FROM roots WHERE version = ?', version)?.metadata;
+}
+
+/** @param after - version of the newest that is stored */
+export function storeRoots(database: Database, further: readonly Uint8Array[], after: number): void {
+  for (const [index, metadata] of further.entries())
+    run(database, 'INSERT INTO roots (version, metadata) VALUES (?, ?)', after + 1 + index, metadata);
+}
+
+/**
+ * Follows a chain of roots from the one that a bundle brought, whose hash is the publisher's pinned identity (5.3).
+ *
+ * @throws PublicationError
+ */
+export function verifyRoots([firstRoot, ...later]: readonly Uint8Array[]): RootMetadata {
+  return followRoots(verifyFirstRoot(firstRoot ?? new Uint8Array(0), STRICT), later);
+}
+
+/** @throws PublicationError */
+export function followRoots(known: RootMetadata, further: readonly Uint8Array[]): RootMetadata {
+  return further.reduce((root, bytes) => verifyNextRoot(bytes, root, STRICT), known);
+}
+
+/** The newest root; `undefined` before a bundle brought one. @throws as {@link verifyRoots} */
+export function newestRoot(database: Database): RootMetadata | undefined {
+  const roots = readRoots(database);
+  return roots && verifyRoots(roots);
+}
+
+/** A timestamp by itself, if the root's keys have signed it. */
+export function goodTimestamp(bytes: Uint8Array, root: RootMetadata): TimestampMetadata | undefined {
+  return unlessRefused(() => verifyOwnTimestamp(bytes, root, STRICT));
+}
+
+/** A snapshot by itself, if the root's keys have signed it. */
+export function goodSnapshot(bytes: Uint8Array, root: RootMetadata): SnapshotMetadata | undefined {
+  return unlessRefused(() => verifyOwnSnapshot(bytes, root, STRICT));
+}
+
+/** The root after another, if it is that. */
+export function goodNextRoot(bytes: Uint8Array, root: RootMetadata): RootMetadata | undefined {
+  return unlessRefused(() => verifyNextRoot(bytes, root, STRICT));
+}
+
+function unlessRefused<Verified>(verify: () => Verified): Verified | undefined {
+  try {
+    return verify();
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
+}
