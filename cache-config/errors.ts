@@ -7,7 +7,7 @@ export const CACHE_CONFIG_ERRORS = {
   },
   'server-missing': {
     means: 'nginx, Varnish or Squid is not installed',
-    remedy: 'install it, or do without',
+    remedy: 'install it, for example: `sudo apt-get install {package}`',
   },
   'server-not-started': {
     means: 'it did not start; the message ends with its log',
@@ -19,7 +19,7 @@ export const CACHE_CONFIG_ERRORS = {
   },
   'state-directory-closed': {
     means: 'started by root, it becomes a user that cannot enter its directory',
-    remedy: 'use another directory',
+    remedy: 'use another directory, or run `chmod o+x {directory}`',
   },
 } as const satisfies ErrorCatalogue;
 

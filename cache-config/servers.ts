@@ -109,8 +109,9 @@ async function start<Name extends CacheName>(
 ): Promise<CacheServer> {
   const program = findServer(programOf(name));
   if (program === undefined) {
-    const hint = `install it, for example: sudo apt-get install ${name === 'nginx' ? 'nginx-light' : name}`;
-    throw new CacheConfigError('server-missing', `${programOf(name)} is not installed`, { hint });
+    throw new CacheConfigError('server-missing', `${programOf(name)} is not installed`, {
+      fields: { package: name === 'nginx' ? 'nginx-light' : name },
+    });
   }
   for (let attempt = 1; ; attempt++) {
     const port = attempt === 1 && firstPort !== undefined ? firstPort : await freePort();
@@ -190,8 +191,9 @@ function makeDirectory(name: CacheName, parent = tmpdir()): string {
   // Varnish and Squid, started by root, become other users, which need a way in; there is nothing secret inside.
   const closed = isRoot() && name !== 'nginx' ? closedAncestor(parent) : undefined;
   if (closed !== undefined) {
-    const hint = `use another directory, or run: chmod o+x ${closed}`;
-    throw new CacheConfigError('state-directory-closed', `${name}, as its own user, cannot enter ${closed}`, { hint });
+    throw new CacheConfigError('state-directory-closed', `${name}, as its own user, cannot enter ${closed}`, {
+      fields: { directory: closed },
+    });
   }
   const directory = mkdtempSync(join(parent, `wispr-${name}-`));
   if (isRoot()) chmodSync(directory, 0o711);

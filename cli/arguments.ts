@@ -4,7 +4,7 @@ import { UsageError } from './voice.ts';
 
 /** @throws UsageError if there is nothing at `path` */
 export function checkReadable(path: string): void {
-  if (!existsSync(path)) throw new UsageError(`there is no ${path}`, { hint: 'check the path' });
+  if (!existsSync(path)) throw new UsageError(`there is no ${path}`, 'check the path');
 }
 
 /** The values of an option that may be given more than once. */

@@ -178,7 +178,7 @@ function notText(shown: boolean): UsageError {
   const message = shown
     ? 'stopped: what comes next in the document is not text, and would upset the terminal; only its beginning is shown'
     : 'the document is not text, and would upset the terminal';
-  return new UsageError(message, { hint: 'write it to a file with --output FILE; --output - shows it anyway' });
+  return new UsageError(message, 'write it to a file with --output FILE; --output - shows it anyway');
 }
 
 function isStandardOutput(output: string | undefined): output is undefined | '-' | '/dev/stdout' {
@@ -192,7 +192,7 @@ const OPEN_ALREADY =
 /** A device or a pipe is written as it is, and so is what is open already; a directory cannot be. */
 async function isSpecial(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
-  if (found?.isDirectory()) throw new UsageError(`${file} is a directory`, { hint: 'name a file in it' });
+  if (found?.isDirectory()) throw new UsageError(`${file} is a directory`, 'name a file in it');
   return isDeviceOrPipe(found) || OPEN_ALREADY.test(resolve(file));
 }
 
@@ -212,9 +212,9 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
   EDQUOT: 'make room on the disk, or name a file on another',
 };
 
-/** A disk that is full is nobody's slip in typing. */
+/** A full disk is not the fault of what was typed. */
 function cannotWrite(name: string, cause: unknown): CodedError {
   const hint = WAYS_OUT[systemCode(cause) ?? ''] ?? 'name another file';
-  if (isDiskFull(cause)) return new ReaderError('disk-full', `the disk is full: cannot write ${name}`, { cause, hint });
-  return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, { cause, hint });
+  if (isDiskFull(cause)) return new ReaderError('disk-full', `the disk is full: cannot write ${name}`, { cause });
+  return new UsageError(`cannot write ${name}: ${systemReason(cause)}`, hint, { cause });
 }

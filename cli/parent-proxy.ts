@@ -26,9 +26,7 @@ export async function parentProxyOptions({
   if (parentProxyFile === undefined)
     return parentProxy === undefined ? {} : { parentProxy: withoutPassword(parentProxy) };
   if (parentProxy !== undefined)
-    throw new UsageError('--parent-proxy and --parent-proxy-file name the same thing', {
-      hint: 'leave one of them out',
-    });
+    throw new UsageError('--parent-proxy and --parent-proxy-file name the same thing', 'leave one of them out');
   const url = await readSecretLine(parentProxyFile, 'parent proxy');
   parseParentProxy(url); // what is wrong with it is said now, not at the first request
   return { parentProxy: url };
@@ -37,7 +35,8 @@ export async function parentProxyOptions({
 /** Every user of the machine can see the arguments of a program, for as long as it runs. */
 function withoutPassword(url: string): string {
   if (parseParentProxy(url).credentials === undefined) return url;
-  throw new UsageError('a password in --parent-proxy would be shown to all users of this machine', {
-    hint: 'put the URL into a file that only you can read, and name that with --parent-proxy-file',
-  });
+  throw new UsageError(
+    'a password in --parent-proxy would be shown to all users of this machine',
+    'put the URL into a file that only you can read, and name that with --parent-proxy-file',
+  );
 }

@@ -43,7 +43,7 @@ export async function offerPassphrase(prompt: string): Promise<string> {
 async function confirmed(first: string, option: string): Promise<string> {
   if (!isLongEnough(first)) return first;
   if ((await ask('the same again', option)) === first) return first;
-  throw new UsageError('the two passphrases differ', { hint: 'nothing was made; try again' });
+  throw new UsageError('the two passphrases differ', 'nothing was made; try again');
 }
 
 function readPassphraseFile(file: string): Promise<string> {
@@ -57,9 +57,8 @@ function readPassphraseFile(file: string): Promise<string> {
  */
 export async function readSecretLine(file: string, what: string): Promise<string> {
   const text = await readStart(file, what).catch((error: unknown) => {
-    throw new UsageError(describeUnreadable(file, error), {
+    throw new UsageError(describeUnreadable(file, error), `name a file that holds the ${what} on one line`, {
       cause: error,
-      hint: `name a file that holds the ${what} on one line`,
     });
   });
   const secret = text.replace(/\r?\n$/, '');
@@ -90,7 +89,8 @@ function warnIfOpen(found: Stats, name: string): void {
 
 function ask(question: string, option: string): Promise<string> {
   if (canAsk()) return askSecret(question);
-  throw new UsageError('there is no terminal to ask for the passphrase on', {
-    hint: `name a file with the passphrase: ${option} FILE`,
-  });
+  throw new UsageError(
+    'there is no terminal to ask for the passphrase on',
+    `name a file with the passphrase: ${option} FILE`,
+  );
 }

@@ -15,11 +15,12 @@ export interface SignerFlags {
 export async function readSigners({ key = [], keyPassphraseFile: files = [] }: SignerFlags): Promise<RoleSigner[]> {
   const missing = key.find((file) => !existsSync(file));
   if (missing !== undefined)
-    throw new UsageError(`there is no ${missing}`, { hint: 'name the key file of a signer: --key FILE' });
+    throw new UsageError(`there is no ${missing}`, 'name the key file of a signer: --key FILE');
   if (files.length > 1 && files.length !== key.length)
-    throw new UsageError(`there are ${key.length} of --key and ${files.length} of --key-passphrase-file`, {
-      hint: 'name one file for all keys, or one for each, in the same order',
-    });
+    throw new UsageError(
+      `there are ${key.length} of --key and ${files.length} of --key-passphrase-file`,
+      'name one file for all keys, or one for each, in the same order',
+    );
   const read = new Map<string, Promise<string>>(); // one for all keys may be a pipe
   return openSigners(key, (file, index) => {
     const from = files[index] ?? files[0];

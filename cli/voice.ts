@@ -10,8 +10,12 @@ export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
 
 /** A wrong argument, a missing file: what the person at the terminal can put right. */
 export class UsageError extends CodedError<'usage'> {
-  constructor(message: string, options?: CodedErrorOptions) {
-    super({}, 'usage', message, { ...options, typed: true });
+  /** @param remedy - what to type instead, where the message alone does not say */
+  constructor(message: string, remedy?: string, options?: CodedErrorOptions) {
+    super({ usage: { means: 'a wrong argument', ...(remedy !== undefined && { remedy }) } }, 'usage', message, {
+      ...options,
+      typed: true,
+    });
   }
 }
 

@@ -54,7 +54,8 @@ function placeNamed({ places }: LastPublished, named: string, out: string): Plac
   const found = places.find(({ target }) => names.includes(target ?? out));
   if (found) return found.target;
   const known = places.map(({ target }) => target ?? out).join(', ');
-  throw new UsageError(`nothing was published to ${named}`, {
-    hint: known === '' ? 'leave --gone out' : `these places are remembered: ${known}`,
-  });
+  throw new UsageError(
+    `nothing was published to ${named}`,
+    known === '' ? 'leave --gone out' : `these places are remembered: ${known}`,
+  );
 }

@@ -4,19 +4,19 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core
 export const PUBLISH_ERRORS = {
   'configuration-missing': {
     means: 'there is no `wispr.json` where one was looked for',
-    remedy: '`wispr init URL`, or name the directory',
+    remedy: 'run `wispr init URL` to make one, or name the directory of `wispr.json`, which is not that of the pages',
   },
   'configuration-invalid': {
-    means: '`wispr.json` says something that it cannot say; the message names the line',
-    remedy: 'correct it',
+    means: '`wispr.json` is malformed or has a value that is not allowed; the message names the line',
+    remedy: 'correct it; docs/configuration.md has every setting',
   },
   'workspace-exists': {
     means: '`wispr init` found a configuration or keys, and overwrites nothing',
-    remedy: 'go on with `wispr protect`, or use another directory',
+    remedy: 'go on with `wispr protect`, or make the new site in another directory',
   },
   'workspace-overlap': {
     means: 'keys, source and output lie inside one another',
-    remedy: 'change `source` or `out`',
+    remedy: 'change `source` or `out`; run `wispr init` in the directory above the site, not in it',
   },
   'workspace-busy': {
     means: 'another `wispr` is at work on this site',
@@ -105,7 +105,7 @@ export const PUBLISH_ERRORS = {
   'publication-missing': {
     means: 'there is no publication where one was looked for; the message says where',
     remedy:
-      '`wispr protect`, or `--metadata DIR`; on a new disk, bring what is served into `out` first (docs/publish.md#when-the-disk-is-lost)',
+      'run `wispr protect`, or name the directory with `--metadata DIR`; on a new disk, copy what is served into `out` first (docs/publish.md#when-the-disk-is-lost)',
   },
   'version-unknown': {
     means:
@@ -130,7 +130,7 @@ export const PUBLISH_ERRORS = {
   'source-refused': {
     means:
       'names, links or kinds of files that cannot be published, and what lies below `-/`, where the reading site has its own pages; the message names them',
-    remedy: 'rename, replace, remove or ignore them',
+    remedy: 'rename, replace or remove them, or list them under `ignore` in `wispr.json`',
   },
   'page-refused': {
     means: 'a page names its set wrongly; the message names it',
@@ -138,12 +138,13 @@ export const PUBLISH_ERRORS = {
   },
   'settings-refused': {
     means: 'redirects that never end, or a `notFound` page that is not there or not public',
-    remedy: 'correct `redirects` or `notFound` in `wispr.json`',
+    remedy: 'correct `redirects` or `notFound` in `wispr.json`; `wispr check` lists what is wrong',
   },
   'template-refused': {
     means:
       'the template for fallback pages is missing, faulty, has no Read link, or would let the words of a page become markup',
-    remedy: 'docs/publish.md, "Fallback pages of your own"',
+    remedy:
+      'check `fallback.template` (docs/publish.md, "Fallback pages of your own"), or leave it out for the built-in template',
   },
   'source-changed': {
     means: 'a file changed while the site was being protected',

@@ -74,17 +74,12 @@ export function checkInit(directory: string, url: string): void {
 function checkNothingThere(workspace: Workspace): void {
   for (const file of [workspace.configuration, workspace.keyStore, workspace.rootKeys]) {
     if (!existsSync(file)) continue;
-    throw new PublishError('workspace-exists', `${file} exists, and nothing was changed`, {
-      hint: 'go on with "wispr protect", or make the new site in a directory of its own',
-    });
+    throw new PublishError('workspace-exists', `${file} exists, and nothing was changed`);
   }
   if (existsSync(join(workspace.directory, 'index.html'))) {
     throw new PublishError(
       'workspace-overlap',
       'this directory is a site itself (it has an index.html): its keys must not lie inside it',
-      {
-        hint: 'run "wispr init" in the directory above, and name this one as "source" in wispr.json',
-      },
     );
   }
 }
@@ -108,10 +103,13 @@ function parseSiteUrl(text: string): URL {
   const url = URL.canParse(absolute) ? new URL(absolute) : undefined;
   const whole = url && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
   if (whole && isSite(url.hostname) && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
-  throw new PublishError('configuration-invalid', `${JSON.stringify(text)} is not the URL of a site`, {
-    typed: true,
-    hint: 'a site is a whole host, such as https://news.example',
-  });
+  throw new PublishError(
+    'configuration-invalid',
+    `${JSON.stringify(text)} is not the URL of a site, such as https://news.example`,
+    {
+      typed: true,
+    },
+  );
 }
 
 /** The keys first: a configuration without keys would look finished. */

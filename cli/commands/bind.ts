@@ -51,9 +51,10 @@ async function confirm(request: ConnectionRequest, { yes, quiet }: BindFlags): P
   const open = request.sites.filter(({ confirmed }) => !confirmed).map(({ site }) => site);
   if (yes) return open;
   if (!canAsk()) {
-    throw new UsageError(`connecting ${open.join(', ')} needs a yes, and there is no terminal to ask on`, {
-      hint: 'add --yes if you trust this publisher for these sites',
-    });
+    throw new UsageError(
+      `connecting ${open.join(', ')} needs a yes, and there is no terminal to ask on`,
+      'add --yes if you trust this publisher for these sites',
+    );
   }
   const confirmed: string[] = [];
   for (const site of open) if (await askYesOrNo(`connect ${site}?`)) confirmed.push(site);

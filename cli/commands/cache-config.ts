@@ -56,9 +56,10 @@ export function cacheConfigText(name: CacheName, options: CacheConfigOptions): s
     parameters[parameter] = value;
   }
   if (name === 'nginx' && options.readingOrigin === undefined) {
-    throw new UsageError('the configuration for nginx needs --reading-origin', {
-      hint: 'add the origin of the reading site, like --reading-origin https://read.news.example, or run this where wispr.json is',
-    });
+    throw new UsageError(
+      'the configuration for nginx needs --reading-origin',
+      'add the origin of the reading site, like --reading-origin https://read.news.example, or run this where wispr.json is',
+    );
   }
   return renderCacheConfig(name, parameters as CacheParameters[typeof name]);
 }

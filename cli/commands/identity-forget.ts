@@ -39,7 +39,7 @@ export function addForgetCommand(identity: Command): void {
 
 async function run(named: string | undefined, flags: Flags): Promise<void> {
   if ((named === undefined) === (flags.everything === undefined))
-    throw new UsageError('name a publisher, or say --everything', { hint: '"wispr identity" lists the publishers' });
+    throw new UsageError('name a publisher, or say --everything', '"wispr identity" lists the publishers');
   return named === undefined ? runEverything(flags) : runPublisher(named, flags);
 }
 
@@ -133,8 +133,6 @@ function sayWhatStays({ overwritten, hasRoamed }: Pick<Forgotten, 'overwritten' 
 async function confirm(question: string, { yes }: Flags): Promise<void> {
   if (yes) return;
   if (!canAsk())
-    throw new UsageError('forgetting needs a yes, and there is no terminal to ask on', {
-      hint: 'add --yes if you mean it',
-    });
+    throw new UsageError('forgetting needs a yes, and there is no terminal to ask on', 'add --yes if you mean it');
   if (!(await askYesOrNo(question))) throw new UsageError('given up; nothing was changed');
 }

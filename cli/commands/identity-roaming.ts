@@ -92,9 +92,7 @@ function hand(words: string, file: string | undefined): void {
     return;
   }
   if (!canAsk())
-    throw new UsageError('there is no terminal to show the words on', {
-      hint: 'name a file for them: --words-file FILE',
-    });
+    throw new UsageError('there is no terminal to show the words on', 'name a file for them: --words-file FILE');
   showSecretly([
     'the words that open the roaming file; write them down, they are not shown again',
     '',
@@ -109,9 +107,9 @@ function writeWords(words: string, file: string): void {
   try {
     made = createFile(file, `${words}\n`, 0o600);
   } catch (error) {
-    throw new UsageError(`cannot write ${file}: ${systemReason(error)}`, { cause: error });
+    throw new UsageError(`cannot write ${file}: ${systemReason(error)}`, undefined, { cause: error });
   }
-  if (!made) throw new UsageError(`${file} is there already`, { hint: 'name a new file for the words' });
+  if (!made) throw new UsageError(`${file} is there already`, 'name a new file for the words');
 }
 
 async function runImport(from: string, flags: ImportFlags): Promise<void> {
@@ -144,9 +142,7 @@ function tell({ number, written, age, added, taken, removed, cacheForgotten, sam
 
 async function confirmReplace(): Promise<void> {
   if (!canAsk())
-    throw new UsageError('--replace needs a yes, and there is no terminal to ask on', {
-      hint: 'add --yes if you mean it',
-    });
+    throw new UsageError('--replace needs a yes, and there is no terminal to ask on', 'add --yes if you mean it');
   if (!(await askYesOrNo('forget every publisher that this device is connected with, and take those of the file?')))
     throw new UsageError('given up; nothing was changed');
 }
@@ -154,9 +150,7 @@ async function confirmReplace(): Promise<void> {
 /** What is wrong with them shows to who typed them, and to nobody else. */
 async function askWords(): Promise<string> {
   if (!canAsk())
-    throw new UsageError('there is no terminal to ask for the words on', {
-      hint: 'name a file with them: --words-file FILE',
-    });
+    throw new UsageError('there is no terminal to ask for the words on', 'name a file with them: --words-file FILE');
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { words, problem, advice } = readWords(await askSecret('the seven words of the roaming file'));
     if (words !== undefined) return words;

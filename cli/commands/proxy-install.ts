@@ -44,9 +44,10 @@ export function addProxyInstallCommand(proxy: Command): void {
 async function install(flags: InstallFlags): Promise<void> {
   const { data, keyFile, passphrase, quiet, json } = flags;
   if (passphrase)
-    throw new UsageError('a service has no terminal to ask for a passphrase on', {
-      hint: 'name a file that only you can read, with --passphrase-file',
-    });
+    throw new UsageError(
+      'a service has no terminal to ask for a passphrase on',
+      'name a file that only you can read, with --passphrase-file',
+    );
   await readerOptions(flags); // a passphrase file that cannot be read is said now, not by the service
   await parentProxyOptions(flags); // likewise
   const { dataDirectory } = readerFiles({
@@ -63,7 +64,7 @@ async function install(flags: InstallFlags): Promise<void> {
 async function confirm({ yes }: InstallFlags): Promise<void> {
   if (yes) return;
   if (!canAsk())
-    throw new UsageError('installing a service needs a yes, and there is no terminal to ask on', { hint: 'add --yes' });
+    throw new UsageError('installing a service needs a yes, and there is no terminal to ask on', 'add --yes');
   if (!(await askYesOrNo(`write ${unitFile()}, and start the Reader now and at every login?`)))
     throw new UsageError('nothing was installed');
 }

@@ -69,7 +69,7 @@ async function confirm(files: ReaderFiles, { yes, quiet }: RemoveFlags): Promise
   if (data.length === 0) return;
   if (!quiet) for (const path of [...unit, ...data]) say(`to be erased: ${path}`);
   if (yes) return;
-  if (!canAsk()) throw new UsageError('erasing needs a yes, and there is no terminal to ask on', { hint: 'add --yes' });
+  if (!canAsk()) throw new UsageError('erasing needs a yes, and there is no terminal to ask on', 'add --yes');
   if (!(await askYesOrNo('erase all this? Connecting again takes new invitations.')))
     throw new UsageError('nothing was removed');
 }

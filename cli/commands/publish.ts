@@ -127,9 +127,10 @@ async function confirmNewTarget(target: Target | undefined, { yes }: Options): P
   const directory = target && missingDirectory(target);
   if (yes || directory === undefined) return;
   if (!canAsk()) {
-    throw new UsageError(`there is no directory ${directory}`, {
-      hint: 'if it is not misspelt, and no disk is missing, make it, or add --yes, and it is made',
-    });
+    throw new UsageError(
+      `there is no directory ${directory}`,
+      'if it is not misspelt, and no disk is missing, make it, or add --yes, and it is made',
+    );
   }
   if (!(await askYesOrNo(`there is no directory ${directory}: make it, and publish there?`)))
     throw new UsageError('nothing was published');
@@ -141,8 +142,7 @@ async function confirmOtherTarget(last: LastPublished, prepared: PublicationPlac
   if (behind === undefined) return;
   const what = `the site is at ${behind}, which is not brought this publication: the key server sends readers to it, and new ones, and the reading site, find nothing there any more`;
   const both = 'docs/publishing.md says how to keep two targets';
-  if (!canAsk())
-    throw new UsageError(what, { hint: `add --yes if it is to be served from elsewhere from now on; ${both}` });
+  if (!canAsk()) throw new UsageError(what, `add --yes if it is to be served from elsewhere from now on; ${both}`);
   say(what);
   say(`hint: ${both}`);
   if (!(await askYesOrNo('publish elsewhere all the same?'))) throw new UsageError('nothing was published');

@@ -69,7 +69,7 @@ ${made.publicFile}  hand this to the publisher; its key id is ${signingId(made.k
 
 async function sign(file: string, { key, passphraseFile, yes, json }: Flags): Promise<void> {
   const draft = await readDraft(file);
-  if (!existsSync(key)) throw new UsageError(`there is no ${key}`, { hint: 'name your key file: --key FILE' });
+  if (!existsSync(key)) throw new UsageError(`there is no ${key}`, 'name your key file: --key FILE');
   if (!json || !yes) introduce(draft);
   if (!yes) await confirm();
   const { keyids, missing } = await signDraftFile(file, draft, key, await readPassphrase(passphraseFile));
@@ -90,9 +90,10 @@ function introduce({ rootId, before, after }: RootDraft): void {
 
 async function confirm(): Promise<void> {
   if (!canAsk()) {
-    throw new UsageError('signing needs a yes, and there is no terminal to ask on', {
-      hint: 'add --yes if you have looked at what changes',
-    });
+    throw new UsageError(
+      'signing needs a yes, and there is no terminal to ask on',
+      'add --yes if you have looked at what changes',
+    );
   }
   if (!(await askYesOrNo('sign this?'))) throw new UsageError('not signed, and nothing was changed');
 }

@@ -108,12 +108,12 @@ function describeMiss({ prefixes = [], sets = [] }: Wish, { failedLook, version 
 function siteOf(text: string): string {
   const site = text.toLowerCase().replace(/^https?:\/\/([^/]*)\/?$/, '$1');
   if (isSite(site)) return site;
-  throw new UsageError(`${text} is not a site`, { hint: 'a site is a host name, like news.example' });
+  throw new UsageError(`${text} is not a site`, 'a site is a host name, like news.example');
 }
 
 function prefixOf(text: string): string {
   if (text.startsWith('/')) return text;
-  throw new UsageError(`no path begins with ${text}`, { hint: `paths begin with a slash: /${text}` });
+  throw new UsageError(`no path begins with ${text}`, `paths begin with a slash: /${text}`);
 }
 
 function collectSet(text: string, previous: WantedSets = []): WantedSets {

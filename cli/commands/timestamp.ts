@@ -78,13 +78,15 @@ export async function signTimestamp(
 ): Promise<Confirmed> {
   const from = keySource(flags);
   if (flags.metadata !== undefined && flags.key === undefined)
-    throw new UsageError('--metadata says where a key file signs, and there is none', {
-      hint: 'add --key FILE; or leave --metadata out: the timestamp goes to the target and the key server of wispr.json',
-    });
+    throw new UsageError(
+      '--metadata says where a key file signs, and there is none',
+      'add --key FILE; or leave --metadata out: the timestamp goes to the target and the key server of wispr.json',
+    );
   if (flags.metadata !== undefined && flags.tokenFile !== undefined)
-    throw new UsageError('with --metadata nobody is told but who is served from there: leave --token-file out', {
-      hint: 'without --metadata, the timestamp goes to the target and the key server of wispr.json',
-    });
+    throw new UsageError(
+      'with --metadata nobody is told but who is served from there: leave --token-file out',
+      'without --metadata, the timestamp goes to the target and the key server of wispr.json',
+    );
   await prepare();
   const passphrase = await readPassphrase(flags.passphraseFile);
   const run = { passphrase, directory: flags.metadata, withdraw };
@@ -99,9 +101,10 @@ export async function signTimestamp(
 function keySource({ key, metadata, config }: TimestampFlags): TimestampRun['from'] {
   if (key === undefined) return { configurationFile: locateConfiguration(undefined, config) };
   if (metadata !== undefined) return { keyFile: key, directory: metadata };
-  throw new UsageError('a key file alone does not say where the publication is', {
-    hint: 'add --metadata DIR/.well-known/wispr',
-  });
+  throw new UsageError(
+    'a key file alone does not say where the publication is',
+    'add --metadata DIR/.well-known/wispr',
+  );
 }
 
 /** What others have to sign again soon. */

@@ -51,14 +51,15 @@ async function verify(named: string | undefined, paths: string[], options: Optio
 async function ownOutput(): Promise<string> {
   const { out } = await readConfiguration(CONFIGURATION_FILE);
   if (existsSync(out)) return out;
-  throw new UsageError(`there is no ${out}`, { hint: 'run "wispr protect" first: it makes it' });
+  throw new UsageError(`there is no ${out}`, 'run "wispr protect" first: it makes it');
 }
 
 function check(place: string, paths: string[], { root, site, sample, quiet }: Options): Promise<VerifyReport> {
   if (root !== undefined && !isKeyId(root)) {
-    throw new UsageError(`${root} is not a root id`, {
-      hint: 'a root id has 43 characters; "wispr protect" and "wispr init" say which one is the publisher\'s',
-    });
+    throw new UsageError(
+      `${root} is not a root id`,
+      'a root id has 43 characters; "wispr protect" and "wispr init" say which one is the publisher\'s',
+    );
   }
   if (site !== undefined && !isSite(site)) throw new UsageError(`${site} is not a host name`);
   const isUrl = /^https?:\/\//i.test(place);
@@ -80,10 +81,11 @@ function checkDirectory(place: string): void {
   if (existsSync(place)) return;
   if (/^[a-z][a-z0-9+.-]*:/i.test(place))
     // Not repeated: somebody may have written credentials into it.
-    throw new UsageError('what is verified is a directory, or a site at a URL that begins with http:// or https://', {
-      hint: 'name the URL where readers find the site, or a directory with a copy of it',
-    });
-  throw new UsageError(`there is no ${place}`, { hint: 'check the path; a URL begins with https:// or http://' });
+    throw new UsageError(
+      'what is verified is a directory, or a site at a URL that begins with http:// or https://',
+      'name the URL where readers find the site, or a directory with a copy of it',
+    );
+  throw new UsageError(`there is no ${place}`, 'check the path; a URL begins with https:// or http://');
 }
 
 /** A path could be a document's, or that of a directory where somebody put the site: readers would look for none there. */
@@ -91,9 +93,10 @@ function checkUrl(place: string): void {
   if (!URL.canParse(place)) throw new UsageError(`${place} is not a URL`);
   const { origin, pathname } = new URL(place);
   if (pathname === '/') return;
-  throw new UsageError(`${place} has a path, and a site is looked for at the top of its host, as readers do`, {
-    hint: `one document is checked by: wispr verify ${origin} ${pathname}`,
-  });
+  throw new UsageError(
+    `${place} has a path, and a site is looked for at the top of its host, as readers do`,
+    `one document is checked by: wispr verify ${origin} ${pathname}`,
+  );
 }
 
 function positive(text: string): number {

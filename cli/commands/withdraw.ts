@@ -54,9 +54,10 @@ async function withdraw(version: number, flags: Flags): Promise<void> {
 
 async function confirm(version: number): Promise<void> {
   if (!canAsk()) {
-    throw new UsageError('withdrawing needs a yes, and there is no terminal to ask on', {
-      hint: 'add --yes if you are sure: it cannot be taken back',
-    });
+    throw new UsageError(
+      'withdrawing needs a yes, and there is no terminal to ask on',
+      'add --yes if you are sure: it cannot be taken back',
+    );
   }
   if (await askYesOrNo(`withdraw publication ${version}, for good?`)) return;
   throw new UsageError('not withdrawn, and nothing was changed');

@@ -1,7 +1,7 @@
 /** Reads `wispr.json`. */
 import { readFile } from 'node:fs/promises';
 import { configurationText, parseConfigurationText } from '../../node-support/configuration.ts';
-import { describeUnreadable, systemCode } from '../../node-support/system-error.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { type Configuration, configurationSchema } from './schema.ts';
 
@@ -28,16 +28,12 @@ export function parseConfiguration(text: string, file: string): Configuration {
 }
 
 function invalid(message: string): PublishError {
-  return new PublishError('configuration-invalid', message, {
-    hint: 'docs/publishing.md has every setting, as has the wispr.json that "wispr init" writes',
-  });
+  return new PublishError('configuration-invalid', message);
 }
 
 function missing(file: string, error: unknown): PublishError {
-  const isMissing = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
   return new PublishError('configuration-missing', describeUnreadable(file, error), {
     cause: error,
     typed: true,
-    ...(isMissing && { hint: 'run "wispr init URL" to make one, or name the directory where it is' }),
   });
 }

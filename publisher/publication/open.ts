@@ -9,7 +9,6 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { inTurn } from '../../core/publication/sources.ts';
 import { isoTime } from '../../core/publication/verify-roles.ts';
 import { rootIdOf } from '../../core/publication/writer.ts';
-import { SIGNED_IN_FUTURE } from '../timestamp/future.ts';
 
 /** Where the files of a publication lie: a directory, a target, a web host. */
 export interface PublicationPlace {
@@ -94,8 +93,7 @@ async function refreshAt(client: PublicationClient, now: number): Promise<Public
     return undefined;
   } catch (error) {
     if (!(error instanceof PublicationError && MATTERS_OF_TIME.includes(error.code))) throw error;
-    if (error.code !== 'clock-behind') return error;
-    return new PublicationError(error.code, error.message, { cause: error, hint: SIGNED_IN_FUTURE });
+    return error;
   }
 }
 

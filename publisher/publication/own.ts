@@ -22,9 +22,7 @@ export async function openOutput(out: string, options: OpenOptions): Promise<Ope
       throw error instanceof PublicationError && DAMAGED.includes(error.code) ? damaged(out, error) : error;
     });
   }
-  throw new PublishError('publication-missing', `there is no publication in ${out}: it has no ${path.slice(1)}`, {
-    hint: `run "wispr protect" first; ${DISK_IS_GONE}`,
-  });
+  throw new PublishError('publication-missing', `there is no publication in ${out}: it has no ${path.slice(1)}`);
 }
 
 const DAMAGED: readonly PublicationErrorCode[] = [
@@ -38,5 +36,5 @@ const DAMAGED: readonly PublicationErrorCode[] = [
 function damaged(out: string, error: PublicationError): PublicationError {
   const isMissing = error.message.startsWith(HOSTS);
   const message = isMissing ? `${out} has${error.message.slice(HOSTS.length)}` : `${out} is damaged: ${error.message}`;
-  return new PublicationError(error.code, message, { cause: error, hint: 'run "wispr protect": it makes that anew' });
+  return new PublicationError(error.code, `${message}; "wispr protect" makes it anew`, { cause: error });
 }

@@ -27,9 +27,7 @@ export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocum
     ...problemOfNotFound(configuration, lookUp),
   ];
   if (problems.length === 0) return settings;
-  throw new PublishError('settings-refused', `${problems.join('; ')}; nothing was written`, {
-    hint: 'correct "redirects" and "notFound" in wispr.json; "wispr check" says more',
-  });
+  throw new PublishError('settings-refused', `${problems.join('; ')}; nothing was written`);
 }
 
 /** The settings as they stand in the configuration, with whatever is wrong with them. */

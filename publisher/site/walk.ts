@@ -179,11 +179,7 @@ export function resolveRoot(source: string): string {
     const root = realpathSync(source);
     if (statSync(root).isDirectory()) return root;
   } catch (error) {
-    const hint = 'name the directory of your site as "source" in wispr.json';
-    throw new PublishError('source-unreadable', describeUnreadable(source, error), {
-      cause: error,
-      hint,
-    });
+    throw new PublishError('source-unreadable', describeUnreadable(source, error), { cause: error });
   }
   throw new PublishError('source-unreadable', `${source} is not a directory`);
 }
@@ -226,6 +222,5 @@ function unreadable(what: string, error: unknown): PublishError {
 /** One error for all names, so that they can be put right in one go. */
 export function refused(problems: Problems): PublishError {
   const message = `${count(problems.count, 'file')} cannot be published, and nothing was written: ${someOf(problems.first, '; ', problems.count)}`;
-  const hint = 'rename, replace or remove them, or list them under "ignore" in wispr.json';
-  return new PublishError('source-refused', message, { hint });
+  return new PublishError('source-refused', message);
 }

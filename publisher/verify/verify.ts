@@ -43,8 +43,6 @@ export async function verifyTree(directory: string, options: VerifyOptions = {})
 
 const EXPECTED: readonly string[] = [...SITE_FILES, METADATA_PATH + TIMESTAMP_FILE];
 
-const UNSIGNED = 'the publication does not name this file; a "wispr publish" that was interrupted leaves such files';
-
 /** Files that do not belong to the publication. What earlier publications named is only counted: readers may still come for it. */
 async function findExtras(
   place: DirectoryPlace,
@@ -57,7 +55,7 @@ async function findExtras(
     if (!isFile) report.find(path, 'file-unsigned', 'neither a file nor a directory: nothing signs it');
     else if (named.has(path) || EXPECTED.includes(path)) continue;
     else if (await leftovers.has(path)) report.count('leftovers');
-    else report.find(path, 'file-unsigned', UNSIGNED);
+    else report.find(path, 'file-unsigned', 'nothing signs this file');
   }
 }
 

@@ -51,12 +51,7 @@ describe('wispr keys', () => {
       /^[\w-]{43} {2}\(your fingerprint\)\nroot 1, nothing published yet\n\nROLE +KEY +WHERE IT IS +NEEDED +VERSION +GOOD UNTIL\nroot +[0-9a-f]{12} +root\.keys +1 of 1 +1 +\d{4}-\d\d-\d\d\n/,
     );
     expect(first.stdout).toMatch(/\ntimestamp +[0-9a-f]{12} +publisher\.keys, key server +1 of 1/);
-    await expectError(
-      wispr('keys', 'list', '--public'),
-      1,
-      'there is no publication',
-      'hint: run "wispr protect" first',
-    );
+    await expectError(wispr('keys', 'list', '--public'), 1, 'there is no publication', 'hint: run "wispr protect"');
     await publish({ version: 3, days: { snapshot: 12 } });
     const everybody = await wispr('keys', 'list', '--public');
     expect(everybody.stdout).toContain('publication 3');

@@ -79,10 +79,7 @@ export function renderFallbackPage(page: FallbackPage): string {
 export async function readFallbackTemplate(file: string | undefined): Promise<FallbackTemplate> {
   if (file === undefined) return builtInTemplate;
   const bytes = await readFile(file).catch((error: unknown) => {
-    throw new PublishError('template-refused', describeUnreadable(file, error), {
-      cause: error,
-      hint: 'check "fallback.template" in wispr.json: the path is relative to that file',
-    });
+    throw new PublishError('template-refused', describeUnreadable(file, error), { cause: error });
   });
   const text = bytes.length <= MAXIMUM_TEMPLATE ? fromUtf8(bytes) : undefined;
   if (text === undefined) throw refused(file, `it is not a text in UTF-8 of at most ${MAXIMUM_TEMPLATE} bytes`);
@@ -187,10 +184,7 @@ const WORK = new Script('work()');
 const BAD_SYNTAX = 'Bad template syntax';
 
 function refused(file: string, reason: string, cause?: unknown): PublishError {
-  return new PublishError('template-refused', `the template ${file} cannot be used: ${reason}`, {
-    cause,
-    hint: 'docs/publishing.md, "Fallback pages of your own", says what a template may hold; leave "fallback.template" out for wispr\'s own',
-  });
+  return new PublishError('template-refused', `the template ${file} cannot be used: ${reason}`, { cause });
 }
 
 /** Writes into what it compiles which line each tag stands in. */
