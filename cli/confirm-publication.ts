@@ -15,7 +15,7 @@ import { rememberBrought } from './confirm-memory.ts';
 import { ConfirmSteps, type Onlooker, stoppedAt } from './confirm-steps.ts';
 import { hiddenOrLost, signedButNotTold, unfinishedFirst, withWhatRemains } from './confirm-words.ts';
 import { ATTEMPTS, aboutPlaces, adopt, type Confirmed, type ConfirmFlags } from './confirmed.ts';
-import { locateConfiguration } from './locate-configuration.ts';
+import { locateConfiguration } from './io/arguments.ts';
 import { clocksOf, locatePlaces, type PublicationPlaces } from './publication-places.ts';
 import { withdrawEverywhere } from './withdraw-everywhere.ts';
 

@@ -12,7 +12,7 @@ import { isDiskFull } from '../node-support/disk-full.ts';
 import { size } from '../node-support/size.ts';
 import { systemCode, systemReason } from '../node-support/system-error.ts';
 import { currentIo } from './io/context.ts';
-import { UsageError } from './voice.ts';
+import { UsageError } from './io/voice.ts';
 
 export interface DeliveryWish {
   /** `-` is standard output, also where that is a terminal. */

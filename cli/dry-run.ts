@@ -1,8 +1,8 @@
 /** `--dry-run` of the commands that protect. */
 import { planSite } from '../publisher/protect/dry-run.ts';
-import { showProtecting } from './progress.ts';
+import { showProtecting } from './io/progress.ts';
+import { print } from './io/voice.ts';
 import { describeDryRun } from './protection-summary.ts';
-import { print } from './voice.ts';
 
 /** Paths of each kind that are shown to people. */
 const SHOWN_PATHS = 10;

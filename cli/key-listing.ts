@@ -5,7 +5,7 @@ import { shortId } from '../publisher/keys/roots.ts';
 import type { RoleState } from '../publisher/timestamp/published.ts';
 import { EXPIRY_WARNING } from '../publisher/timestamp/sign-timestamp.ts';
 import { isoDay, utcMinute } from './commands/describe.ts';
-import { say } from './voice.ts';
+import { say } from './io/voice.ts';
 import { describeUnfinished } from './withdraw-words.ts';
 
 const DAY = 86_400;

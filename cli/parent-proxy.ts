@@ -1,8 +1,8 @@
 /** `--parent-proxy`, and the way to name one with a password, which must not stand where every user sees the arguments of programs. */
 import type { Command } from 'commander';
 import { parseParentProxy } from '../client-proxy/index.ts';
-import { readSecretLine } from './passphrase.ts';
-import { UsageError } from './voice.ts';
+import { readSecretLine } from './io/passphrase.ts';
+import { UsageError } from './io/voice.ts';
 
 export interface ParentProxyFlags {
   readonly parentProxy?: string;

@@ -10,17 +10,17 @@ import { currentPublication } from '../publisher/published-places.ts';
 import { resolveRoot } from '../publisher/site/walk.ts';
 import { workspaceOf } from '../publisher/workspace.ts';
 import { sayWhatWouldBeDone } from './dry-run.ts';
-import { readPassphrase, warnOfOpenKeys } from './passphrase.ts';
-import { showProtecting } from './progress.ts';
+import { readPassphrase, warnOfOpenKeys } from './io/passphrase.ts';
+import { showProtecting } from './io/progress.ts';
+import { untilSignal } from './io/signals.ts';
+import { explain, print, say } from './io/voice.ts';
 import {
   describeProtection,
   describeRekey,
   hintsAfterProtection,
   warningsAfterProtection,
 } from './protection-summary.ts';
-import { untilSignal } from './signals.ts';
 import { readSigners, type SignerFlags } from './signers.ts';
-import { explain, print, say } from './voice.ts';
 import { type Watched, watchSite } from './watch.ts';
 
 /** What `wispr protect` was told. */

@@ -8,7 +8,7 @@ import { readToken } from '../publisher/publish/key-server.ts';
 import { publishCommand } from '../publisher/publish/publish-command.ts';
 import { resolveTarget, tokenFileOf } from '../publisher/publish/resolve-target.ts';
 import { type Workspace, workspaceOf } from '../publisher/workspace.ts';
-import { locateConfiguration } from './locate-configuration.ts';
+import { locateConfiguration } from './io/arguments.ts';
 
 /** A workspace, and where its site is served; known before anybody types a passphrase. */
 export interface PublicationPlaces {

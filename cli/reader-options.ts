@@ -8,9 +8,9 @@ import {
   parseConnectTo,
   ReaderError,
 } from '../client-proxy/index.ts';
-import { offerPassphrase, readNewPassphrase, readPassphrase } from './passphrase.ts';
-import { canAsk } from './terminal.ts';
-import { plain, UsageError } from './voice.ts';
+import { offerPassphrase, readNewPassphrase, readPassphrase } from './io/passphrase.ts';
+import { canAsk } from './io/terminal.ts';
+import { plain, UsageError } from './io/voice.ts';
 
 /** Of the commands that use what is there. */
 export interface StorageFlags {

@@ -9,7 +9,7 @@ import { describeMissing } from '../publisher/keys/sign-root.ts';
 import { readLastPublished } from '../publisher/last-published.ts';
 import { publishAgainCommand } from '../publisher/publish/publish-command.ts';
 import { workspaceOf } from '../publisher/workspace.ts';
-import { print, say } from './voice.ts';
+import { print, say } from './io/voice.ts';
 
 /** @param whenContinued - what to do where an earlier run had done everything but the last step */
 export function tellOutcome(

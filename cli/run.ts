@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { currentIo, type Io, processIo, runWith, setExitCode } from './io/context.ts';
-import { adaptUsageErrors } from './usage-errors.ts';
-import { EXIT, explain } from './voice.ts';
+import { adaptUsageErrors } from './io/usage-errors.ts';
+import { EXIT, explain } from './io/voice.ts';
 
 /** By name, in the order in which the help shows them. */
 export type CommandTable = Readonly<Record<string, () => Promise<(program: Command) => void>>>;

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import type { RoleSigner } from '../core/publication/keys.ts';
 import { openSigners } from '../publisher/keys/open-signers.ts';
-import { readPassphrase } from './passphrase.ts';
-import { UsageError } from './voice.ts';
+import { readPassphrase } from './io/passphrase.ts';
+import { UsageError } from './io/voice.ts';
 
 export interface SignerFlags {
   key?: readonly string[];

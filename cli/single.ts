@@ -1,10 +1,9 @@
 /** The `wispr` of the single file for readers: their commands, and what licences ask for. `npm run build:single` makes it. */
 import { getAsset } from 'node:sea';
 import type { Command } from 'commander';
-import { outliveOutputErrors } from './output-errors.ts';
+import { outliveOutputErrors, print } from './io/voice.ts';
 import { type CommandTable, runCommandLine } from './run.ts';
 import { startFrugally } from './start-frugally.ts';
-import { print } from './voice.ts';
 
 startFrugally();
 

@@ -4,7 +4,7 @@ import { printable } from '../node-support/printable.ts';
 import { size } from '../node-support/size.ts';
 import { count } from '../publisher/text.ts';
 import { utcMinute } from './commands/describe.ts';
-import { plain } from './voice.ts';
+import { plain } from './io/voice.ts';
 
 /** So many documents and sets are named; JSON has all. */
 const NAMED = 10;

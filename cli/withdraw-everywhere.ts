@@ -26,7 +26,7 @@ import { rememberIfFree } from './confirm-memory.ts';
 import { CONFIRM_LIMITS, type Onlooker, saidOnce, stoppedAt } from './confirm-steps.ts';
 import { publishedMeanwhile, urgentlyBusy } from './confirm-words.ts';
 import type { Confirmed, ConfirmFlags } from './confirmed.ts';
-import { locateConfiguration } from './locate-configuration.ts';
+import { locateConfiguration } from './io/arguments.ts';
 import type { PublicationPlaces } from './publication-places.ts';
 import { type Together, turns, type WithdrawAt } from './withdraw-at.ts';
 import { giveUpGone } from './withdraw-gone.ts';

@@ -13,7 +13,7 @@ import {
 import { type Workspace, withLock } from '../publisher/workspace.ts';
 import { urgentlyBusy } from './confirm-words.ts';
 import type { ConfirmFlags } from './confirmed.ts';
-import { UsageError } from './voice.ts';
+import { UsageError } from './io/voice.ts';
 
 /**
  * Forgets them, and what they owe. What is withdrawn stays so here, and is owed by whoever is left.

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config.ts';
 import { withState } from '../../keyserver/state.ts';
 import { createToken, listTokens, revokeToken, type TokenOverview } from '../../keyserver/tokens.ts';
-import { print, say } from '../voice.ts';
+import { print, say } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 
 interface Options {

@@ -9,7 +9,7 @@ import { type DeviceOverview, type Overview, overview, type SubscriberOverview }
 import { withState } from '../../keyserver/state.ts';
 import { revokeSubscriber } from '../../keyserver/subscribers.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
-import { print, say } from '../voice.ts';
+import { print, say } from '../io/voice.ts';
 import { addTokenCommand, describeToken } from './admin-token.ts';
 import { describeGrant, describePublication, isoDay } from './describe.ts';
 

@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import { type BoundSites, bindSite, type ConnectionRequest, gatewayUrl } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
 import { currentIo } from '../io/context.ts';
+import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 import { describeDecision } from '../keys-place.ts';
 import { addProofOptions, type ProofFlags } from '../proof-options.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
-import { askYesOrNo, canAsk } from '../terminal.ts';
-import { print, say, UsageError } from '../voice.ts';
 
 interface BindFlags extends ReaderFlags, ProofFlags {
   readonly yes?: boolean;

@@ -4,7 +4,7 @@ import { CACHE_NAMES, type CacheName, type CacheParameters } from '../../cache-c
 import { renderCacheConfig } from '../../cache-config/render.ts';
 import { parseConfiguration } from '../../publisher/configuration/read.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
-import { UsageError } from '../voice.ts';
+import { UsageError } from '../io/voice.ts';
 
 /** What the command line gives; `undefined` stands for the configuration's own default. */
 export interface CacheConfigOptions {

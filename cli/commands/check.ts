@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { checkSite } from '../../publisher/check/check-site.ts';
 import { describeCheck, describeVerdict } from '../../publisher/check/report.ts';
+import { locateConfiguration } from '../io/arguments.ts';
 import { setExitCode } from '../io/context.ts';
-import { locateConfiguration } from '../locate-configuration.ts';
-import { showProgress } from '../progress.ts';
-import { EXIT, print, say } from '../voice.ts';
+import { showProgress } from '../io/progress.ts';
+import { EXIT, print, say } from '../io/voice.ts';
 
 interface Options {
   config?: string;

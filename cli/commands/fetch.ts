@@ -8,10 +8,10 @@ import { size } from '../../node-support/size.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { type Delivered, deliver } from '../deliver.ts';
 import { setExitCode } from '../io/context.ts';
+import { untilSignal } from '../io/signals.ts';
+import { EXIT, print, say, UsageError } from '../io/voice.ts';
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
-import { untilSignal } from '../signals.ts';
-import { EXIT, print, say, UsageError } from '../voice.ts';
 
 interface FetchFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {
   readonly range?: WantedRange;

@@ -1,9 +1,9 @@
 /** `wispr identity protect`: where the key of the reader's database is. */
 import { Argument, type Command } from 'commander';
 import { protectIdentity } from '../../client-proxy/index.ts';
-import { readNewPassphrase } from '../passphrase.ts';
+import { readNewPassphrase } from '../io/passphrase.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
-import { print, say, UsageError } from '../voice.ts';
 import { sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {

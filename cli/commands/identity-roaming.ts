@@ -3,8 +3,10 @@ import type { Command } from 'commander';
 import { exportIdentity, importIdentity, readWords, requireWords } from '../../client-proxy/index.ts';
 import { createFile } from '../../node-support/files/write-file.ts';
 import { systemReason } from '../../node-support/system-error.ts';
+import { readSecretLine } from '../io/passphrase.ts';
+import { askSecret, askYesOrNo, canAsk, showSecretly } from '../io/terminal.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 import { describeDecision } from '../keys-place.ts';
-import { readSecretLine } from '../passphrase.ts';
 import {
   addReaderOptions,
   addStorageOptions,
@@ -13,8 +15,6 @@ import {
   type StorageFlags,
   storageOptions,
 } from '../reader-options.ts';
-import { askSecret, askYesOrNo, canAsk, showSecretly } from '../terminal.ts';
-import { print, say, UsageError } from '../voice.ts';
 import { utcMinute } from './describe.ts';
 
 interface CommonFlags {

@@ -10,10 +10,10 @@ import {
 } from '../../client-proxy/index.ts';
 import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
+import { readPassphrase } from '../io/passphrase.ts';
+import { EXIT, explain, print, say } from '../io/voice.ts';
 import { describePlace } from '../keys-place.ts';
-import { readPassphrase } from '../passphrase.ts';
 import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
-import { EXIT, explain, print, say } from '../voice.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';

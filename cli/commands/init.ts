@@ -2,8 +2,8 @@ import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { checkInit, type InitResult, initWorkspace } from '../../publisher/init.ts';
 import { currentIo } from '../io/context.ts';
-import { readNewPassphrase } from '../passphrase.ts';
-import { print } from '../voice.ts';
+import { readNewPassphrase } from '../io/passphrase.ts';
+import { print } from '../io/voice.ts';
 
 interface Options {
   passphraseFile?: string;

@@ -3,8 +3,8 @@ import { isEncrypted } from '../../core/object/header.ts';
 import { printable } from '../../node-support/printable.ts';
 import { type Inspection, inspectFile } from '../../publisher/inspect.ts';
 import { count } from '../../publisher/text.ts';
-import { checkReadable } from '../arguments.ts';
-import { print, say } from '../voice.ts';
+import { checkReadable } from '../io/arguments.ts';
+import { print, say } from '../io/voice.ts';
 
 /** `wispr inspect FILE` */
 export function addInspectCommand(program: Command): void {

@@ -4,7 +4,7 @@ import { type Invitation, invitationLinks, inviteSubscriber } from '../../keyser
 import { knownOrigins } from '../../keyserver/origins.ts';
 import { readProviderRow } from '../../keyserver/provider.ts';
 import { withState } from '../../keyserver/state.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 import { describeGrant, isoDay } from './describe.ts';
 
 interface Options {

@@ -22,11 +22,11 @@ import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { finishDraft } from '../../publisher/keys/sign-root.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { publishAgainCommand } from '../../publisher/publish/publish-command.ts';
+import { locateConfiguration } from '../io/arguments.ts';
+import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
+import { print, say } from '../io/voice.ts';
 import { describeKeys, warnAboutKeys } from '../key-listing.ts';
-import { locateConfiguration } from '../locate-configuration.ts';
-import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
 import { outcomeAsJson, sayAfterRotation, tellOutcome } from '../root-outcome.ts';
-import { print, say } from '../voice.ts';
 import { addSignerCommands } from './signer.ts';
 
 interface Flags {

@@ -7,8 +7,8 @@ import type { RunningKeyServer } from '../../keyserver/server.ts';
 import { writeConfig } from '../../keyserver/set-up.ts';
 import { createState } from '../../keyserver/state.ts';
 import { currentIo } from '../io/context.ts';
-import { stopRequested } from '../signals.ts';
-import { print, say } from '../voice.ts';
+import { stopRequested } from '../io/signals.ts';
+import { print, say } from '../io/voice.ts';
 
 interface Options {
   readonly config: string;

@@ -3,12 +3,11 @@ import type { Command } from 'commander';
 import { beginKey } from '../../publisher/keys/early-key.ts';
 import { SpareThreads } from '../../publisher/protect/writers/spare-threads.ts';
 import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
-import { collect } from '../arguments.ts';
-import { locateConfiguration } from '../locate-configuration.ts';
-import { readPassphrase } from '../passphrase.ts';
+import { collect, locateConfiguration } from '../io/arguments.ts';
+import { readPassphrase } from '../io/passphrase.ts';
+import { UsageError } from '../io/voice.ts';
 import type { EarlyStart, ProtectCommandOptions } from '../protecting.ts';
 import { saveMemory } from '../save-memory.ts';
-import { UsageError } from '../voice.ts';
 
 const DESCRIPTION = `make the protected form of a site, as its wispr.json says, or bring it up to date: only what changed is written, and readers find the publication before until the new one is complete`;
 

@@ -9,8 +9,8 @@ import {
   readerFiles,
   removeService,
 } from '../../client-proxy/index.ts';
-import { askYesOrNo, canAsk } from '../terminal.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 
 interface RemoveFlags {
   readonly eraseData?: boolean;

@@ -5,13 +5,13 @@ import { type ReaderError, type RunningProxy, startProxy } from '../../client-pr
 import { type CodedError, reasonOf } from '../../core/errors.ts';
 import { printable } from '../../node-support/printable.ts';
 import { cacheOptions } from '../cache-options.ts';
+import { stopRequested } from '../io/signals.ts';
+import { canAsk } from '../io/terminal.ts';
+import { print, say, sayHint } from '../io/voice.ts';
 import { describeDecision } from '../keys-place.ts';
 import { parentProxyOptions } from '../parent-proxy.ts';
 import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
 import { readerOptions } from '../reader-options.ts';
-import { stopRequested } from '../signals.ts';
-import { canAsk } from '../terminal.ts';
-import { print, say, sayHint } from '../voice.ts';
 import { addProxyInstallCommand } from './proxy-install.ts';
 import { addProxyRemoveCommand } from './proxy-remove.ts';
 import { addProxyStatusCommand, UNKEPT_MEANS } from './proxy-status.ts';

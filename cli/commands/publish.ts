@@ -13,12 +13,15 @@ import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
 import { missingDirectory } from '../../publisher/publish/resolve-target.ts';
 import { untilStopped } from '../../publisher/publish/stopping.ts';
 import type { LastPublished } from '../../publisher/published-places.ts';
-import { collect } from '../arguments.ts';
 import { sayWhatWouldBeDone } from '../dry-run.ts';
+import { collect } from '../io/arguments.ts';
 import { setExitCode } from '../io/context.ts';
+import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
+import { showProgress, showProtecting } from '../io/progress.ts';
+import { untilSignal } from '../io/signals.ts';
+import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { EXIT, print, say, UsageError } from '../io/voice.ts';
 import { leftBehind } from '../left-behind.ts';
-import { readPassphrase, warnOfOpenKeys } from '../passphrase.ts';
-import { showProgress, showProtecting } from '../progress.ts';
 import {
   describeProtectionToPublish,
   describeRekey,
@@ -29,10 +32,7 @@ import {
 import { clocksOf, locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describeMove, describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
 import { saveMemory } from '../save-memory.ts';
-import { untilSignal } from '../signals.ts';
 import { readSigners } from '../signers.ts';
-import { askYesOrNo, canAsk } from '../terminal.ts';
-import { EXIT, print, say, UsageError } from '../voice.ts';
 
 interface Options {
   config?: string;

@@ -2,7 +2,7 @@
 
 import { type ReaderAnswer, type RefusedAnswer, UNREACHABLE } from '../../client-proxy/index.ts';
 import { setExitCode } from '../io/context.ts';
-import { EXIT, say, sayHint } from '../voice.ts';
+import { EXIT, say, sayHint } from '../io/voice.ts';
 
 /**
  * Says of each Reader that did not do what it was told why, and what helps.

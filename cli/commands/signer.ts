@@ -8,10 +8,10 @@ import type { RootDraft } from '../../publisher/keys/root-draft.ts';
 import { shortId, signingId } from '../../publisher/keys/roots.ts';
 import { describeMissing, readDraft, signDraftFile } from '../../publisher/keys/sign-root.ts';
 import { createSigner } from '../../publisher/keys/signer-file.ts';
-import { locateConfiguration } from '../locate-configuration.ts';
-import { readNewPassphrase, readPassphrase } from '../passphrase.ts';
-import { askYesOrNo, canAsk } from '../terminal.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { locateConfiguration } from '../io/arguments.ts';
+import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
+import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 
 interface Flags {
   readonly config?: string;

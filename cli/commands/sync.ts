@@ -6,12 +6,12 @@ import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
 import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { setExitCode } from '../io/context.ts';
+import { showProgress } from '../io/progress.ts';
+import { untilSignal } from '../io/signals.ts';
+import { EXIT, print, say, UsageError } from '../io/voice.ts';
 import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
-import { showProgress } from '../progress.ts';
 import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
-import { untilSignal } from '../signals.ts';
 import { describeTrouble, describeWhatIsHere, describeWhatIsOthers, fitsNothing, hasFailed } from '../sync-summary.ts';
-import { EXIT, print, say, UsageError } from '../voice.ts';
 
 type WantedSets = NonNullable<SyncOptions['sets']>;
 

@@ -6,10 +6,10 @@ import type { SignedTimestamp } from '../../publisher/timestamp/sign-timestamp.t
 import { confirmFromWorkspace } from '../confirm-publication.ts';
 import type { Confirmed } from '../confirmed.ts';
 import { warnAboutSignatures } from '../expiry-words.ts';
-import { locateConfiguration } from '../locate-configuration.ts';
-import { readPassphrase } from '../passphrase.ts';
-import { untilSignal } from '../signals.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { locateConfiguration } from '../io/arguments.ts';
+import { readPassphrase } from '../io/passphrase.ts';
+import { untilSignal } from '../io/signals.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 import { describeUnfinished } from '../withdraw-words.ts';
 import { utcMinute } from './describe.ts';
 

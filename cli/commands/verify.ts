@@ -7,8 +7,8 @@ import { describeFinding, describeReport, type VerifyReport } from '../../publis
 import { verifyTree, verifyUrl } from '../../publisher/verify/verify.ts';
 import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
 import { setExitCode } from '../io/context.ts';
-import { showProgress } from '../progress.ts';
-import { EXIT, print, say, UsageError } from '../voice.ts';
+import { showProgress } from '../io/progress.ts';
+import { EXIT, print, say, UsageError } from '../io/voice.ts';
 
 interface Options {
   root?: string;

@@ -3,11 +3,10 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { publishCommand } from '../../publisher/publish/publish-command.ts';
 import { metadataDirectory } from '../../publisher/timestamp/run.ts';
-import { collect } from '../arguments.ts';
 import type { Confirmed } from '../confirmed.ts';
-import { locateConfiguration } from '../locate-configuration.ts';
-import { askYesOrNo, canAsk } from '../terminal.ts';
-import { print, say, UsageError } from '../voice.ts';
+import { collect, locateConfiguration } from '../io/arguments.ts';
+import { askYesOrNo, canAsk } from '../io/terminal.ts';
+import { print, say, UsageError } from '../io/voice.ts';
 import {
   addTimestampFlags,
   asJson,

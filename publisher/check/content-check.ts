@@ -146,7 +146,7 @@ export class Lines {
  *
  * @throws PublishError `source-unreadable`
  */
-export function readStart({ file, path, size }: SourceFile, length: number): Buffer {
+function readStart({ file, path, size }: SourceFile, length: number): Buffer {
   try {
     const descriptor = openSync(file, 'r');
     try {

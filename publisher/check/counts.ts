@@ -102,7 +102,7 @@ export class CaseFolder {
 }
 
 /** Sets whose names differ in letters' case, or in one letter or sign, but not in digits: perhaps one of them is misspelt. */
-export function nearlySame(a: string, b: string): boolean {
+function nearlySame(a: string, b: string): boolean {
   if (a.replace(/\D/g, '') !== b.replace(/\D/g, '')) return false;
   const [short, long] = a.length <= b.length ? [a.toLowerCase(), b.toLowerCase()] : [b.toLowerCase(), a.toLowerCase()];
   if (long.length - short.length > 1 || long.length < 4) return short === long;

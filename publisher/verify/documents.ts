@@ -119,7 +119,7 @@ export class DocumentCheck {
 const COMMENT_END = Buffer.from('\n-->\n');
 
 /** A fallback page: the whole file, or what stands behind the comment of an HTML carrier. One byte more than any has is enough. */
-export async function fallbackPart(stream: AsyncIterable<Uint8Array>, inPage: boolean): Promise<Uint8Array> {
+async function fallbackPart(stream: AsyncIterable<Uint8Array>, inPage: boolean): Promise<Uint8Array> {
   if (!inPage) {
     const bytes = await startOf(stream, MAXIMUM_FALLBACK_PAGE + 1);
     return isHtmlCarrier(bytes) ? new Uint8Array(0) : bytes;
@@ -142,7 +142,7 @@ export async function fallbackPart(stream: AsyncIterable<Uint8Array>, inPage: bo
  * @param object - the object, out of its carrier
  * @throws ObjectError naming the first check that failed; PublicationError `head-unexpected`
  */
-export async function verifyObject(
+async function verifyObject(
   object: AsyncIterable<Uint8Array>,
   expected: Expectation,
   entry: DocumentEntry,
@@ -173,7 +173,7 @@ async function checkHead(head: Head, { head: hash, headLength, set }: DocumentEn
  * @returns its SHA-256, hexadecimal
  * @throws ObjectError
  */
-export async function verifyContent(head: Head, content: AsyncIterable<Uint8Array>): Promise<string> {
+async function verifyContent(head: Head, content: AsyncIterable<Uint8Array>): Promise<string> {
   const digest = createHash('sha256');
   const input = new ByteReader(hashed(content, digest));
   try {

@@ -81,7 +81,7 @@ export class Leftovers {
 type Keys = ReadonlyMap<string, TufKey>;
 
 /** The keys that sign for this site today. */
-export function presentKeys({ publication: { state } }: KnownSite): Keys {
+function presentKeys({ publication: { state } }: KnownSite): Keys {
   return new Map([...state.targets.keys, ...state.root.keys]);
 }
 
@@ -91,7 +91,7 @@ export function presentKeys({ publication: { state } }: KnownSite): Keys {
  *
  * @throws PublicationError
  */
-export async function everyKey(place: DirectoryPlace, site: KnownSite): Promise<Keys> {
+async function everyKey(place: DirectoryPlace, site: KnownSite): Promise<Keys> {
   const roots = await rootsOf(site.publication);
   const keys = new Map(roots.flatMap((root) => [...root.keys]));
   for (const name of await place.namesIn(METADATA_PATH)) {
@@ -108,7 +108,7 @@ export async function everyKey(place: DirectoryPlace, site: KnownSite): Promise<
  *
  * @throws CodedError for one that cannot be read, or is none
  */
-export async function isSignedByAny(place: DirectoryPlace, path: string, keys: Keys): Promise<boolean> {
+async function isSignedByAny(place: DirectoryPlace, path: string, keys: Keys): Promise<boolean> {
   const bytes = await readStart(place, path, PUBLICATION_LIMITS.snapshotLength);
   if (bytes === undefined || bytes.length > PUBLICATION_LIMITS.snapshotLength) return false;
   const envelope = openEnvelope(bytes, basename(path));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeLeft, describeRate } from '../../cli/progress-bar.ts';
+import { describeLeft, describeRate } from '../../cli/io/progress-bar.ts';
 
 it('says how long it takes once that is known', () => {
   expect(describeLeft(4, { autopaddingChar: '' }, 1)).toBe(', 4s left');

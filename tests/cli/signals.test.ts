@@ -1,6 +1,6 @@
 /** Ctrl-C once ends a command in order, twice at once. */
 import { afterEach, expect, it } from 'vitest';
-import { untilSignal } from '../../cli/signals.ts';
+import { untilSignal } from '../../cli/io/signals.ts';
 
 const ended: string[] = [];
 let now = 1000;

@@ -1,6 +1,6 @@
 /** Progress on standard error: a bar on a terminal, now and then a line elsewhere. */
-import type { Progress } from '../publisher/protect/prepare.ts';
-import { currentIo } from './io/context.ts';
+import type { Progress } from '../../publisher/protect/prepare.ts';
+import { currentIo } from './context.ts';
 import { say } from './voice.ts';
 
 /** How far something is. */

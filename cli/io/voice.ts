@@ -2,8 +2,9 @@
  * The one voice of the command line: prefix, lower case, no full stop; what happened, why, and a hint what to do. Everything for people goes
  * to standard error, results to standard output, so that pipes carry results only.
  */
-import { CodedError, type CodedErrorOptions } from '../core/errors.ts';
-import { currentIo } from './io/context.ts';
+import { CodedError, type CodedErrorOptions } from '../../core/errors.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { currentIo } from './context.ts';
 
 /** What the exit codes mean: good, failed, typed wrong, and `verify` or `check` found something. */
 export const EXIT = { good: 0, failed: 1, usage: 2, found: 3 } as const;
@@ -56,4 +57,24 @@ export function explain(error: unknown): number {
 function describeUnforeseen(error: unknown): string {
   if (error instanceof Error && 'syscall' in error) return error.message;
   return `internal error, please report it: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}
+
+/** The reader of a pipe has gone, as `head` does when it has enough; what is written afterwards meets a closed stream. */
+const NOBODY_READS = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'];
+
+/**
+ * Keeps errors of standard output and standard error from ending the process. A reader who leaves early changes nothing. If results
+ * cannot be written for another reason, such as a full disk, that is said once, and the command fails when its work is done.
+ */
+export function outliveOutputErrors(): void {
+  process.stderr.on('error', () => undefined); // there is nowhere left to say it
+  let failed = false;
+  process.stdout.on('error', (error) => {
+    if (failed || NOBODY_READS.includes(systemCode(error) ?? '')) return;
+    failed = true;
+    say(`cannot write to standard output: ${systemReason(error)}`);
+    process.once('exit', () => {
+      process.exitCode = EXIT.failed;
+    });
+  });
 }

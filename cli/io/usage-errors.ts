@@ -1,7 +1,7 @@
 /** What the parser of the command line says about wrong arguments, in the one voice. */
 import type { Command } from 'commander';
-import { nearestWords } from '../node-support/nearest-words.ts';
-import { printable } from '../node-support/printable.ts';
+import { nearestWords } from '../../node-support/nearest-words.ts';
+import { printable } from '../../node-support/printable.ts';
 import { say } from './voice.ts';
 
 /** Lets every command below `program` say what is wrong with its arguments, and where its arguments are explained. */

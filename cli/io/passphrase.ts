@@ -1,9 +1,9 @@
 /** Asks for passphrases: on the terminal without showing them, or from a file. Never from arguments or the environment. */
 import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { isLongEnough } from '../node-support/argon2id.ts';
-import { describeUnreadable } from '../node-support/system-error.ts';
-import { isFirstTime } from './io/context.ts';
+import { isLongEnough } from '../../node-support/argon2id.ts';
+import { describeUnreadable } from '../../node-support/system-error.ts';
+import { isFirstTime } from './context.ts';
 import { askSecret, canAsk } from './terminal.ts';
 import { say, UsageError } from './voice.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { PublishError } from '../publisher/errors.ts';
-import { CONFIGURATION_FILE } from '../publisher/workspace.ts';
-import { currentIo } from './io/context.ts';
+import { PublishError } from '../../publisher/errors.ts';
+import { CONFIGURATION_FILE } from '../../publisher/workspace.ts';
+import { currentIo } from './context.ts';
 import { UsageError } from './voice.ts';
 
 /**
@@ -17,4 +17,14 @@ export function locateConfiguration(directory: string | undefined, config: strin
   const file = isDirectory ? join(named, CONFIGURATION_FILE) : named;
   if (existsSync(file)) return file;
   throw new PublishError('configuration-missing', `there is no ${file}`, { typed: true });
+}
+
+/** @throws UsageError if there is nothing at `path` */
+export function checkReadable(path: string): void {
+  if (!existsSync(path)) throw new UsageError(`there is no ${path}`, 'check the path');
+}
+
+/** The values of an option that may be given more than once. */
+export function collect(value: string, values: readonly string[] = []): readonly string[] {
+  return [...values, value];
 }

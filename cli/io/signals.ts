@@ -1,5 +1,5 @@
 /** Ctrl-C and signals that end a command. Where the command line was given an `AbortSignal`, that one stands for them. */
-import { currentIo } from './io/context.ts';
+import { currentIo } from './context.ts';
 
 /** Those that end a command which has something to clean up. */
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

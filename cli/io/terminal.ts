@@ -1,5 +1,5 @@
 /** Questions to the person at the terminal. They go to standard error, like everything that is for people. */
-import { currentIo } from './io/context.ts';
+import { currentIo } from './context.ts';
 import { UsageError } from './voice.ts';
 
 const ENTER = ['\r', '\n'];
