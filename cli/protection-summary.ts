@@ -83,10 +83,9 @@ function describeWork(summary: ProtectSummary): string[] {
 
 /** What the output holds of the publication; files of earlier ones are counted elsewhere. */
 function describeSizes({ bytesOut, pageBytes, publication }: ProtectSummary): string {
-  const pages = pageBytes === undefined ? 'fallback pages' : `${size(pageBytes)} of fallback pages`;
   const sizes = [
     `${size(bytesOut)} of objects`,
-    ...(pageBytes === 0 ? [] : [pages]),
+    ...(pageBytes === 0 ? [] : [`${size(pageBytes)} of fallback pages`]),
     `${size(publication.bytes)} of signed metadata`,
   ];
   return `${sizes.slice(0, -1).join(', ')} and ${sizes.at(-1)}`;
@@ -114,11 +113,10 @@ export function describeDryRun(summary: DryRunSummary): string {
 
 /** What has consequences beyond single documents. */
 function describeCircumstances(summary: DryRunSummary): string[] {
-  const { out, documents, indexLost } = summary;
+  const { documents, indexLost } = summary;
   return [
     ...(summary.settingsChanged ? [`  a new publication with other settings: ${SETTINGS}`] : []),
-    ...(indexLost ? [`  publisher.index is ${indexLost}: ${writtenAnew(documents)}`] : []),
-    ...(summary.otherPublication ? [`  ${out} has another publication than was made here last: ${PUT_RIGHT}`] : []),
+    ...(indexLost ? [`  publisher.db is ${indexLost}: ${writtenAnew(documents)}`] : []),
     ...(summary.keysChanged ? KEYS_CHANGED : []),
   ];
 }
@@ -133,8 +131,6 @@ function writtenAnew(documents: number): string {
 /** What the site settings say. */
 const SETTINGS = '"redirects", "cleanUrls", "notFound" or "graceDays"';
 
-const PUT_RIGHT = 'what is not as it should be would be written and signed anew';
-
 /** What nobody can tell without the passphrase. */
 const KEYS_CHANGED = [
   '  publisher.keys is not as the last publication left it. What was changed there cannot be seen without the passphrase:',
@@ -147,8 +143,7 @@ export function describeRekey({ sets, changes }: ProtectSummary): string[] {
   if (changes.rekeyed === 0) return [];
   const fresh = sets.filter(({ isRekeyed }) => isRekeyed).map(({ name }) => name);
   const anew = `${count(changes.rekeyed, 'document is', 'documents are')} encrypted anew`;
-  if (fresh.length === 0)
-    return [`${anew}, under keys that were published before: publisher.index knew nothing of that`];
+  if (fresh.length === 0) return [`${anew}, under keys that were published before: publisher.db knew nothing of that`];
   return [
     `new key for ${someOf(fresh)}: ${anew}`,
     'whoever had the old key keeps what was encrypted under it, and can read nothing that is published from now on without the new one',
@@ -164,9 +159,8 @@ export function hintsAfterProtection({ unusedPatterns, recovered }: ProtectSumma
 
 /** What the publisher has to know even if nothing else is said. */
 export function warningsAfterProtection(summary: ProtectSummary, now = Date.now() / 1000): string[] {
-  const { isWithdrawn, version, expires } = summary.publication;
+  const { expires } = summary.publication;
   return [
-    ...(isWithdrawn ? warnAboutWithdrawal(version, 'protect') : []),
     ...warnAboutSignatures(expires, 'wispr protect', now),
     ...warnAboutSections(summary.sections),
     ...warnAboutBundle(summary),
@@ -256,10 +250,10 @@ function describePublic(groups: readonly PublicSummary[]): string[] {
 }
 
 function describePublication({ publication, pruned, waiting }: ProtectSummary): string[] {
-  const { version, isNew, isWithdrawn, reasons } = publication;
+  const { version, isNew, reasons } = publication;
   const why = reasons.flatMap((reason) => REASONS[reason] ?? []).join(', ');
   const isSame = isNew ? '' : ', as before';
-  const lines = [`  publication ${version}${isSame}${why && ` (${why})`}${isWithdrawn ? ', WITHDRAWN' : ''}`];
+  const lines = [`  publication ${version}${isSame}${why && ` (${why})`}`];
   if (pruned > 0) lines.push(`  ${count(pruned, 'old file')} removed`);
   if (waiting > 0)
     lines.push(`  ${count(waiting, 'old file')} kept until no reader can hold the publication that names them`);

@@ -5,8 +5,6 @@ import type { DatabaseSync } from 'node:sqlite';
 const DAMAGED = [11, 26];
 /** SQLITE_BUSY */
 const BUSY = 5;
-/** SQLITE_READONLY */
-const READ_ONLY = 8;
 /** SQLITE_CONSTRAINT */
 const CONSTRAINT = 19;
 
@@ -27,11 +25,6 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 /** Whether an error is SQLite's. */
 export function isSqliteError(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'errcode' in error;
-}
-
-/** Whether SQLite says that a file, or the directory that it lies in, cannot be written. */
-export function saysReadOnly(error: unknown): boolean {
-  return isSqliteError(error) && (Number(error.errcode) & 0xff) === READ_ONLY;
 }
 
 /** Whether SQLite says that another program has a database to itself, and went on for longer than was waited. */

@@ -45,14 +45,9 @@ export const PUBLISH_ERRORS = {
       "a key file that is whole, but of another kind than the one that is needed, such as `publisher.keys` where a signer's file was to be named; or of a newer wispr",
     remedy: 'name the right file; put files that were exchanged back under their names; update',
   },
-  'key-store-outdated': {
-    means: '`publisher.keys` was made by a version of wispr that had no roots',
-    remedy: 'make new keys with `wispr init` in a new directory; readers connect again',
-  },
   'key-store-older': {
-    means:
-      '`out` has a root that `publisher.keys` does not know: it was put back from before a change of signing keys, or is of another copy; nothing was changed. `wispr timestamp` and `wispr withdraw` say so only where they cannot sign for what is published',
-    remedy: 'bring the one from after that change, from your backup or from the copy that made it',
+    means: '`out` has a root that `publisher.keys` does not know: it is from before a change of signing keys',
+    remedy: 'bring the `publisher.keys` from after that change, from your backup or from the copy that made it',
   },
   'key-store-parameters': {
     means: '`publisher.keys` asks for a password hash that wispr never makes; it was not computed',
@@ -73,7 +68,7 @@ export const PUBLISH_ERRORS = {
   },
   'section-key-missing': {
     means:
-      'a section has to be signed, and too few of its keys are here: it is new, its keys or paths or the publisher key changed, or `publisher.index` was lost',
+      'a section has to be signed, and too few of its keys are here: it is new, its keys or paths or the publisher key changed, or `publisher.db` was lost',
     remedy: "publish once with its editors' key file: `--key FILE`",
   },
   'section-too-large': {
@@ -150,13 +145,9 @@ export const PUBLISH_ERRORS = {
     means: 'a file changed while the site was being protected',
     remedy: 'protect again',
   },
-  'index-foreign': {
-    means: '`publisher.index` is a database of another program',
-    remedy: 'move it away',
-  },
-  'index-newer': {
-    means: '`publisher.index` was made by a newer wispr',
-    remedy: 'use that again, or remove the file: every document is written anew then',
+  'database-foreign': {
+    means: '`publisher.db` was made by another program, or by another version of wispr',
+    remedy: 'use that version; or remove the file: every document is written again then',
   },
   'set-unknown': {
     means: '`--rekey` names a set that no document is in',
@@ -182,12 +173,6 @@ export const PUBLISH_ERRORS = {
   'output-incomplete': {
     means: '`out` lacks a file that its publication names, or changed while it was being published',
     remedy: '`wispr protect` makes it again',
-  },
-  'number-out-of-bounds': {
-    means:
-      'a publication with a number above 2^48 that your snapshot key has signed is in `out` or in `publisher.index`, and `publisher.keys` does not know of it; or `publisher.keys` has used such a number: nobody gets so far by publishing; nothing was signed',
-    remedy:
-      'bring the newest `publisher.keys`; if that knows nothing of it either (or has itself used it: one from before), remove `publisher.index`. Somebody else has had your snapshot key: `wispr keys rotate snapshot` and `wispr keys rotate timestamp`, then `wispr publish --replace-newer`',
   },
   'target-foreign': {
     means: "the target holds another publisher's site: a good first root that is not ours; nothing was sent",

@@ -1,11 +1,12 @@
 /** Where a publisher's files lie: everything beside `wispr.json`. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { openLocked } from '../node-support/files/lock.ts';
 import { removeTemporaryFiles } from '../node-support/files/write-file.ts';
-import { saysReadOnly } from '../node-support/sqlite.ts';
-import { describeUnreadable, permissionHint, systemCode, systemReason } from '../node-support/system-error.ts';
+import { isSqliteError } from '../node-support/sqlite.ts';
+import { describeUnreadable, permissionHint, systemCode } from '../node-support/system-error.ts';
 import { PublishError } from './errors.ts';
+import { asPublishError, openIndex } from './index/open.ts';
+import type { PublisherIndex } from './index/publisher-index.ts';
 import { MAXIMUM_SEALED_FILE_LENGTH } from './keys/limits.ts';
 
 /** The names of a workspace's files. */
@@ -13,9 +14,8 @@ export const CONFIGURATION_FILE = 'wispr.json';
 const KEY_STORE_FILE = 'publisher.keys';
 const ROOT_KEYS_FILE = 'root.keys';
 const BUNDLE_FILE = 'keys.bundle';
-const INDEX_FILE = 'publisher.index';
+const DATABASE_FILE = 'publisher.db';
 const LAST_PUBLISHED_FILE = 'publisher.last';
-const LOCK_FILE = 'publisher.lock';
 
 /** The files of one workspace, absolute. */
 export interface Workspace {
@@ -27,12 +27,10 @@ export interface Workspace {
   readonly rootKeys: string;
   /** Sealed to the key server; handed to it, and never published. */
   readonly bundle: string;
-  /** What earlier runs have written; may be lost. */
-  readonly index: string;
+  /** What earlier runs wrote, and the lock of the workspace; may be lost. */
+  readonly database: string;
   /** Where to it was published last, and what was withdrawn. */
   readonly lastPublished: string;
-  /** Empty; locked by the process that is at work here. */
-  readonly lock: string;
 }
 
 /** The workspace whose configuration is `configurationFile`. */
@@ -46,9 +44,8 @@ export function workspaceOf(configurationFile: string): Workspace {
     keyStore: file(KEY_STORE_FILE),
     rootKeys: file(ROOT_KEYS_FILE),
     bundle: file(BUNDLE_FILE),
-    index: file(INDEX_FILE),
+    database: file(DATABASE_FILE),
     lastPublished: file(LAST_PUBLISHED_FILE),
-    lock: file(LOCK_FILE),
   };
 }
 
@@ -79,30 +76,19 @@ function keyStoreHint(error: unknown): string {
 }
 
 /**
- * Keeps other `wispr` processes out while `work` runs.
+ * Opens the database of a workspace, which keeps other `wispr` processes out while `work` runs.
  *
- * @throws PublishError `workspace-busy`, `output-failed`
+ * @throws PublishError `workspace-busy`, `database-foreign`, `output-failed`
  */
 export async function withLock<Result>(
-  { lock }: Pick<Workspace, 'lock'>,
-  work: () => Promise<Result>,
+  { database, directory }: Pick<Workspace, 'database' | 'directory'>,
+  work: (index: PublisherIndex) => Promise<Result>,
 ): Promise<Result> {
-  using _held = takeLock(lock);
-  removeTemporaryFiles(dirname(lock));
-  return await work();
-}
-
-function takeLock(lock: string): Disposable {
-  let held: Disposable | undefined;
+  using index = openIndex(database);
   try {
-    held = openLocked(lock);
+    removeTemporaryFiles(directory);
+    return await work(index);
   } catch (error) {
-    const reason = saysReadOnly(error) ? 'it cannot be written' : systemReason(error);
-    throw new PublishError('output-failed', `cannot lock ${lock}: ${reason}`, {
-      cause: error,
-      hint: 'the directory of wispr.json and what lies in it has to be writable for the user who runs wispr (chown, chmod), on a disk that is neither full nor mounted read-only',
-    });
+    throw isSqliteError(error) ? asPublishError(error, database) : error;
   }
-  if (held) return held;
-  throw new PublishError('workspace-busy', 'another wispr is at work on this site', { hint: 'wait for it' });
 }

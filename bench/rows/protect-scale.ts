@@ -81,7 +81,7 @@ const REPORT = `
 
 /** Peak memory of a Node.js process, in MiB. */
 async function memoryOf({ directory }: Workspace, args: readonly string[]): Promise<number> {
-  for (const ending of ['', '-journal']) await rm(join(directory, `publisher.index${ending}`), { force: true });
+  for (const ending of ['', '-journal']) await rm(join(directory, `publisher.db${ending}`), { force: true });
   const report = `data:text/javascript,${encodeURIComponent(REPORT)}`;
   return Number(await runCommand(NODE, ['--import', report, ...args], directory)) / 1024;
 }

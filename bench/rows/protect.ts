@@ -84,7 +84,7 @@ function protectRun(workspace: Workspace): Contestant {
   return {
     name: 'wispr protect',
     run: async () => {
-      for (const ending of ['', '-wal', '-shm']) await rm(join(directory, `publisher.index${ending}`), { force: true });
+      for (const ending of ['', '-wal', '-shm']) await rm(join(directory, `publisher.db${ending}`), { force: true });
       const args = ['protect', '--quiet', '--passphrase-file', passphraseFile, '--out', nextOut()];
       return timeCommand(NODE, [WISPR, ...args], directory);
     },

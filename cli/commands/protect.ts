@@ -48,7 +48,7 @@ async function protect(site: string | undefined, options: ProtectCommandOptions)
   if (options.watch && options.dryRun) throw new UsageError('--watch and --dry-run do not go together');
   const configurationFile = locateConfiguration(site, options.config);
   const workspace = workspaceOf(configurationFile);
-  const isFirst = !options.dryRun && !existsSync(workspace.index);
+  const isFirst = !options.dryRun && !existsSync(workspace.database);
   await using spare = isFirst ? new SpareThreads() : undefined;
   const begun = await beginEarly(workspace, options);
   const { protect: carryOut } = await import('../protecting.ts');

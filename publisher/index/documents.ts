@@ -1,4 +1,4 @@
-/** The documents of `publisher.index`, and the files that they do without. */
+/** The documents of `publisher.db`, and the files that they do without. */
 import type { SQLInputValue } from 'node:sqlite';
 import type { Form, IndexedDecision, IndexedDocument, IndexedFiles, RetiredFile, Task } from './rows.ts';
 import { Statements } from './statements.ts';
@@ -25,9 +25,8 @@ export interface Totals {
   readonly bytesOut: number;
   /** How many targets they have. */
   readonly targets: number;
-  /** Bytes of fallback pages beside their objects, as far as they are known; and how many there are of which nobody noted any. */
+  /** Bytes of the fallback pages beside their objects. */
   readonly pageBytes: number;
-  readonly unknownPages: number;
 }
 
 /** A row as SQLite gives it. */
@@ -89,7 +88,7 @@ export class DocumentTable extends Statements {
   /** What all documents come to. */
   totals(): Totals {
     const sql = `SELECT count(*) AS documents, coalesce(sum(size), 0) AS bytesIn, coalesce(sum(bytes_out), 0) AS bytesOut, count(*) + count(content) AS targets,
-      coalesce(sum(page_bytes) FILTER (WHERE form = 'page'), 0) AS pageBytes, count(*) FILTER (WHERE form = 'page' AND page_bytes IS NULL) AS unknownPages FROM document`;
+      coalesce(sum(page_bytes) FILTER (WHERE form = 'page'), 0) AS pageBytes FROM document`;
     return this.statement(sql).get() as unknown as Totals;
   }
 

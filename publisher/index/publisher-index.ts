@@ -1,4 +1,5 @@
-/** `publisher.index`: what was written in earlier runs, so that only what changed is written in this one. */
+/** `publisher.db`: what earlier runs wrote, so that a run writes only what changed, and the state of the workspace. */
+import type { DatabaseSync } from 'node:sqlite';
 import type { Form, IndexedDocument, RoleRow } from './rows.ts';
 import { TaskLists } from './task-lists.ts';
 
@@ -8,16 +9,10 @@ export type { FilesOf } from './documents.ts';
 export type FactName =
   /** base64url of the descriptor that is published. */
   | 'descriptor'
-  /** The settings that are published. */
-  | 'settings'
   /** What the key bundle was made of. */
   | 'bundle'
   /** The start of the machine since which all files were found or written. */
   | 'boot'
-  /** Identities of the signed files when they were found good, or written: publisher/protect/signed-files.ts. */
-  | 'signedFiles'
-  /** The publication that was shown to readers last: number and hash of its snapshot. */
-  | 'shown'
   /** Bits of the number of bins. */
   | 'bins'
   /** The version of the last publication. */
@@ -36,12 +31,8 @@ export type FactName =
   | 'sections'
   /** Names of the sections that `publisher.keys` alone could not sign in the last run. */
   | 'held'
-  /** There where what was learned of publications made elsewhere is only what was signed: publisher/protect/forget-unsigned.ts. */
-  | 'learned'
-  /** How many roots there are. */
-  | 'roots'
-  /** The publication that waits for signatures: publisher/protect/gather.ts. */
-  | 'draft';
+  /** base64url of the last timestamp that was signed or seen: publisher/authority/. */
+  | 'timestamp';
 
 /** What is published of a document. */
 export type PublishedDocument = Pick<
@@ -52,7 +43,18 @@ export type PublishedDocument = Pick<
 /** A row of {@link PublisherIndex.documentsInBins}. */
 type PublishedRow = [string, string, number, string | null, string | null, number | null, Form, number, number | null];
 
+/** Why an index knows nothing of earlier runs. Before the first run it is missing as well. */
+export type LostIndex = 'missing' | 'damaged';
+
 export class PublisherIndex extends TaskLists {
+  lost: LostIndex | undefined;
+
+  /** @param database - with the tables of schema.ts */
+  constructor(database: DatabaseSync, lost?: LostIndex) {
+    super(database);
+    this.lost = lost;
+  }
+
   /** First 16 bits of target paths whose bins changed; above them, the numbers of sections that did. */
   changedBins(): number[] {
     return this.statement('SELECT bin FROM changed_bin ORDER BY bin')
@@ -83,13 +85,9 @@ export class PublisherIndex extends TaskLists {
     });
   }
 
-  /** Notes what somebody else has signed, or that something has to be signed anew. */
-  correctRoles(roles: Iterable<RoleRow>): void {
+  /** Replaces rows of roles. */
+  storeRoles(roles: Iterable<RoleRow>): void {
     this.transaction(() => this.#storeRoles(roles));
-  }
-
-  forgetRoles(names: Iterable<string>): void {
-    for (const name of names) this.run('DELETE FROM role WHERE name = ?', name);
   }
 
   #storeRoles(roles: Iterable<RoleRow>): void {

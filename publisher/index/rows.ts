@@ -1,4 +1,4 @@
-/** Rows of `publisher.index`, as the program sees them. */
+/** Rows of `publisher.db`, as the program sees them. */
 import type { KeyId } from '../../core/keys/key-id.ts';
 
 /**

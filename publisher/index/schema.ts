@@ -1,4 +1,4 @@
-/** The tables of `publisher.index`. Nothing in them is secret, and no digest of a plaintext is among them; docs/publishing.md says so. */
+/** The tables of `publisher.db`. Nothing in them is secret, and no digest of a plaintext is among them; docs/publishing.md says so. */
 
 /** "wPix" in ASCII. */
 export const APPLICATION_ID = 0x77_50_69_78;
@@ -25,7 +25,7 @@ CREATE TABLE document (
   placed TEXT,                     -- digest of what was put there; null: to be put there yet
   head_bin INTEGER NOT NULL,       -- first 16 bits of SHA-256 of the target path; from 65536 up, the number of its section
   content_bin INTEGER,
-  page_bytes INTEGER               -- of the fallback page that was put at the document's own name; null: unknown
+  page_bytes INTEGER               -- of the fallback page that was put at the document's own name
 ) STRICT;
 CREATE INDEX document_head_bin ON document (head_bin);
 CREATE INDEX document_content_bin ON document (content_bin) WHERE content_bin IS NOT NULL;
@@ -48,14 +48,12 @@ CREATE TABLE role (
 -- Since when a set has its key: the key store says it too, but only to who knows the passphrase.
 CREATE TABLE set_key (id TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
+-- The state of the workspace: FactName.
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
-
-/** Columns that an index of before does not have, and that no earlier program minds. */
-export const LATER_COLUMNS = { page_bytes: 'ALTER TABLE document ADD COLUMN page_bytes INTEGER' };
 
 /** What the present run is going to do. It lies in a file of its own that SQLite removes. */
 export const PLAN_SCHEMA = `

@@ -1,4 +1,4 @@
-/** One connection to `publisher.index`: its statements, prepared once, and its transactions. */
+/** One connection to `publisher.db`: its statements, prepared once, and its transactions. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { inTransaction } from '../../node-support/sqlite.ts';
 

@@ -18,7 +18,6 @@ const WORKSPACE_LENGTH = 16;
 
 export const KEY_STORE_KIND: SealedKind = {
   version: 'wispr key store 2',
-  outdated: ['wispr key store 1'],
   name: 'publisher.keys',
 };
 
@@ -86,7 +85,7 @@ export interface OpenKeyStore {
  * Opens a key store.
  *
  * @param derive - knows the key perhaps already
- * @throws PublishError `key-store-damaged`, `key-store-outdated`, `key-store-parameters`, `passphrase-wrong`
+ * @throws PublishError `key-store-damaged`, `key-store-parameters`, `passphrase-wrong`
  */
 export async function openKeyStore(bytes: Uint8Array, passphrase: string, derive?: DeriveKey): Promise<OpenKeyStore> {
   const file = await openSealedFile(KEY_STORE_KIND, bytes, passphrase, derive);

@@ -38,7 +38,6 @@ export interface SealedKind {
   /** As it stands in the file. */
   readonly version: string;
   /** How earlier versions of wispr wrote it. */
-  readonly outdated?: readonly string[];
   /** How messages call the file. */
   readonly name: string;
 }
@@ -87,7 +86,7 @@ export async function createSealedFile(
  * Opens a file of secrets.
  *
  * @param derive - knows the key perhaps already
- * @throws PublishError `key-store-damaged`, `key-store-kind`, `key-store-outdated`, `key-store-parameters`, `passphrase-wrong`
+ * @throws PublishError `key-store-damaged`, `key-store-kind`, `key-store-parameters`, `passphrase-wrong`
  */
 export async function openSealedFile(
   kind: SealedKind,
@@ -134,7 +133,6 @@ async function parseSealedFile(
   if (!areArgon2idParameters(parameters)) throw outOfBounds(kind);
   const sealed = fromBase64url(rest.sealed);
   if (sealed === undefined || digest !== (await digestOf(rest))) throw damagedFile(kind);
-  if (kind.outdated?.includes(String(rest.version))) throw outdated(kind);
   if (rest.version !== kind.version) throw anotherKind(kind, String(rest.version));
   return { parameters, sealed };
 }
@@ -161,12 +159,6 @@ function anotherKind({ name, version: wanted }: SealedKind, found: string): Publ
       ...(hint !== undefined && { hint }),
     },
   );
-}
-
-function outdated({ name }: SealedKind): PublishError {
-  return new PublishError('key-store-outdated', `${name} was made by an earlier version of wispr, which had no roots`, {
-    hint: 'make new keys with "wispr init" in a new directory, and let readers connect again: they are bound to the root now',
-  });
 }
 
 function outOfBounds({ name }: SealedKind): PublishError {

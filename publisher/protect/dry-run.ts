@@ -1,9 +1,8 @@
 /** `wispr protect --dry-run`: what a run would do. */
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { encodeSettings, type SiteSettings } from '../../core/publication/settings.ts';
-import { openIndex } from '../index/open.ts';
+import { openIndexReadOnly } from '../index/open.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import { rootsIn } from '../publication/roots.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
 import { appearanceOf } from './appearance.ts';
 import { checkRekey, isOtherKeyStore } from './keys.ts';
@@ -22,13 +21,11 @@ import { changedPaths, countChanges, type DryRunSummary, publicByReason, section
  */
 export async function planSite(options: PlanOptions, limit?: number): Promise<DryRunSummary> {
   const { workspace, configuration, source, walk, out, now } = await locate(options);
-  const { index, lost } = openIndex(workspace.index, { readOnly: true });
-  using _closing = index;
+  using index = openIndexReadOnly(workspace.database);
   const checkNotStopped = stopper(options.signal);
   const publisher = index.fact('publisher') ?? '';
-  const roots = await rootsIn(out, index.fact('root'));
-  const publishers = publishersOf(index);
-  const output = await inspectOutput(out, index, { publishers, roots, readOnly: true, checkNotStopped });
+  const rootId = index.fact('root');
+  const output = await inspectOutput(out, index, { rootId, nextRoot: 0, readOnly: true, checkNotStopped });
   const since = index.keysSince();
   const due = dueForRekey(configuration, since.keys(), (name) => since.get(name), now, options.rekey);
   const keysChanged = index.fact('publisher') !== undefined && (await isOtherKeyStore(index, workspace));
@@ -46,9 +43,8 @@ export async function planSite(options: PlanOptions, limit?: number): Promise<Dr
     changes: countChanges(plan),
     reasons: { remade: plan.changes.remade, restored: plan.changes.restored },
     settingsChanged: await areOthers(settings, index),
-    indexLost: output.isEmpty ? undefined : lost,
+    indexLost: output.isEmpty ? undefined : index.lost,
     keysChanged,
-    otherPublication: lost === undefined && output.signed.others !== undefined,
     paths: changedPaths(index, limit ?? -1),
     sets: Array.from(plan.sets, ([name, documents]) => ({ name, documents })),
     sections: sectionsOf(plan),
@@ -62,10 +58,4 @@ export async function planSite(options: PlanOptions, limit?: number): Promise<Dr
 async function areOthers(settings: SiteSettings, index: PublisherIndex): Promise<boolean> {
   const published = index.fact('targets')?.split(' ');
   return published !== undefined && !published.includes(await hexDigest(encodeSettings(settings)));
-}
-
-/** The ids by which a host proof may name the publisher of this index; `undefined` for one that knows of no run. */
-function publishersOf(index: PublisherIndex): string[] | undefined {
-  const ids = [index.fact('root'), index.fact('publisher')].filter((id) => id !== undefined);
-  return ids.length === 0 ? undefined : ids;
 }

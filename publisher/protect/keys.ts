@@ -1,6 +1,6 @@
 /**
- * Keys on the disk before anything is encrypted under them: new set keys go into the key store and into the bundle for the key server first.
- * If that fails, both are as they were.
+ * Keys on the disk before anything is encrypted under them: new set keys go into the key store first, then into the bundle for the key server.
+ * If the bundle cannot be written, the next run writes it.
  */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -12,13 +12,11 @@ import { KEY_LENGTH, type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
 import type { Configuration } from '../configuration/schema.ts';
 import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import { type FileUpdate, prepareFile, readIfThere } from '../keys/file-update.ts';
+import { readIfThere, replaceFile } from '../keys/file-update.ts';
 import { makeBundle, makeDescriptor, type NamedSet } from '../keys/hand-over.ts';
 import type { KeyStoreContents, OpenKeyStore, SectionKeyRing } from '../keys/key-store.ts';
 import { PLACEHOLDER_FORMS, PLACEHOLDERS } from '../site/patterns.ts';
 import type { Workspace } from '../workspace.ts';
-import type { OlderKeys } from './older-keys.ts';
-import { toOutput } from './to-output.ts';
 
 /** The key store of a run: what it holds changes only once it is on the disk. */
 export class RunKeys {
@@ -48,28 +46,14 @@ export class RunKeys {
     return this.#ids.get(name);
   }
 
-  /** Key ids of all set keys, also of those that were replaced and are kept. */
-  async everyId(): Promise<KeyId[]> {
-    const kept = await nameSets(this.#contents.kept.map(({ name, key }) => [name, key]));
-    return [...this.#ids.values(), ...kept.map(({ id }) => id)];
-  }
-
   /** All sets that have a key. */
   sets(): NamedSet[] {
     return Array.from(this.#contents.sets, ([name, key]) => ({ name, key, id: this.#ids.get(name) ?? '' }));
   }
 
-  /** Writes changed contents; together with other files, if there are any. */
-  async change(contents: KeyStoreContents, others: () => Promise<FileUpdate[]> = async () => []): Promise<void> {
-    const updates: FileUpdate[] = [];
-    try {
-      updates.push(await toOutput(this.#file, prepareFile(this.#file, await this.store.seal(contents))));
-      updates.push(...(await others()));
-      for (const update of updates) await toOutput(this.#file, update.commit());
-    } catch (error) {
-      await Promise.allSettled(updates.map((update) => update.undo()));
-      throw error;
-    }
+  /** Writes changed contents. @throws PublishError `output-failed` */
+  async change(contents: KeyStoreContents): Promise<void> {
+    await replaceFile(this.#file, await this.store.seal(contents));
     this.#contents = contents;
     await this.#nameAll();
   }
@@ -104,8 +88,8 @@ export interface KeysWanted {
   readonly rekey: ReadonlySet<string>;
   /** Whether somebody has asked for new keys, perhaps because the key server has a bundle that nobody here knows of. */
   readonly isAsked?: boolean;
-  /** Where the key store may be older than what was published. */
-  readonly olderKeys?: OlderKeys | undefined;
+  /** Whether the key store is older than what was published. */
+  readonly areKeysOlder: boolean;
   /** Key ids under which documents stay encrypted that nobody here can sign anew. */
   readonly heldBack: ReadonlySet<KeyId>;
   /** The key server's public key, if it is there. */
@@ -127,7 +111,7 @@ export interface SecuredKeys {
  * @throws PublishError `output-failed`
  */
 export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
-  const { keys, index, workspace, configuration, recipient, now, olderKeys } = wanted;
+  const { keys, index, workspace, configuration, recipient, now, areKeysOlder } = wanted;
   const made = setsToMake(wanted);
   const fresh = Array.from(made, (name): [string, Uint8Array] => [name, randomBytes(KEY_LENGTH)]);
   const sets = new Map([...keys.contents.sets, ...fresh]);
@@ -135,18 +119,17 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
   const kept = await keysToKeep(wanted, made);
   const named = [...(await nameSets(sets)), ...kept];
   const handedOver = recipient && digestOfHandOver(named, descriptor, recipient, timestampOf(wanted));
-  const isOther = olderKeys !== undefined || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
+  const isOther = areKeysOlder || index.fact('bundle') !== handedOver || !existsSync(workspace.bundle);
   const bundleIsNew = handedOver !== undefined && isOther;
-  const isOlder = olderKeys !== undefined;
-  if (made.size + wanted.rings.size > 0 || bundleIsNew || isOlder || kept.length !== keys.contents.kept.length) {
+  if (made.size + wanted.rings.size > 0 || bundleIsNew || kept.length !== keys.contents.kept.length) {
     const sections = new Map([...keys.contents.sections, ...wanted.rings]);
-    const contents = { ...keys.contents, kept, sections, sets, ...numbersAfter(wanted, bundleIsNew) };
-    await keys.change(contents, async () => {
-      if (!bundleIsNew || recipient === undefined) return [];
+    const contents = { ...keys.contents, kept, sections, sets, serial: serialAfter(wanted, bundleIsNew) };
+    await keys.change(contents);
+    if (bundleIsNew && recipient !== undefined) {
       const about = { descriptor, sets: named };
       const bytes = await makeBundle(about, configuration, contents, keys.store.publisher, recipient, now);
-      return [await toOutput(workspace.bundle, prepareFile(workspace.bundle, bytes))];
-    });
+      await replaceFile(workspace.bundle, bytes);
+    }
   }
   index.transaction(() => {
     index.setFact('descriptor', toBase64url(descriptor));
@@ -157,23 +140,18 @@ export async function secureKeys(wanted: KeysWanted): Promise<SecuredKeys> {
 }
 
 /** Sets that documents are in, and all those whose keys may have been replaced: they may get documents again. */
-function setsToMake({ keys, olderKeys, rekey, sets }: KeysWanted): Set<string> {
-  const needed = [...sets, ...(olderKeys?.sets ?? [])];
+function setsToMake({ keys, areKeysOlder, rekey, sets }: KeysWanted): Set<string> {
+  const needed = [...sets, ...(areKeysOlder ? keys.contents.sets.keys() : [])];
   return new Set(needed.filter((name) => rekey.has(name) || !keys.contents.sets.has(name)));
 }
 
-/**
- * An older key store does not know which serials were handed over: what is above all of them is the time (docs/spec/keys.md, section 9). What is put right
- * here is not to be put right again by the next run.
- */
-function numbersAfter(
-  { keys: { contents }, now, olderKeys, isAsked = false }: KeysWanted,
+/** An older key store does not know which serials were used: the time is above all of them (docs/spec/keys.md, section 9). */
+function serialAfter(
+  { keys: { contents }, now, areKeysOlder, isAsked = false }: KeysWanted,
   bundleIsNew: boolean,
-): Pick<KeyStoreContents, 'publication' | 'serial'> {
+): number {
   const serial = contents.serial + (bundleIsNew ? 1 : 0);
-  const publication = Math.max(contents.publication, olderKeys?.published ?? 0);
-  const jumps = olderKeys !== undefined || (isAsked && bundleIsNew);
-  return { publication, serial: jumps ? Math.max(serial, now) : serial };
+  return areKeysOlder || (isAsked && bundleIsNew) ? Math.max(serial, now) : serial;
 }
 
 /** Keys of before that readers still need: without them, nobody could hand them out again from this workspace. */

@@ -2,30 +2,27 @@
  * The output directory, which is changed in place. What is there is looked at before anything is written: files that the index believes in
  * and that are missing are written again, and what wispr did not make is refused and never touched.
  */
+import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { hostProofIn, isHostProof } from '../../core/keys/descriptor.ts';
 import { isHtmlCarrier } from '../../core/object/carrier.ts';
-import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, metadataFile, SETTINGS_PATH } from '../../core/publication/names.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
+import { bootId } from '../../node-support/boot.ts';
 import { printable } from '../../node-support/printable.ts';
 import { PublishError } from '../errors.ts';
 import { IdSet } from '../index/id-set.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
-import type { IndexedFiles } from '../index/rows.ts';
+import type { IndexedDocument, IndexedFiles, RoleRow } from '../index/rows.ts';
 import { Problems } from '../problems.ts';
 import { recogniseFallbackPage } from '../site/fallback/recognise.ts';
 import { MAXIMUM_FALLBACK_PAGE } from '../site/fallback/template.ts';
 import { HASH_PREFIX } from '../site/names.ts';
 import { count, someOf } from '../text.ts';
-import { newestNumber } from './earlier-publication.ts';
 import { parseImmutableName } from './files.ts';
 import { digestOf, entriesOf, type FoundFile, filesIn, isCutShort, readProof, startOf } from './output-reading.ts';
-import { inspectSignedFiles, type SignedFiles } from './signed-files.ts';
-import { snapshotSignerIn } from './signing-plan.ts';
-import { type FileRole, WholeFiles } from './whole-files.ts';
 import { isLeftoverName } from './writers/files.ts';
 
 /** What the output holds of what the index knows: ids of documents. */
@@ -40,16 +37,12 @@ export interface InspectedOutput {
   readonly staged: IdSet;
   /** Names of the files in the directory of the metadata, but for those that are unfinished. */
   readonly metadata: ReadonlySet<string>;
-  /** How they compare with what the index says was signed. */
-  readonly signed: SignedFiles;
-  /** The highest number of a publication that was signed for it, if it is above what the index knows; else 0. */
-  readonly newest: number;
+  /** Names of those that are, byte for byte, what the index says was signed. */
+  readonly signed: ReadonlySet<string>;
   /** Hashes of the descriptor and the settings that were published last, as far as they are there. */
   readonly ownTargets: ReadonlySet<string>;
   /** Files that an interrupted run had begun, as paths in the output. */
   readonly unfinished: readonly string[];
-  /** Whether old files, which wait to be removed, are not all there. */
-  readonly lacksOldFiles: boolean;
   /** Whether there is nothing but litter. */
   readonly isEmpty: boolean;
 }
@@ -64,13 +57,16 @@ const CARRIER_SUFFIX = '.carrier';
 const MAGIC = 'wispr/1\n';
 const STEP = 2000;
 
+/** Which of its document's files one is. */
+type FileRole = 'head' | 'content' | 'placed';
+
 export interface InspectOptions {
-  /** The ids by which the host proof may name this publisher; `undefined` where nobody can tell without the passphrase. */
-  readonly publishers: readonly string[] | undefined;
-  /** Of this publisher, the newest first. */
-  readonly roots: readonly RootMetadata[];
-  /** The last publication that publisher.keys knows of; left out where nobody can tell without the passphrase. */
-  readonly published?: number;
+  /** What the host proof names; `undefined` if it is not known without the passphrase. */
+  readonly rootId: string | undefined;
+  /** The number of the root that will be next. */
+  readonly nextRoot: number;
+  /** Lists of a later publication than the index describes: then files at documents' own names may be of that one. */
+  readonly unknown?: readonly RoleRow[];
   /** Nothing is noted in the index. */
   readonly readOnly: boolean;
   readonly checkNotStopped: () => void;
@@ -84,10 +80,9 @@ export interface InspectOptions {
 export async function inspectOutput(
   out: string,
   index: PublisherIndex,
-  { publishers, roots, published = 0, readOnly, checkNotStopped }: InspectOptions,
+  { rootId, checkNotStopped, ...options }: InspectOptions,
 ): Promise<InspectedOutput> {
-  const inspection = new Inspection(out, index, await inspectSignedFiles(out, index, roots), { roots, readOnly });
-  const old = index.countAllRetired();
+  const inspection = new Inspection(out, index, options);
   await index.listing(async () => {
     let looked = 0;
     for (const file of filesIn(out)) {
@@ -96,19 +91,26 @@ export async function inspectOutput(
       await setImmediate();
       checkNotStopped();
     }
-    checkOwn(out, inspection, publishers); // inside: what is refused is not noted either
+    checkOwn(out, inspection, rootId); // inside: what is refused is not noted either
   });
-  const signer = snapshotSignerIn(index.fact('signers'));
-  const known = { indexed: Number(index.fact('version') ?? 0), kept: published, signer };
-  inspection.lacksOldFiles = inspection.retired < old;
-  inspection.newest = await newestNumber(out, inspection.metadata, roots, known);
   return inspection;
 }
 
-function checkOwn(out: string, { isEmpty, foreign }: Inspection, publishers: readonly string[] | undefined): void {
+/** Names of the metadata files that are as they were signed. Names have a version and no hash, so another publication's file may lie there. */
+function signedFilesIn(out: string, index: PublisherIndex): Set<string> {
+  const rows = [...index.roles().values()].filter(({ expires }) => expires > 0);
+  const good = rows.filter(({ name, version, length, sha256 }) => {
+    const file = join(out, METADATA_PATH, metadataFile(name, version));
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return stats?.isFile() && stats.size === length && digestOf(file) === sha256;
+  });
+  return new Set(good.map(({ name, version }) => metadataFile(name, version)));
+}
+
+function checkOwn(out: string, { isEmpty, foreign }: Inspection, rootId: string | undefined): void {
   const hint = 'move what is there away, or choose another "out" in wispr.json';
   const proof = readProof(out);
-  const isOurs = publishers?.some((publisher) => isHostProof(proof, publisher)) ?? hostProofIn(proof) !== undefined;
+  const isOurs = rootId === undefined ? hostProofIn(proof) !== undefined : isHostProof(proof, rootId);
   if (!isEmpty && !isOurs) {
     const message = `${out} is not an output of this workspace, and was not touched`;
     throw new PublishError('output-foreign', message, { hint });
@@ -127,30 +129,34 @@ class Inspection implements InspectedOutput {
   readonly ownTargets = new Set<string>();
   readonly unfinished: string[] = [];
   readonly foreign = new Problems();
-  readonly signed: SignedFiles;
+  readonly signed: ReadonlySet<string>;
   isEmpty = true;
-  newest = 0;
-  retired = 0;
-  lacksOldFiles = false;
   readonly #out: string;
   readonly #index: PublisherIndex;
   readonly #readOnly: boolean;
-  readonly #nextRoot: string;
+  /** Names of metadata files under which other files lie than were signed, and of the next root, at which readers would stop. */
+  readonly #litter: ReadonlySet<string>;
   readonly #published: readonly string[];
-  readonly #whole: WholeFiles;
+  /** Whether what lies at documents' own names, which say nothing of their content, is of the publication that the index describes. */
+  readonly #isCurrent: boolean;
+  /** Whether files may be cut short: the index is synced to the disk, and objects are not, so after a power cut it may be ahead of them. */
+  readonly #isDoubted: boolean;
 
   constructor(
     out: string,
     index: PublisherIndex,
-    signed: SignedFiles,
-    { roots, readOnly }: Pick<InspectOptions, 'roots' | 'readOnly'>,
+    { nextRoot, unknown = [], readOnly }: Pick<InspectOptions, 'nextRoot' | 'unknown' | 'readOnly'>,
   ) {
     this.#out = out;
-    this.signed = signed;
+    this.signed = signedFilesIn(out, index);
     this.#index = index;
     this.#readOnly = readOnly;
-    this.#nextRoot = metadataFile('root', (roots[0]?.version ?? 0) + 1);
-    this.#whole = new WholeFiles(out, index);
+    const files = [...index.roles().values()].map(({ name, version }) => metadataFile(name, version));
+    const named = new Set(unknown.map(({ name, version }) => metadataFile(name, version)));
+    const litter = new Set(files.filter((name) => !this.signed.has(name) && !named.has(name)));
+    this.#litter = litter.add(metadataFile('root', nextRoot));
+    this.#isCurrent = unknown.length === 0 && this.signed.size === files.length;
+    this.#isDoubted = index.fact('boot') !== bootId();
     this.#published = index.fact('targets')?.split(' ') ?? [];
     const largest = index.largestId();
     [this.heads, this.contents] = [new IdSet(largest), new IdSet(largest)];
@@ -163,19 +169,13 @@ class Inspection implements InspectedOutput {
     if (!isFile) this.#refuse(path);
     else if (path.startsWith(METADATA_PATH)) this.#lookAtMetadata(path.slice(METADATA_PATH.length), path);
     else if (mayBeLeftover(name) && isLeftoverName(name) && !this.#index.findFiles(path)) this.#lookAtLeftover(path);
-    else if (!this.#isKnown(path) && !this.#isRetired(path)) this.#adopt(path);
+    else if (!this.#isKnown(path) && !this.#index.isRetired(path)) this.#adopt(path);
   }
 
-  /** What lies where the next root will be is none of ours, and readers who ask for one would stop at it. */
   #lookAtMetadata(name: string, path: string): void {
-    if (isLeftoverName(name) || this.signed.litter.has(name) || name === this.#nextRoot) this.unfinished.push(path);
-    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.#addMetadata(name, path);
+    if (isLeftoverName(name) || this.#litter.has(name)) this.unfinished.push(path);
+    else if (/^(?:\d+\.[^/]+|timestamp)\.json$/.test(name)) this.metadata.add(name);
     else this.#refuse(path);
-  }
-
-  #addMetadata(name: string, path: string): void {
-    this.metadata.add(name);
-    this.#isRetired(path);
   }
 
   /** A page that carries its object is whole, and may wait for its document; anything else goes. */
@@ -184,12 +184,6 @@ class Inspection implements InspectedOutput {
     const row = name && this.#index.findFiles(name.path);
     if (row?.form === 'carrier' && row.head === name?.hash && row.placed === undefined) this.staged.add(row.id);
     else this.unfinished.push(path);
-  }
-
-  #isRetired(path: string): boolean {
-    const isRetired = this.#index.isRetired(path);
-    if (isRetired) this.retired++;
-    return isRetired;
   }
 
   /** Whether a file is one that the index says is there. */
@@ -216,14 +210,17 @@ class Inspection implements InspectedOutput {
     return true;
   }
 
-  /**
-   * A file that was cut short counts as missing. So does what lies at documents' own names, which say nothing of what it is, where the signed
-   * files are not those of the index: then neither are these, perhaps.
-   */
   #note(path: string, row: IndexedFiles, role: FileRole): void {
     const ids = { head: this.heads, content: this.contents, placed: this.placed }[role];
-    if (role === 'placed' && (this.signed.others || !this.signed.isWhole)) return;
-    if (this.#whole.has(path, row.path, role)) ids.add(row.id);
+    if (role === 'placed' && !this.#isCurrent) return;
+    if (!this.#isDoubted || this.#isWhole(path, row.path, role)) ids.add(row.id);
+  }
+
+  /** A file of unknown length has to have some. ext4, XFS, Btrfs and APFS give a file its length only with its bytes. */
+  #isWhole(file: string, documentPath: string, role: FileRole): boolean {
+    const length = lengthOf(this.#index.find(documentPath), role);
+    const { size } = statSync(join(this.#out, file), { throwIfNoEntry: false }) ?? { size: -1 };
+    return length === undefined ? size > 0 : size === length;
   }
 
   /** A file that the index does not know: ours by what it is, or somebody else's. */
@@ -240,7 +237,7 @@ class Inspection implements InspectedOutput {
     const name = parseImmutableName(path);
     if (path.endsWith(OBJECT_SUFFIX)) {
       const start = startOf(file).toString('latin1', 0, MAGIC.length);
-      if (start === MAGIC) return name ? 'immutable' : 'plain'; // without a hash in its name: as wispr 0.1 made them
+      if (name && start === MAGIC) return 'immutable';
       return name && MAGIC.startsWith(start) ? 'unfinished' : 'foreign';
     }
     if (OWN_TARGETS.includes(name?.path ?? '')) return 'immutable';
@@ -257,7 +254,7 @@ class Inspection implements InspectedOutput {
     return start.length <= MAXIMUM_FALLBACK_PAGE && recogniseFallbackPage(start) !== undefined;
   }
 
-  /** Whether an object lies beside the file of a document, under its immutable name or as wispr 0.1 put it. */
+  /** Whether an object lies beside the file of a document. */
   #hasObject(path: string): boolean {
     return this.#objectsIn(dirname(path)).has(basename(path));
   }
@@ -278,6 +275,12 @@ class Inspection implements InspectedOutput {
   #refuse(path: string): void {
     this.foreign.add(printable(path.slice(1)));
   }
+}
+
+function lengthOf(row: IndexedDocument | undefined, role: FileRole): number | undefined {
+  if (role === 'head') return row?.setId === undefined ? row?.headLength : row.bytesOut;
+  if (role === 'content' || row?.form === 'copy') return row?.contentLength;
+  return row?.form === 'carrier' ? row.bytesOut : undefined;
 }
 
 /** Quickly: it is asked of every file. */

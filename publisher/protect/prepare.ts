@@ -6,20 +6,15 @@ import { PublishError } from '../errors.ts';
 import type { PublisherIndex } from '../index/publisher-index.ts';
 import type { DeriveKey } from '../keys/early-key.ts';
 import { readRecipient, recipientFileOf } from '../keys/hand-over.ts';
-import { verifiedRoots, verifyChain } from '../keys/roots.ts';
-import { readLastPublished, withdrawnUnder } from '../last-published.ts';
-import type { LastPublished } from '../published-places.ts';
+import { verifyChain } from '../keys/roots.ts';
 import { siteSettingsOf } from '../site/site-settings.ts';
-import { checkSignedInPast } from '../timestamp/future.ts';
-import type { Withdrawn } from '../timestamp/withdrawn.ts';
 import { type Appearance, appearanceOf } from './appearance.ts';
-import { timestampUnder } from './earlier-publication.ts';
-import { forgetUnsigned } from './forget-unsigned.ts';
 import { checkRekey, type RunKeys, setsDueForRekey } from './keys.ts';
 import type { Place, PlaceOptions } from './locate.ts';
-import { checkRootsKnown, type OlderKeys, olderKeysOf } from './older-keys.ts';
+import { checkRootsKnown } from './older-keys.ts';
 import { type InspectedOutput, inspectOutput } from './output.ts';
 import { makePlan, type Plan } from './plan.ts';
+import { areKeysOlder, type Published, publishedIn, signAbove, unknownLists } from './published.ts';
 import { type PublicationRoles, rolesOf } from './roles.ts';
 import { checkUseful, RunSections } from './sections.ts';
 import type { SpareThreads } from './writers/spare-threads.ts';
@@ -47,6 +42,10 @@ export interface ProtectOptions extends DryRunOptions {
   readonly spare?: SpareThreads | undefined;
   /** Keys that are here besides those of the key store: of a section's editors, of a second signer. */
   readonly signers?: readonly RoleSigner[];
+  /** The highest publication that the authority or a target has: the next one gets a higher number. Default: the one in `out`. */
+  readonly above?: Published | undefined;
+  /** `later`: `wispr publish` has the timestamp signed, once the files are where readers look for them. */
+  readonly timestamp?: 'later';
   /** Called with the path of a new key bundle once it is on the disk, and before anything that needs its keys can be seen. */
   readonly handOverKeys?: (bundle: string) => Promise<void>;
 }
@@ -71,13 +70,9 @@ export interface Run extends Place {
   readonly plan: Plan;
   readonly settings: SiteSettings;
   readonly rekey: ReadonlySet<string>;
-  /** Where the key store may be older than what was published. */
-  readonly olderKeys: OlderKeys | undefined;
+  /** Whether the key store is older than what was published: every set gets a new key then. */
+  readonly areKeysOlder: boolean;
   readonly recipient: Uint8Array | undefined;
-  /** Versions that stay withdrawn. */
-  readonly withdrawn: Withdrawn;
-  /** The highest version that was published, or may have been, or withdrawn. */
-  readonly known: number;
 }
 
 /**
@@ -98,19 +93,22 @@ export async function prepare(
   const sections = await RunSections.of(configuration, index, keys.contents.sections, options.signers);
   checkUseful(options.signers ?? [], roles, sections);
   const recipient = await readRecipient(recipientFileOf(workspace, configuration));
-  const last = await readLastPublished(workspace);
-  const withdrawn = await withdrawnSoFar(place, roles, last);
-  const publishers = [roles.rootId, publisher];
-  const chain = verifiedRoots(roles.roots);
-  await forgetUnsigned(out, index, chain);
-  const whose = { publishers, roots: chain, published: keys.contents.publication };
-  const output = await inspectOutput(out, index, { ...whose, readOnly: false, checkNotStopped });
-  await checkRootsKnown(out, keys);
-  const olderKeys = await olderKeysOf(keys, index, output, out);
-  learnOthers(index, output, last);
-  sections.settle(index, output.metadata, publisher);
-  const { setsSince } = keys.contents;
-  const named = [...(options.rekey ?? []), ...(olderKeys?.sets ?? [])];
+  await checkRootsKnown(out, keys.store);
+  const newest = verifyChain(roles.roots);
+  const above = options.above ?? (configuration.publish === undefined ? await publishedIn(out, newest) : undefined);
+  const unknown = unknownLists(index, above);
+  const output = await inspectOutput(out, index, {
+    rootId: roles.rootId,
+    nextRoot: newest.version + 1,
+    unknown,
+    readOnly: false,
+    checkNotStopped,
+  });
+  const areOlder = areKeysOlder(index, keys.contents.publication, above);
+  signAbove(index, unknown);
+  sections.settle(index, output.signed, publisher);
+  const { setsSince, sets } = keys.contents;
+  const named = [...(options.rekey ?? []), ...(areOlder ? sets.keys() : [])];
   const rekey = dueForRekey(configuration, setsSince.keys(), (name) => setsSince.get(name), now, named);
   const onFound = (done: number) => options.onProgress?.({ stage: 'looking', done, total: undefined });
   const about = { source, walk, configuration, index, output, sections };
@@ -121,45 +119,7 @@ export async function prepare(
   checkRekey(options.rekey ?? [], plan.sets);
   const settings = siteSettingsOf(configuration, (path) => index.planned(path));
   const found = { keys, roles, sections, index, output, appearance, plan, settings };
-  return { ...place, ...found, rekey, olderKeys, recipient, withdrawn, known: last.highest };
-}
-
-/**
- * Versions that stay withdrawn, as long as those who said so may sign.
- *
- * @throws PublicationError `clock-behind`: what would be signed now has to be later than that, and no reader would take it
- */
-async function withdrawnSoFar(
-  { out, now }: Place,
-  { roots }: PublicationRoles,
-  last: LastPublished,
-): Promise<Withdrawn> {
-  const root = verifyChain(roots);
-  const before = await timestampUnder(out, root);
-  if (before) checkSignedInPast(before, now, out);
-  return { own: last.withdrawn, others: [...withdrawnUnder(root, last), ...(before?.withdrawn ?? [])] };
-}
-
-/**
- * Readers may have seen what the output shows, and take nothing older: so whatever of it the index does not know, or knows otherwise, is signed
- * anew. The snapshot too, whose row stays, so that the next run sees the difference if this one is interrupted.
- * Where output and index were put back together, to before what was published from here, all of it is: nobody knows which lists were made since.
- */
-function learnOthers(
-  index: PublisherIndex,
-  { signed: { others } }: InspectedOutput,
-  { highest }: Pick<LastPublished, 'highest'>,
-): void {
-  const rows = index.roles();
-  const snapshot = rows.get('snapshot');
-  const isPutBack = snapshot !== undefined && snapshot.version < highest;
-  if (isPutBack) index.correctRoles([...rows.values()].map((row) => ({ ...row, expires: 0 })));
-  if (others === undefined) return;
-  const other = others.filter(({ name, version, sha256 }) => {
-    const own = rows.get(name);
-    return own === undefined || own.version < version || (own.version === version && own.sha256 !== sha256);
-  });
-  index.correctRoles([...other, ...(snapshot ? [{ ...snapshot, expires: 0 }] : [])]);
+  return { ...place, ...found, rekey, areKeysOlder: areOlder, recipient };
 }
 
 /** Sets that get a new key: those that were named, and those whose time has come. */

@@ -7,23 +7,20 @@ import { utf8 } from '../../core/encoding/bytes.ts';
 import { hostProofLine } from '../../core/keys/descriptor.ts';
 import { encodeSettings } from '../../core/publication/settings.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
-import { asPublishError, type LostIndex, openIndex } from '../index/open.ts';
+import { bootId } from '../../node-support/boot.ts';
+import type { LostIndex, PublisherIndex } from '../index/publisher-index.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { recipientFileOf } from '../keys/hand-over.ts';
 import { withLock } from '../workspace.ts';
-import { forgetMissing } from './forget-missing.ts';
 import { noteKeyStore, RunKeys, type SecuredKeys, secureKeys } from './keys.ts';
-import { locate, openWhileLooking } from './locate.ts';
-import { describeOlderKeys } from './older-keys.ts';
+import { locate, openWhileLooking, type Place } from './locate.ts';
 import { type ProtectOptions, prepare, type Run, stopper } from './prepare.ts';
 import { pruneOutput, removeUnfinished } from './prune.ts';
 import { type PublicationSummary, publish } from './publication.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
-import { noteSignedFiles } from './signed-files.ts';
 import { checkSigners, type PublicationContext } from './signing-plan.ts';
 import { countChanges, type ProtectSummary, publicByReason, sectionsOf } from './summary.ts';
 import { placeDocuments, type TaskContext, type TasksDone, writeDocuments } from './tasks.ts';
-import { noteWhole } from './whole-files.ts';
 import { startDocumentWriters } from './writers/writers.ts';
 
 /** Seconds beyond freshness and grace for which files are kept that no publication names: clocks differ, and uploads take time. */
@@ -35,21 +32,19 @@ const MARGIN = 86_400;
  * @throws PublishError; the publication that was visible before is then as it was
  */
 export async function protectSite(options: ProtectOptions): Promise<ProtectSummary> {
-  const started = performance.now();
   const place = await locate(options);
-  return withLock(place.workspace, async () => {
-    const store = await openWhileLooking(place, options);
-    const keys = await RunKeys.of(store, place.workspace);
-    const { index, lost } = openIndex(place.workspace.index);
-    using _closing = index;
-    try {
-      const run = await prepare(place, keys, index, options);
-      const done = await carryOut(run, options);
-      return summarise(run, done, recoveredFrom(run, lost), performance.now() - started);
-    } catch (error) {
-      throw asPublishError(error, place.workspace.index);
-    }
-  });
+  return withLock(place.workspace, (index) => protectLocked(place, index, options));
+}
+
+async function protectLocked(place: Place, index: PublisherIndex, options: ProtectOptions): Promise<ProtectSummary> {
+  const started = performance.now();
+  const store = await openWhileLooking(place, options);
+  const keys = await RunKeys.of(store, place.workspace);
+  const { lost } = index;
+  const known = keys.contents.publication;
+  const run = await prepare(place, keys, index, options);
+  const done = await carryOut(run, options);
+  return summarise(run, done, recoveredFrom(run, lost, known), performance.now() - started);
 }
 
 /** What a run came to. */
@@ -62,37 +57,32 @@ interface Done {
 
 /** The order of docs/spec/publication.md, section 8. */
 async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
-  const { index, out, output, plan, sections, now, settings } = run;
+  const { index, out, plan, sections, now, settings } = run;
   await begin(run);
   const heldBack = sections.setsHeldBack(index);
   const isAsked = (options.rekey?.length ?? 0) > 0;
   const secured = await secureKeys({ ...run, isAsked, sets: plan.sets.keys(), rings: sections.made, heldBack });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
-  const context = publicationOf(run, secured);
+  const context = publicationOf(run, secured, options.timestamp !== 'later');
   const tasks = await writeAndPlace(run, options, context);
   await putPlainFiles(run, secured.descriptor);
   const publication = await publish(context);
-  if (output.lacksOldFiles || plan.changes.restored > 0) forgetMissing(out, index);
   index.startWaiting(now);
-  noteSignedFiles(out, index, output.signed, publication.isNew ? publication.version : undefined);
-  noteWhole(index);
+  index.setFact('boot', bootId());
   await noteKeyStore(index, run.workspace);
   const keepFor = context.freshFor + settings.grace + MARGIN;
   return { secured, tasks, publication, pruned: await pruneOutput(out, index, now - keepFor) };
 }
 
-function publicationOf(run: Run, { descriptor }: SecuredKeys): PublicationContext {
+function publicationOf(run: Run, { descriptor }: SecuredKeys, signsTimestamp: boolean): PublicationContext {
   const { index, keys, out, roles, sections, now, output, settings } = run;
-  const { metadata, ownTargets } = output;
-  const newest = Math.max(output.newest, run.known);
+  const { metadata, signed, ownTargets } = output;
   const own = { descriptor, settings: encodeSettings(settings) };
   return {
-    ...{ out, index, roles, sections, now, metadata, newest, ownTargets, ...own },
-    isAnother: output.signed.others !== undefined,
+    ...{ out, index, roles, sections, now, metadata, signed, ownTargets, signsTimestamp, ...own },
     publisher: keys.store.publisher.id,
     freshFor: run.configuration.freshness.hours * 3600,
     lastVersion: keys.contents.publication,
-    withdrawn: run.withdrawn,
     raiseVersion: (version) => keys.change({ ...keys.contents, publication: version }),
   };
 }
@@ -104,7 +94,6 @@ async function begin({ out, roles, output, index, keys }: Run): Promise<void> {
   index.transaction(() => {
     index.setFact('publisher', keys.store.publisher.id);
     index.setFact('root', roles.rootId);
-    index.setFact('roots', String(roles.roots.length));
   });
 }
 
@@ -150,16 +139,15 @@ async function putIfDifferent(file: string, bytes: Uint8Array): Promise<void> {
   if (!(await readIfThere(file))?.equals(bytes)) await replaceOutputFile(file, bytes);
 }
 
-/** Where nothing was written before, no index is missed. */
-function recoveredFrom({ workspace, out, output, olderKeys, keys }: Run, lost: LostIndex | undefined): string[] {
+/** What was found to be missing or older, and what was done about it. */
+function recoveredFrom({ workspace, output, areKeysOlder }: Run, lost: LostIndex | undefined, known: number): string[] {
   return [
-    ...(lost && !output.isEmpty ? [`${workspace.index} is ${lost}: every document is written anew`] : []),
-    ...(output.signed.others && !lost
+    ...(lost && !output.isEmpty ? [`${workspace.database} is ${lost}: every document is written again`] : []),
+    ...(areKeysOlder
       ? [
-          `${out} has another publication than was made here last: what is not as it should be is written and signed anew`,
+          `publisher.keys is older than the last publication (it knows publication ${known}): every set has a new key; repeat what you changed since with "wispr keys"`,
         ]
       : []),
-    ...(olderKeys ? describeOlderKeys(olderKeys, keys.contents) : []),
   ];
 }
 
@@ -169,7 +157,7 @@ function missingKey(set: string): never {
 
 function summarise(run: Run, done: Done, recovered: readonly string[], milliseconds: number): ProtectSummary {
   const { configuration, index, keys, plan, out, recipient, roles, workspace } = run;
-  const { bytesIn, bytesOut, pageBytes, unknownPages } = index.totals();
+  const { bytesIn, bytesOut, pageBytes } = index.totals();
   const rekeyed = new Set(index.setsOf('rekeyed'));
   return {
     site: configuration.site,
@@ -182,15 +170,14 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     sets: Array.from(plan.sets, ([name, documents]) => {
       const isNew = done.secured.made.has(name);
       const id = keys.idOf(name) ?? missingKey(name);
-      const isRekeyed = rekeyed.has(name) && !run.olderKeys?.shown.has(id);
-      return { name, id, documents, isNew, isRekeyed };
+      return { name, id, documents, isNew, isRekeyed: rekeyed.has(name) };
     }),
     sections: sectionsOf(plan),
     public: publicByReason(plan),
     ignored: plan.ignored,
     bytesIn,
     bytesOut,
-    pageBytes: unknownPages === 0 ? pageBytes : undefined,
+    pageBytes,
     milliseconds: Math.round(milliseconds),
     publication: done.publication,
     pruned: done.pruned,
@@ -199,14 +186,6 @@ function summarise(run: Run, done: Done, recovered: readonly string[], milliseco
     bundleIsNew: done.secured.bundleIsNew,
     recipient: recipientFileOf(workspace, configuration),
     unusedPatterns: plan.unusedPatterns,
-    recovered: [...recovered, ...returning(done.publication)],
+    recovered,
   };
-}
-
-/** What was withdrawn shall not come back without a word. */
-function returning({ version, mayRepeat }: PublicationSummary): string[] {
-  if (mayRepeat === undefined) return [];
-  return [
-    `publication ${mayRepeat} was withdrawn, and without the index nothing tells whether anything has changed since: see that publication ${version} is what you want to show`,
-  ];
 }

@@ -3,12 +3,14 @@
  * change keeps its file. The timestamp comes last, and is the one file that is replaced.
  */
 import { join } from 'node:path';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import type { RoleExpiry } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import {
   binMetadata,
+  type FileFacts,
   ROLE_VALIDITY,
   signMetadata,
   snapshotMetadata,
@@ -18,9 +20,9 @@ import {
 import type { RoleRow } from '../index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { verifyChain } from '../keys/roots.ts';
-import { namedWithdrawn } from '../timestamp/withdrawn.ts';
-import { timestampUnder } from './earlier-publication.ts';
+import { checkSignedInPast } from '../timestamp/future.ts';
 import { putTargets, targetFacts } from './own-targets.ts';
+import { timestampIn, timestampOf } from './published.ts';
 import { replaceOutputFile } from './replace-output-file.ts';
 import { checkSectionFits } from './sections.ts';
 import {
@@ -42,10 +44,8 @@ export interface PublicationSummary {
   readonly isNew: boolean;
   /** Why it is new, besides documents that changed. */
   readonly reasons: readonly SigningReason[];
-  /** Whether it is withdrawn: nothing changed since, and readers refuse it. */
-  readonly isWithdrawn: boolean;
-  /** The version before, where that was withdrawn and nothing tells whether anything has changed since. */
-  readonly mayRepeat: number | undefined;
+  /** Its snapshot, as a timestamp names it. */
+  readonly snapshot: FileFacts;
   /** How many metadata files were signed, the timestamp among them. */
   readonly signed: number;
   /** Bytes of all metadata files that readers of it may ask for. */
@@ -60,24 +60,27 @@ export interface PublicationSummary {
  * @throws PublishError `output-failed`
  */
 export async function publish(context: PublicationContext): Promise<PublicationSummary> {
-  const isIndexNew = context.index.fact('version') === undefined;
   await putTargets(context);
   const plan = await planSigning(context);
   const { version, signed } = plan.snapshot
     ? await signPublication(context, plan)
     : { version: Number(context.index.fact('version')), signed: 0 };
   await putRoots(context); // a new one may end the trust in what the old timestamp names: nothing comes between the two
-  const { expires, withdrawn, length } = await signTimestamp(context, plan.roles.get('snapshot'));
+  const snapshot = plan.roles.get('snapshot');
+  if (snapshot === undefined) throw new Error('every publication has a snapshot');
+  const timestamp = context.signsTimestamp ? await signTimestamp(context, snapshot) : undefined;
   retireMetadata(context, plan.roles);
   return {
     version,
     isNew: plan.snapshot,
     reasons: plan.reasons,
-    isWithdrawn: withdrawn.includes(version),
-    mayRepeat: isIndexNew && withdrawn.includes(context.lastVersion) ? context.lastVersion : undefined,
-    signed: signed + 1,
-    bytes: sumOf([...plan.roles.values(), ...context.roles.roots]) + length,
-    expires: expiries(context, plan.roles, expires),
+    snapshot: { version: snapshot.version, length: snapshot.length, sha256: snapshot.sha256 },
+    signed: signed + (timestamp ? 1 : 0),
+    bytes: sumOf([...plan.roles.values(), ...context.roles.roots, ...(timestamp ? [timestamp] : [])]),
+    expires: [
+      ...expiries(context, plan.roles),
+      ...(timestamp ? [{ role: 'timestamp', expires: timestamp.expires }] : []),
+    ],
   };
 }
 
@@ -133,18 +136,20 @@ async function putRoots(context: PublicationContext): Promise<void> {
 
 async function signTimestamp(
   context: PublicationContext,
-  snapshot: RoleRow | undefined,
-): Promise<{ expires: number; withdrawn: readonly number[]; length: number }> {
-  if (snapshot === undefined) throw new Error('every publication has a snapshot');
+  snapshot: RoleRow,
+): Promise<{ expires: number; length: number }> {
   const place = metadataPlace(context, TIMESTAMP_FILE);
-  const before = await timestampUnder(context.out, verifyChain(context.roles.roots));
+  const root = verifyChain(context.roles.roots);
+  const kept = timestampOf(fromBase64url(context.index.fact('timestamp')), root);
+  const before = [await timestampIn(context.out, root), kept].filter((one) => one !== undefined);
+  for (const one of before) checkSignedInPast(one, context.now, context.out);
   const expires = context.now + context.freshFor;
-  const about = { version: timestampVersion(context.now, before?.version), expires };
-  const withdrawn = namedWithdrawn(context.withdrawn, snapshot.version);
-  const content = timestampMetadata(about, snapshot, withdrawn);
-  const bytes = signMetadata(content, [context.roles.timestamp]);
+  const last = before.length > 0 ? Math.max(...before.map(({ version }) => version)) : undefined;
+  const about = { version: timestampVersion(context.now, last), expires };
+  const bytes = signMetadata(timestampMetadata(about, snapshot), [context.roles.timestamp]);
+  context.index.setFact('timestamp', toBase64url(bytes));
   await replaceOutputFile(place, bytes, { sync: true });
-  return { expires, withdrawn, length: bytes.length };
+  return { expires, length: bytes.length };
 }
 
 /** Metadata files that the last snapshot does not name any more. */
@@ -158,11 +163,7 @@ function retireMetadata({ index, metadata, roles }: PublicationContext, rows: Re
   });
 }
 
-function expiries(
-  { roles, sections }: PublicationContext,
-  rows: ReadonlyMap<string, RoleRow>,
-  timestamp: number,
-): RoleExpiry[] {
+function expiries({ roles, sections }: PublicationContext, rows: ReadonlyMap<string, RoleRow>): RoleExpiry[] {
   const bins = [...rows.values()].filter(({ name, expires }) => name.startsWith(`${DOCUMENTS_ROLE}-`) && expires > 0);
   const expiryOf = (role: string) => ({ role, expires: rows.get(role)?.expires ?? 0 });
   const first = bins.reduce((least, { expires }) => Math.min(least, expires), Number.POSITIVE_INFINITY);
@@ -173,7 +174,6 @@ function expiries(
     ...sections.list.map(({ name }) => expiryOf(name)),
     { role: 'bins', expires: first },
     expiryOf('snapshot'),
-    { role: 'timestamp', expires: timestamp },
   ];
 }
 

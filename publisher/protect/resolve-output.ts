@@ -19,7 +19,7 @@ export function resolveOutput(out: string, source: string, workspace: Workspace)
   if (isInside(target, realSource))
     throw refuse(`the output ${target} lies inside the source, and would be published again`);
   if (isInside(realSource, target)) throw refuse(`the source lies inside the output ${target}, and would be published`);
-  for (const file of [workspace.keyStore, workspace.configuration, workspace.index]) {
+  for (const file of [workspace.keyStore, workspace.configuration, workspace.database]) {
     const real = resolveMissing(file);
     if (isInside(real, target)) throw refuse(`${file} lies inside the output ${target}, and would be published`);
     if (isInside(real, realSource)) throw refuse(`${file} lies inside the source, and would be published`);

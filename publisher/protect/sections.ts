@@ -42,7 +42,7 @@ interface Remembered {
   readonly paths: readonly string[];
   /** Key ids that signed its last metadata. */
   readonly signedBy: readonly string[];
-  /** The publisher key under which its documents were signed then; those of older workspaces do not say it. */
+  /** The publisher key under which its documents were signed then. */
   readonly publisher?: string | undefined;
 }
 
@@ -122,7 +122,7 @@ export class RunSections {
   /**
    * Brings the index to the sections of today.
    *
-   * @param metadata - names of the metadata files that are there
+   * @param metadata - names of the metadata files that are as they were signed
    * @param publisher - the publisher key of today: readers refuse what another has signed
    * @throws PublishError `section-key-missing`, if a section has to be signed whose keys are not here; the index is as it was then
    */
@@ -272,6 +272,6 @@ function keysMissing(sections: readonly RunSection[]): PublishError {
   const names = someOf(sections.map(({ name }) => name));
   const message = `${names} ${sections.length === 1 ? 'has' : 'have'} to be signed, and too few of the keys for it are here`;
   return new PublishError('section-key-missing', message, {
-    hint: 'bring the key file of its editors: --key FILE. It is needed once for a new section, after a change of its keys or paths or of the publisher key, and where publisher.index was lost',
+    hint: 'bring the key file of its editors: --key FILE. It is needed once for a new section, after a change of its keys or paths or of the publisher key, and where publisher.db was lost',
   });
 }

@@ -3,7 +3,7 @@
  * soon keeps its signatures.
  */
 import { toHex } from '../../core/encoding/hex.ts';
-import { binBitsFor, binName, DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
+import { binBitsFor, binName, DOCUMENTS_ROLE, isBinName } from '../../core/publication/bins.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
 import { type DocumentEntry, encodeDocumentTarget } from '../../core/publication/document-entry.ts';
 import { contentTargetOf, headTargetOf, metadataFile } from '../../core/publication/names.ts';
@@ -12,8 +12,6 @@ import { PublishError } from '../errors.ts';
 import type { PublishedDocument, PublisherIndex } from '../index/publisher-index.ts';
 import type { RoleRow } from '../index/rows.ts';
 import { count } from '../text.ts';
-import type { Withdrawn } from '../timestamp/withdrawn.ts';
-import { bitsOf } from './earlier-publication.ts';
 import { ownTargets, targetFacts } from './own-targets.ts';
 import type { PublicationRoles } from './roles.ts';
 import type { RunSection, RunSections } from './sections.ts';
@@ -29,10 +27,8 @@ export interface PublicationContext {
   readonly publisher: string;
   /** Names of the metadata files that are there. */
   readonly metadata: ReadonlySet<string>;
-  /** The highest number of a publication that was signed for the output, or was published from here, where the index may not know it; else 0. */
-  readonly newest: number;
-  /** Whether the output shows a publication that the index knows nothing of. */
-  readonly isAnother: boolean;
+  /** Names of those that are what the index says was signed. */
+  readonly signed: ReadonlySet<string>;
   /** Hashes of the descriptor and the settings that are there. */
   readonly ownTargets: ReadonlySet<string>;
   /** Bytes of the descriptor, and of the site settings. */
@@ -40,12 +36,12 @@ export interface PublicationContext {
   readonly settings: Uint8Array;
   /** Seconds since 1970. */
   readonly now: number;
+  /** Whether the timestamp is signed in this run; else `wispr publish` has it signed. */
+  readonly signsTimestamp: boolean;
   /** Seconds for which the timestamp is good. */
   readonly freshFor: number;
   /** The version of the last publication whose metadata may have been written. */
   readonly lastVersion: number;
-  /** All versions that stay withdrawn. */
-  readonly withdrawn: Withdrawn;
   /** Puts the version of the next publication onto the disk, before anything with it is signed. */
   readonly raiseVersion: (version: number) => Promise<void>;
 }
@@ -81,17 +77,18 @@ export type SigningReason = 'first' | 'keys' | 'lists' | 'settings' | 'expiry' |
 
 /** Decides what has to be signed. */
 export async function planSigning(context: PublicationContext): Promise<SigningPlan> {
-  const { index, metadata, now } = context;
+  const { index, signed, now } = context;
   const roles = index.roles();
   const known = Math.max(Number(index.fact('bins') ?? 1), bitsOf(roles.keys()));
   const bits = binBitsFor(index.totals().targets, known);
   const isGood = (name: string) => {
     const row = roles.get(name);
-    return row !== undefined && row.expires > now + RENEWAL && metadata.has(metadataFile(name, row.version));
+    return row !== undefined && row.expires > now + RENEWAL && signed.has(metadataFile(name, row.version));
   };
   const others = index.fact('signers') !== signersOf(context);
-  // With the list of the bins, all bins: whoever signs it sees all that it leads to.
-  const everything = others || Number(index.fact('bins')) !== bits || !isGood(DOCUMENTS_ROLE);
+  // The key store has signed a publication that the index does not know: readers may have any of its lists.
+  const isStale = context.lastVersion > (roles.get('snapshot')?.version ?? 0);
+  const everything = others || isStale || Number(index.fact('bins')) !== bits || !isGood(DOCUMENTS_ROLE);
   const changed = new Set(
     index
       .changedBins()
@@ -102,7 +99,7 @@ export async function planSigning(context: PublicationContext): Promise<SigningP
     return everything || changed.has(bin) || !isGood(binName(bin, bits));
   });
   const sections = context.sections.list.filter((section) => {
-    return !section.held && (!isGood(section.name) || context.sections.mustSign(section, index, metadata));
+    return !section.held && (isStale || !isGood(section.name) || context.sections.mustSign(section, index, signed));
   });
   const orphans = orphansOf(context, roles, bits);
   const facts = await targetFacts(context);
@@ -114,13 +111,13 @@ export async function planSigning(context: PublicationContext): Promise<SigningP
 }
 
 function orphansOf(
-  { metadata, sections }: PublicationContext,
+  { signed, sections }: PublicationContext,
   roles: ReadonlyMap<string, RoleRow>,
   bits: number,
 ): string[] {
   const current = new Set(['targets', 'snapshot', DOCUMENTS_ROLE, ...sections.list.map(({ name }) => name)]);
   for (let bin = 0; bin < 2 ** bits; bin++) current.add(binName(bin, bits));
-  const missing = [...roles.values()].filter(({ name, version }) => !metadata.has(metadataFile(name, version)));
+  const missing = [...roles.values()].filter(({ name, version }) => !signed.has(metadataFile(name, version)));
   return missing.map(({ name }) => name).filter((name) => !current.has(name));
 }
 
@@ -128,7 +125,7 @@ function reasonsOf(
   context: PublicationContext,
   { roles, bits, facts, orphans }: Pick<SigningPlan, 'roles' | 'bits' | 'orphans'> & { readonly facts: string },
 ): SigningReason[] {
-  const { index, metadata, now } = context;
+  const { index, signed, now } = context;
   if (index.fact('signers') === undefined) return ['first'];
   const sections = context.sections.list.filter(({ held }) => !held).map(({ name }) => name);
   const bins = Array.from({ length: 2 ** bits }, (_, bin) => binName(bin, bits));
@@ -139,10 +136,7 @@ function reasonsOf(
     lists: Number(index.fact('bins')) !== bits,
     settings: index.fact('targets') !== facts,
     expiry: own.some(({ expires }) => expires <= now + RENEWAL),
-    missing:
-      context.isAnother ||
-      orphans.length > 0 ||
-      own.some(({ name, version }) => !metadata.has(metadataFile(name, version))),
+    missing: orphans.length > 0 || own.some(({ name, version }) => !signed.has(metadataFile(name, version))),
   };
   return (Object.keys(reasons) as (keyof typeof reasons)[]).filter((reason) => reasons[reason]);
 }
@@ -164,8 +158,8 @@ export async function checkSigners(context: PublicationContext): Promise<void> {
 }
 
 /** The version of a publication that is begun now. */
-export function nextVersion({ lastVersion, index, newest }: PublicationContext): number {
-  return Math.max(lastVersion, Number(index.fact('version') ?? 0), newest) + 1;
+export function nextVersion({ lastVersion, index }: PublicationContext): number {
+  return Math.max(lastVersion, index.roles().get('snapshot')?.version ?? 0) + 1;
 }
 
 /** What keys of `targets` sign, by role, in the order in which it is written. */
@@ -212,7 +206,10 @@ export function signersOf({ roles: { targets, snapshot, targetsKeys } }: Publica
   return [targets[0]?.keyid ?? '', snapshot.keyid, ...publicKeys.map(toHex), ...most].join(' ');
 }
 
-/** The key of the snapshot in such a text. */
-export function snapshotSignerIn(signers: string | undefined): string | undefined {
-  return signers?.split(' ')[1];
+/** The most bits that the number of bins ever had, by their names. */
+function bitsOf(names: Iterable<string>): number {
+  const numbers = [...names].map((name) => {
+    return isBinName(name) ? Number.parseInt(name.slice(DOCUMENTS_ROLE.length + 1), 16) : 0;
+  });
+  return Math.ceil(Math.log2(numbers.reduce((most, number) => Math.max(most, number), 1) + 1));
 }

@@ -1,7 +1,6 @@
 /** What a run of `wispr protect` did, or would do. */
 import type { KeyId } from '../../core/keys/key-id.ts';
-import type { LostIndex } from '../index/open.ts';
-import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { LostIndex, PublisherIndex } from '../index/publisher-index.ts';
 import type { Change } from '../index/rows.ts';
 import type { Plan } from './plan.ts';
 import type { PublicationSummary } from './publication.ts';
@@ -28,8 +27,8 @@ export interface ProtectSummary {
   readonly bytesIn: number;
   /** Bytes of their objects in the output: heads and contents of public documents, of pages that carry objects all. */
   readonly bytesOut: number;
-  /** Bytes of the fallback pages beside them; `undefined` where some were put there by a wispr that did not note it. */
-  readonly pageBytes: number | undefined;
+  /** Bytes of the fallback pages beside them. */
+  readonly pageBytes: number;
   readonly milliseconds: number;
   readonly publication: PublicationSummary;
   /** Files that no publication needs any more, and that were removed; and those that wait for it. */
@@ -43,7 +42,7 @@ export interface ProtectSummary {
   readonly recipient: string;
   /** Patterns in the configuration that fit no document. */
   readonly unusedPatterns: readonly string[];
-  /** An index that was damaged, or is missing though there is an output, and what became of it. */
+  /** What was found to be missing or older than what is published, and what was done about it. */
   readonly recovered: readonly string[];
 }
 
@@ -109,8 +108,6 @@ export interface DryRunSummary {
   readonly indexLost: LostIndex | undefined;
   /** Whether the key store is another than the last publication left: what a run would do besides depends on it. */
   readonly keysChanged: boolean;
-  /** Whether the output shows another publication than the last that was made here: output or index was put back from elsewhere. */
-  readonly otherPublication: boolean;
   /** Paths, in their order. */
   readonly paths: Readonly<Record<Exclude<keyof ChangeCounts, 'unchanged'>, readonly string[]>>;
   readonly sets: readonly { readonly name: string; readonly documents: number }[];

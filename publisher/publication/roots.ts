@@ -3,10 +3,8 @@ import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
-import { rootIdOf } from '../../core/publication/writer.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
 import type { OpenedPublication } from './open.ts';
-import { placeInDirectory } from './places.ts';
 import { fileOfRole } from './roles.ts';
 
 /**
@@ -21,29 +19,6 @@ export async function rootsOf({ state, place }: OpenedPublication): Promise<Root
     if (bytes === undefined) throw new PublicationError('metadata-missing', `there is no ${version}.root.json`);
     const [before] = roots;
     roots.unshift(before ? verifyNextRoot(bytes, before, READER_OPTIONS) : verifyFirstRoot(bytes, READER_OPTIONS));
-  }
-  return roots;
-}
-
-/**
- * The roots that lie in a directory, as far as each is signed by the one before, the newest first: for those who have no others to hold them
- * against.
- *
- * @param rootId - whose they have to be, where that is known; else there are none
- */
-export async function rootsIn(directory: string, rootId: string | undefined): Promise<RootMetadata[]> {
-  const place = placeInDirectory(directory);
-  const roots: RootMetadata[] = [];
-  while (roots.length < PUBLICATION_LIMITS.rootRotations) {
-    const bytes = await place.read(fileOfRole('root', roots.length + 1), PUBLICATION_LIMITS.rootLength);
-    if (bytes === undefined) break;
-    const [before] = roots;
-    if (before === undefined && rootId !== undefined && (await rootIdOf(bytes)) !== rootId) break;
-    const verify = () =>
-      before ? verifyNextRoot(bytes, before, READER_OPTIONS) : verifyFirstRoot(bytes, READER_OPTIONS);
-    const root = ifGood(verify);
-    if (root === undefined) break;
-    roots.unshift(root);
   }
   return roots;
 }

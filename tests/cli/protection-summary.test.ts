@@ -78,7 +78,6 @@ describe('the bytes of an output', () => {
   it.each([
     [3 * 1024 ** 2, '2.0 MiB of objects, 3.0 MiB of fallback pages and 2.0 KiB of signed metadata in /w/out'],
     [0, '2.0 MiB of objects and 2.0 KiB of signed metadata in /w/out'],
-    [undefined, '2.0 MiB of objects, fallback pages and 2.0 KiB of signed metadata in /w/out'],
   ])('are said by what they are: %s of pages', (pageBytes, words) => {
     expect(told({ bytesOut: 2 * 1024 ** 2, pageBytes })).toContain(`1.0 MiB of site became ${words}`);
   });

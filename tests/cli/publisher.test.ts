@@ -218,7 +218,10 @@ describe('wispr protect', () => {
     await truncate(join(directory, 'site/large.bin'), 2 ** 31);
     const running = startProgram('bin/wispr.js', ['protect', ...withPassphrase], inDirectory);
     const written = () => readdir(join(directory, 'protected')).catch(() => []);
-    await vi.waitFor(async () => expect((await written()).join()).toMatch(/\.new/), { timeout: 20_000, interval: 10 });
+    await vi.waitFor(async () => expect((await written()).join()).toMatch(/wispr-new-/), {
+      timeout: 20_000,
+      interval: 10,
+    });
     expect(await running.stop(signal)).toMatchObject({
       code: 1,
       stdout: '',

@@ -346,7 +346,7 @@ describe('whatever the host shows, and whatever keys have signed it,', () => {
 
 it('an output that was put back takes no number again', async () => {
   await publish(place);
-  const [before, index] = [join(made.directory, 'before'), await readFile(workspace.index)];
+  const [before, index] = [join(made.directory, 'before'), await readFile(workspace.database)];
   await cp(made.out, before, { recursive: true });
   const keys = await readFile(workspace.keyStore);
   await protectNext('<p>2');
@@ -354,7 +354,7 @@ it('an output that was put back takes no number again', async () => {
   await expect(confirm(2)).rejects.toMatchObject(isNotOut);
   await rm(made.out, { recursive: true });
   await cp(before, made.out, { recursive: true });
-  await Promise.all([writeFile(workspace.index, index), writeFile(workspace.keyStore, keys)]);
+  await Promise.all([writeFile(workspace.database, index), writeFile(workspace.keyStore, keys)]);
   await protectNext('<p>3');
   await publish(place);
   expect(await saidAt(place)).toEqual({ publication: 3, withdrawn: [2] });

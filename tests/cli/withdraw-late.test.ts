@@ -176,7 +176,7 @@ describe('a key server that says nothing', () => {
     await setToken(TOKEN);
     await publish(A);
     rig.token = undefined;
-    for (const lost of [rig.made.out, rig.workspace.index]) await rm(lost, { recursive: true });
+    for (const lost of [rig.made.out, rig.workspace.database]) await rm(lost, { recursive: true });
     await protectNext('<p>2');
     isHanging = true;
     expect(await confirm(1, undefined, { limits })).toMatchObject({ target: A, keyServerTold: false });

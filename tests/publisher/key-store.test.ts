@@ -44,13 +44,6 @@ describe('the key store', () => {
     expect(old.contents.setsSince).toEqual(once.contents.setsSince);
   });
 
-  it('says that it was made by a version without roots', async () => {
-    const bytes = await altered((store) => {
-      store.version = 'wispr key store 1';
-    });
-    await expect(openKeyStore(bytes, PASSPHRASE)).rejects.toMatchObject({ code: 'key-store-outdated' });
-  });
-
   it('does not open as another kind of key file, nor another as it', async () => {
     const kind = { code: 'key-store-kind', hint: expect.not.stringContaining('backup') };
     await expect(openKeyStore(created.rootKeys, PASSPHRASE)).rejects.toMatchObject(kind);

@@ -94,11 +94,11 @@ it('what was withdrawn stays so where the output is put back from before', async
   await publish();
   const before = join(directory, 'before');
   await cp(made.out, before, { recursive: true });
-  await cp(workspace.index, `${before}.index`);
+  await cp(workspace.database, `${before}.index`);
   await confirm(1);
   await rm(made.out, { recursive: true });
   await cp(before, made.out, { recursive: true });
-  await cp(`${before}.index`, workspace.index);
+  await cp(`${before}.index`, workspace.database);
   const { publication } = await made.protect();
   expect(publication).toMatchObject({ version: 1, isWithdrawn: true });
   expect(await saidAt(made.out)).toEqual({ publication: 1, withdrawn: [1] });
@@ -109,7 +109,7 @@ it('and where output and index are lost: then what is published may be the same 
   await publish();
   await confirm(1);
   await rm(made.out, { recursive: true });
-  await rm(workspace.index);
+  await rm(workspace.database);
   const { publication, recovered } = await made.protect();
   expect(publication).toMatchObject({ version: 2, isWithdrawn: false, mayRepeat: 1 });
   expect(recovered.join()).toContain('publication 1 was withdrawn');

@@ -1,7 +1,6 @@
 /** What a run says of its output: how much it holds, what waits there to be removed, and why documents changed whose sources did not. */
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { parse } from 'jsonc-parser';
 import { afterEach, describe, expect, it } from 'vitest';
 import { planSite } from '../../publisher/protect/dry-run.ts';
@@ -11,7 +10,6 @@ let workspace: TestWorkspace;
 afterEach(() => workspace.remove());
 
 const NOW = Math.floor(Date.now() / 1000);
-const DAY = 86_400;
 const page = (title: string) => `<title>${title}</title><p>Rest`;
 
 /** Bytes of the files of the output whose path fits. */
@@ -40,37 +38,6 @@ describe('the bytes of an output', () => {
     const second = await workspace.protect({ now: NOW + 1 });
     expect(second.pageBytes).toBe(await bytesOf(PAGES));
     expect((await workspace.protect({ now: NOW + 2 })).pageBytes).toBe(second.pageBytes);
-  });
-
-  it('are not known of pages that were made before anybody counted, and are again once they are made anew', async () => {
-    workspace = await createWorkspace({ 'a.html': page('a'), 'b.html': page('b') });
-    await workspace.protect({ now: NOW });
-    using index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
-    index.exec('ALTER TABLE document DROP COLUMN page_bytes');
-    expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({
-      changes: { unchanged: 2 },
-      pageBytes: undefined,
-    });
-    await rm(join(workspace.out, 'a.html'));
-    expect((await workspace.protect({ now: NOW + 2 })).pageBytes).toBeUndefined();
-    await rm(join(workspace.out, 'b.html'));
-    expect((await workspace.protect({ now: NOW + 3 })).pageBytes).toBe(await bytesOf(PAGES));
-  });
-});
-
-describe('old files that somebody has removed', () => {
-  it('are neither counted as kept nor as removed', async () => {
-    workspace = await createWorkspace({ 'a.txt': 'one', 'b.txt': 'b' });
-    await workspace.protect({ now: NOW });
-    const old = await workspace.objectFile('/a.txt');
-    await workspace.write('a.txt', 'two');
-    const { waiting } = await workspace.protect({ now: NOW + 1 });
-    expect(waiting).toBeGreaterThan(2);
-    await rm(old);
-    expect((await workspace.protect({ now: NOW + 2 })).waiting).toBe(waiting - 1);
-    await rm(workspace.out, { recursive: true });
-    await mkdir(workspace.out);
-    expect(await workspace.protect({ now: NOW + 60 * DAY })).toMatchObject({ waiting: 0, pruned: 0 });
   });
 });
 

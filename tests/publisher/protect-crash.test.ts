@@ -34,7 +34,7 @@ it('attack 66: protect, killed at random moments, leaves one whole publication e
   expect(publication.version).toBeGreaterThan(states.size);
   await learnKeys(keys);
   expect(await checkPublication(store, keys)).toBeGreaterThan(0);
-  expect(await readdir(workspace.directory)).not.toContain('publisher.index-journal');
+  expect(await readdir(workspace.directory)).not.toContain('publisher.db-journal');
 }, 600_000);
 
 function start(state: number): ChildProcess {

@@ -125,14 +125,14 @@ describe('an output that', () => {
   });
 
   it('attack 67: has an index that may not be changed is not begun', async () => {
-    const index = join(workspace.directory, 'publisher.index');
+    const index = join(workspace.directory, 'publisher.db');
     await workspace.write('new.txt', 'new');
     const before = await readersView();
     const error = await asOrdinaryUser(workspace.directory, () => {
       chmodSync(index, 0o400);
       return workspace.protect().catch((each: unknown) => each);
     });
-    expect(error).toMatchObject({ code: 'output-failed', message: expect.stringContaining('publisher.index') });
+    expect(error).toMatchObject({ code: 'output-failed', message: expect.stringContaining('publisher.db') });
     expect(await readersView()).toEqual(before);
   });
 
@@ -168,12 +168,12 @@ describe('two runs at a time', () => {
     holder.kill('SIGKILL');
     await gone;
     await expect(workspace.protect()).resolves.toBeDefined();
-    expect((await stat(join(workspace.directory, 'publisher.lock'))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(workspace.directory, 'publisher.db'))).mode & 0o777).toBe(0o600);
   });
 
   it('say so where the lock cannot be made', async () => {
-    await rm(join(workspace.directory, 'publisher.lock'));
-    await symlink('/nonexistent/nowhere', join(workspace.directory, 'publisher.lock'));
+    await rm(join(workspace.directory, 'publisher.db'));
+    await symlink('/nonexistent/nowhere', join(workspace.directory, 'publisher.db'));
     await expect(workspace.protect()).rejects.toMatchObject({ code: 'output-failed' });
   });
 });

@@ -41,7 +41,7 @@ describe('an index that another program has written to', () => {
   ])('makes nothing public: %s', async (change) => {
     await createCheap({ 'a.html': '<meta name="wispr-set" content="few"><p>secret', 'b.txt': 'b' }, { public: ['**'] });
     await workspace.protect({ now: NOW });
-    const index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+    const index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
     index.exec(`UPDATE document SET ${change} WHERE path = '/a.html'`);
     index.close();
     await workspace.protect({ now: NOW + 10 });
@@ -153,7 +153,7 @@ describe('a second run', () => {
     await createCheap({ 'a.html': PAGE, 'b.css': 'b', 'c.txt': 'c'.repeat(900) }, { public: ['*.css'] });
     await workspace.protect({ now: NOW });
     const restart = () => {
-      using index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+      using index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
       index.exec("UPDATE fact SET value = 'another' WHERE name = 'boot'");
     };
     restart();
@@ -212,20 +212,6 @@ describe('old files', () => {
     expect((await workspace.published({ now: later })).paths).toEqual(['/a.css']);
     await expect((await workspace.published({ now: later })).open('/a.css')).resolves.toBeDefined();
   });
-
-  it('of wispr 0.1 are taken away', async () => {
-    await createCheap({ 'a.html': PAGE });
-    await workspace.protect({ now: NOW });
-    const object = await readFile(await workspace.objectFile('/a.html'));
-    await rm(join(workspace.directory, 'publisher.index'));
-    await rm(workspace.out, { recursive: true });
-    await mkdir(join(workspace.out, '.well-known'), { recursive: true });
-    const { publisher } = await workspace.keyStore();
-    await writeFile(join(workspace.out, '.well-known/wispr-site'), `wispr/1 root=${publisher.id}\n`);
-    for (const name of ['a.html.protected', 'old.txt.protected']) await writeFile(join(workspace.out, name), object);
-    await workspace.protect({ now: NOW + 1 });
-    expect((await readdir(workspace.out)).filter((name) => /^(?:a\.html\.|old)/.test(name))).toEqual([]);
-  });
 });
 
 describe('a new key for a set', () => {
@@ -270,7 +256,7 @@ describe('a new key for a set', () => {
     async (path) => {
       await createCheap({ 'a.txt': 'a', 'b.txt': 'b' }, { sets: [{ name: 'daily', path: '**', rekeyDays: 30 }] });
       await workspace.protect({ now: NOW });
-      using index = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+      using index = new DatabaseSync(join(workspace.directory, 'publisher.db'));
       index.prepare('UPDATE document SET set_id = ? WHERE path = ?').run('old', path);
       index.prepare('INSERT INTO set_key VALUES (?, ?)').run('old', NOW - 31 * DAY);
       const { configurationFile } = workspace;
@@ -281,7 +267,7 @@ describe('a new key for a set', () => {
 });
 
 describe('the index', () => {
-  const lose = () => rm(join(workspace.directory, 'publisher.index'));
+  const lose = () => rm(join(workspace.directory, 'publisher.db'));
   const look = (now: number) => planSite({ configurationFile: workspace.configurationFile, now });
 
   it('attack 84: a document edited after it was lost is encrypted under another salt', async () => {
@@ -320,7 +306,7 @@ describe('the index', () => {
     expect(await look(NOW + 1)).toMatchObject({ indexLost: 'missing', changes: { ...NOTHING, added: 2 } });
     expect(await workspace.protect({ now: NOW + 1 })).toMatchObject({
       ...{ publication: { version: 2 }, pruned: 0 },
-      recovered: [expect.stringContaining('publisher.index is missing')],
+      recovered: [expect.stringContaining('publisher.db is missing')],
     });
     expect(await readFile(old)).toBeDefined();
     expect((await workspace.published({ now: NOW + 1, store })).version).toBe(2);
@@ -390,22 +376,22 @@ describe('the index', () => {
   it('that is damaged is made anew, and said to be', async () => {
     await createCheap({ 'a.txt': 'a' });
     expect([(await look(NOW)).indexLost, (await workspace.protect()).recovered]).toEqual([undefined, []]); // the first run has none to miss
-    await writeFile(join(workspace.directory, 'publisher.index'), randomBytes(8192));
+    await writeFile(join(workspace.directory, 'publisher.db'), randomBytes(8192));
     expect(await look(NOW)).toMatchObject({ indexLost: 'damaged', changes: { ...NOTHING, added: 1 } });
     const { recovered, publication } = await workspace.protect();
-    expect(recovered).toEqual([expect.stringContaining('publisher.index is damaged')]);
+    expect(recovered).toEqual([expect.stringContaining('publisher.db is damaged')]);
     expect(publication.version).toBe(2);
-    await truncate(join(workspace.directory, 'publisher.index'), 5000);
+    await truncate(join(workspace.directory, 'publisher.db'), 5000);
     expect((await workspace.protect()).recovered).toHaveLength(1);
   });
 
   it.each([
-    ['PRAGMA user_version = 99', 'index-newer'],
-    ['PRAGMA application_id = 1', 'index-foreign'],
+    ['PRAGMA user_version = 99', 'database-foreign'],
+    ['PRAGMA application_id = 1', 'database-foreign'],
   ])('that is not ours or newer is left alone: %s', async (sql, code) => {
     await createCheap({ 'a.txt': 'a' });
     await workspace.protect();
-    const database = new DatabaseSync(join(workspace.directory, 'publisher.index'));
+    const database = new DatabaseSync(join(workspace.directory, 'publisher.db'));
     database.exec(sql);
     database.close();
     await expect(workspace.protect()).rejects.toMatchObject({ code });
@@ -424,7 +410,7 @@ describe('bins', () => {
     expect([small.paths.length, large.paths.length]).toEqual([1, 41]);
     expect(large.files).toBeGreaterThan(small.files);
     for (let index = 0; index < 40; index++) await rm(join(workspace.source, `${index}.txt`));
-    await rm(join(workspace.directory, 'publisher.index'));
+    await rm(join(workspace.directory, 'publisher.db'));
     await workspace.protect({ now: NOW + 2 });
     const again = await workspace.published({ now: NOW + 2, store });
     expect([again.paths, again.files]).toEqual([['/a.txt'], large.files]);

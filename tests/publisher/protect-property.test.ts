@@ -71,7 +71,7 @@ it.each(['beside', 'html'] as const)(
 
 /** As after `wispr init`: making keys anew takes longer than everything else. */
 async function beginAnew(): Promise<void> {
-  for (const name of ['protected', 'publisher.index', 'site']) {
+  for (const name of ['protected', 'publisher.db', 'site']) {
     await rm(join(workspace.directory, name), { recursive: true, force: true });
   }
   await writeFile(join(workspace.directory, 'publisher.keys'), freshKeys);
@@ -102,7 +102,7 @@ async function take(step: Step, site: Map<string, string>, store: TrustedStore):
     case 'stop':
       return stopAfter(step.after);
     case 'lose index':
-      return rm(join(workspace.directory, 'publisher.index'), { force: true });
+      return rm(join(workspace.directory, 'publisher.db'), { force: true });
     case 'lose file':
       return loseFile(step.which);
   }

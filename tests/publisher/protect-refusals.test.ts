@@ -25,7 +25,7 @@ async function expectRefusal(code: string, ...named: string[]): Promise<string> 
 
 /** Everything but the index and the lock, which are made first of all. */
 async function stateOf({ directory }: TestWorkspace): Promise<Map<string, string>> {
-  const made = ['publisher.index', 'publisher.lock'];
+  const made = ['publisher.db'];
   return new Map([...(await snapshot(directory))].filter(([path]) => !made.includes(path)));
 }
 

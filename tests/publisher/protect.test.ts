@@ -169,14 +169,13 @@ describe('protecting a site', () => {
     expect((await workspace.read('/a.txt')).toString()).toBe(TEXT);
     expect((await readdir(workspace.directory)).sort()).toEqual([
       'protected',
-      'publisher.index',
+      'publisher.db',
       'publisher.keys',
-      'publisher.lock',
       'root.keys',
       'site',
       'wispr.json',
     ]);
-    expect((await stat(join(workspace.directory, 'publisher.index'))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(workspace.directory, 'publisher.db'))).mode & 0o777).toBe(0o600);
   });
 
   it('says whose the site is', async () => {

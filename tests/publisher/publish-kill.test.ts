@@ -151,7 +151,7 @@ describe('attack 67: a target', () => {
     // Whoever runs this test may be root, whom permissions do not stop.
     const asOther = process.getuid?.() === 0 || code !== 'target-denied';
     for (const path of [directory, two.workspace.directory]) await chmod(path, 0o777);
-    await chmod(join(two.workspace.directory, 'publisher.lock'), 0o666);
+    await chmod(join(two.workspace.directory, 'publisher.db'), 0o666);
     await chmod(join(two.workspace.directory, 'publisher.last'), 0o644);
     for (const path of [join(place, 'news'), join(place, METADATA_PATH), place]) await chmod(path, 0o555);
     const args = [two.workspace.configurationFile, two.second, place];

@@ -191,13 +191,13 @@ describe('a section whose key is elsewhere', () => {
     expect(await pathsRead()).toEqual(ALL);
   });
 
-  it.each(['publisher.index', 'a run that was killed before it signed'])(
+  it.each(['publisher.db', 'a run that was killed before it signed'])(
     'is not published by halves after %s',
     async (lost) => {
       await workspace.protect();
       const desk = await handOver();
       await workspace.protect({ signers: [desk] });
-      if (lost === 'publisher.index') await rm(join(workspace.directory, lost));
+      if (lost === 'publisher.db') await rm(join(workspace.directory, lost));
       else {
         await workspace.write('sports/match.html', '<title>Match 2</title>');
         const raised = workspace.protect({

@@ -95,7 +95,7 @@ export class TwoPlaces {
     const { out, directory } = this.made;
     const copy = join(directory, 'before');
     await cp(out, copy, { recursive: true });
-    const files = [this.workspace.index, ...(withKeys ? [this.workspace.keyStore] : [])];
+    const files = [this.workspace.database, ...(withKeys ? [this.workspace.keyStore] : [])];
     const bytes = await Promise.all(files.map((file) => readFile(file)));
     return async () => {
       await rm(out, { recursive: true });

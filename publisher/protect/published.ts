@@ -1,0 +1,70 @@
+/** What is published already, as far as it matters for the next publication: numbers never go back, and no list leaves a snapshot. */
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata, SnapshotMetadata, TimestampMetadata } from '../../core/publication/metadata.ts';
+import { METADATA_PATH, metadataFile, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { verifyOwnSnapshot, verifyTimestamp } from '../../core/publication/verify-roles.ts';
+import type { FileFacts } from '../../core/publication/writer.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { RoleRow } from '../index/rows.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
+import { placeInDirectory } from '../publication/places.ts';
+import { ifGood } from '../publication/roots.ts';
+
+/** The highest publication that an authority or a target has, verified. */
+export interface Published {
+  readonly snapshot: SnapshotMetadata & { readonly closed?: boolean };
+  /** As a timestamp names it. */
+  readonly file: FileFacts;
+}
+
+/** The timestamp in `out`, if the keys of this root signed it. */
+export async function timestampIn(out: string, root: RootMetadata): Promise<TimestampMetadata | undefined> {
+  const path = METADATA_PATH + TIMESTAMP_FILE;
+  return timestampOf(await placeInDirectory(out).read(path, PUBLICATION_LIMITS.timestampLength), root);
+}
+
+/** What a timestamp says, if the keys of this root signed it: with a new key versions begin anew (TUF, 5.3.11). */
+export function timestampOf(bytes: Uint8Array | undefined, root: RootMetadata): TimestampMetadata | undefined {
+  return bytes && ifGood(() => verifyTimestamp(bytes, root, undefined, READER_OPTIONS));
+}
+
+/** The publication that `out` shows, if the keys of this root signed it. */
+export async function publishedIn(out: string, root: RootMetadata): Promise<Published | undefined> {
+  const named = (await timestampIn(out, root))?.snapshot;
+  if (named === undefined) return undefined;
+  const path = METADATA_PATH + metadataFile('snapshot', named.version);
+  const bytes = await placeInDirectory(out).read(path, PUBLICATION_LIMITS.snapshotLength);
+  const snapshot = bytes && ifGood(() => verifyOwnSnapshot(bytes, root, READER_OPTIONS));
+  if (!bytes || !snapshot || (await hexDigest(bytes)) !== named.sha256) return undefined;
+  return { snapshot, file: { version: named.version, length: bytes.length, sha256: named.sha256 } };
+}
+
+/** Lists of a publication that the index does not have, or has in an earlier version: readers refuse anything lower. */
+export function unknownLists(index: PublisherIndex, above: Published | undefined): RoleRow[] {
+  const rows = index.roles();
+  const published = [...(above?.snapshot.roles ?? []), ...(above ? [['snapshot', above.file] as const] : [])];
+  return published.flatMap(([name, { version, length = 0, sha256 = '' }]) => {
+    const own = rows.get(name);
+    const isOlder = own === undefined || own.version < version || (own.version === version && own.sha256 !== sha256);
+    return isOlder ? [{ name, version, length, sha256, expires: 0 }] : [];
+  });
+}
+
+/** Has the lists signed again that the index does not know, under higher numbers. */
+export function signAbove(index: PublisherIndex, unknown: readonly RoleRow[]): void {
+  if (unknown.length === 0) return;
+  const snapshot = unknown.find(({ name }) => name === 'snapshot') ?? index.roles().get('snapshot');
+  index.storeRoles([...unknown, ...(snapshot ? [{ ...snapshot, expires: 0 }] : [])]);
+}
+
+/**
+ * Whether the key store is older than the last publication: then any set key in it may have been replaced since.
+ *
+ * @param known - the last publication that the key store has signed
+ */
+export function areKeysOlder(index: PublisherIndex, known: number, above: Published | undefined): boolean {
+  // A closing publication is made without lists, and not noted in the key store.
+  const published = above === undefined ? 0 : above.file.version - (above.snapshot.closed ? 1 : 0);
+  return known < Math.max(published, Number(index.fact('version') ?? 0));
+}

@@ -1,0 +1,219 @@
+/** A workspace whose parts come from different times or copies: output, database and key store, restored from elsewhere. */
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { randomBytes } from '#primitives';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
+import { verifyOwnSnapshot } from '../../core/publication/verify-roles.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { rotateRole } from '../../publisher/keys/change-roles.ts';
+import { READER_OPTIONS, verifyChain } from '../../publisher/keys/roots.ts';
+import { protectSite } from '../../publisher/protect/protect.ts';
+import { publishedIn } from '../../publisher/protect/published.ts';
+import { verifyTree } from '../../publisher/verify/verify.ts';
+import type { TrustedStore } from '../support/published.ts';
+import { createWorkspace, PASSPHRASE, type TestWorkspace } from '../support/workspace.ts';
+
+vi.setConfig({ testTimeout: 60_000 }); // each protects several times
+
+const FILES = { 'a.html': '<p>a', 'b.html': '<p>b', 'c.css': 'c', 'd.txt': 'd' };
+
+let workspace: TestWorkspace;
+let copy: string;
+/** What a reader trusts, from one publication to the next. */
+let store: TrustedStore;
+
+beforeEach(async () => {
+  workspace = await createWorkspace(FILES, { public: ['*.css'] });
+  copy = join(tmpdir(), `wispr-copy-${toBase64url(randomBytes(9))}`);
+  store = new Map();
+});
+afterEach(async () => {
+  await workspace.remove();
+  await rm(copy, { recursive: true, force: true });
+});
+
+const here = (name: string) => join(workspace.directory, name);
+const there = (name: string) => join(copy, name);
+const metadata = (name: string) => join(workspace.out, METADATA_PATH, name);
+const everything = { recursive: true, preserveTimestamps: true };
+const copyAll = () => cp(workspace.directory, copy, everything);
+const options = () => ({ configurationFile: workspace.configurationFile, passphrase: PASSPHRASE });
+const protectCopy = () => protectSite({ configurationFile: there('wispr.json'), passphrase: PASSPHRASE });
+
+async function restore(...names: string[]): Promise<void> {
+  for (const name of names) {
+    await rm(here(name), { recursive: true, force: true });
+    await cp(there(name), here(name), everything);
+  }
+}
+
+/** Readers who have seen every publication so far find a whole one, which has what the site has. */
+async function expectWhole(): Promise<void> {
+  expect((await verifyTree(workspace.out)).findings).toEqual([]);
+  const published = await workspace.published({ store });
+  for (const path of published.paths) {
+    await published.open(path);
+    expect(String(await workspace.read(path))).toContain(String(await readFile(join(workspace.source, path))));
+  }
+}
+
+describe('an output of another copy of the workspace', () => {
+  it('is signed above, though its files have the same names', async () => {
+    await workspace.protect();
+    await copyAll();
+    await writeFile(there('site/a.html'), '<p>theirs');
+    await writeFile(there('site/c.css'), 'theirs');
+    await protectCopy();
+    await rm(join(workspace.source, 'd.txt'));
+    await workspace.protect();
+    await restore('protected');
+    await workspace.published({ store });
+    expect((await workspace.protect()).publication).toMatchObject({ version: 3, isNew: true });
+    await expectWhole();
+    expect(await workspace.protect()).toMatchObject({ publication: { isNew: false }, recovered: [] });
+  });
+
+  it('is signed above by the next run if one was killed on the way', async () => {
+    await workspace.protect();
+    await copyAll();
+    await writeFile(there('site/c.css'), 'theirs');
+    await protectCopy();
+    await restore('protected');
+    await workspace.published({ store });
+    const kill = () => {
+      throw new Error('killed');
+    };
+    await expect(workspace.protect({ onProgress: ({ stage }) => stage === 'writing' && kill() })).rejects.toThrow();
+    await workspace.protect();
+    await expectWhole();
+  });
+});
+
+describe('files of an earlier time', () => {
+  it.each([['protected'], ['publisher.db'], ['protected', 'publisher.db'], ['protected', 'publisher.db', 'site']])(
+    'are brought up to date: %s %s %s',
+    async (...names) => {
+      await workspace.protect();
+      await copyAll();
+      await workspace.write('a.html', '<p>later');
+      await workspace.write('e.html', '<p>new');
+      await workspace.protect();
+      await workspace.published({ store });
+      await restore(...names);
+      const { publication } = await workspace.protect({ now: nowInSeconds() + 60 });
+      expect(publication.version).toBe(3);
+      await expectWhole();
+    },
+  );
+
+  it('get a number above the publication that the authority has', async () => {
+    await workspace.protect();
+    await copyAll();
+    for (const text of ['2', '3']) {
+      await workspace.write('a.html', `<p>${text}`);
+      await workspace.protect();
+    }
+    await workspace.published({ store });
+    const above = await publishedIn(workspace.out, verifyChain((await workspace.keyStore()).roots));
+    await restore('protected', 'publisher.db', 'publisher.keys');
+    const { publication, recovered } = await workspace.protect({ above, now: nowInSeconds() + 60 });
+    expect(publication).toMatchObject({ version: 4, isNew: true });
+    expect(recovered).toEqual([expect.stringContaining('publisher.keys is older')]);
+    await expectWhole();
+  });
+
+  it('are not taken for older keys after a closing publication, which has no lists of its own', async () => {
+    await workspace.protect();
+    const above = await publishedIn(workspace.out, verifyChain((await workspace.keyStore()).roots));
+    if (above === undefined) throw new Error('nothing is published');
+    const closed = { snapshot: { ...above.snapshot, closed: true }, file: { ...above.file, version: 2 } };
+    const summary = await workspace.protect({ above: closed });
+    expect(summary).toMatchObject({ publication: { version: 3, isNew: true }, recovered: [] });
+    expect(summary.changes).toMatchObject({ rekeyed: 0, unchanged: 4 });
+  });
+});
+
+describe('a signed file', () => {
+  it.each(['1.documents.json', '1.documents-0.json', '1.targets.json', '1.snapshot.json'])(
+    'that was altered is signed again: %s',
+    async (name) => {
+      await workspace.protect();
+      const bytes = await readFile(metadata(name));
+      bytes[bytes.length - 3] = (bytes[bytes.length - 3] ?? 0) ^ 1;
+      await writeFile(metadata(name), bytes);
+      expect((await workspace.protect()).publication).toMatchObject({ version: 2, isNew: true });
+      await expectWhole();
+    },
+  );
+
+  it('that was copied is the same, and nothing is signed', async () => {
+    await workspace.protect();
+    await copyAll();
+    await restore('protected');
+    expect((await workspace.protect()).publication.isNew).toBe(false);
+  });
+
+  it('that is a root is written again as the key store has it', async () => {
+    await workspace.protect();
+    await rotateRole(options(), 'targets');
+    await workspace.protect();
+    await writeFile(metadata('2.root.json'), '{}');
+    await workspace.protect();
+    await expectWhole();
+  });
+});
+
+describe('a number', () => {
+  it('that only a timestamp claims, or that a replaced key signed, is not used', async () => {
+    await workspace.protect();
+    const timestamp = JSON.parse(await readFile(metadata('timestamp.json'), 'utf8'));
+    timestamp.signed.meta['snapshot.json'].version = 2 ** 50;
+    await writeFile(metadata('timestamp.json'), JSON.stringify(timestamp));
+    await workspace.write('a.html', '<p>2');
+    expect((await workspace.protect()).publication.version).toBe(2);
+    const replaced = await readFile(metadata('2.snapshot.json'));
+    await rotateRole(options(), 'snapshot');
+    await workspace.protect();
+    const root = verifyChain((await workspace.keyStore()).roots);
+    expect(() => verifyOwnSnapshot(replaced, root, READER_OPTIONS)).toThrow();
+    await expectWhole();
+  });
+
+  it('is never used twice, also where output and database are lost', async () => {
+    await workspace.protect();
+    await workspace.published({ store });
+    await rm(workspace.out, { recursive: true });
+    await rm(here('publisher.db'));
+    expect((await workspace.protect({ now: nowInSeconds() + 60 })).publication.version).toBe(2);
+    await expectWhole();
+  });
+});
+
+describe('an older key store', () => {
+  it('has every set encrypted under a new key, once', async () => {
+    const [set] = (await workspace.protect()).sets;
+    await copyAll();
+    await workspace.protect({ rekey: [set?.name ?? ''] });
+    await restore('publisher.keys');
+    const { recovered, sets, changes } = await workspace.protect();
+    expect(recovered).toEqual([expect.stringContaining('publisher.keys is older')]);
+    expect(sets).toEqual([expect.objectContaining({ isNew: true, isRekeyed: true })]);
+    expect(changes.rekeyed).toBe(3);
+    await expectWhole();
+    expect(await workspace.protect()).toMatchObject({ recovered: [], changes: { rekeyed: 0 } });
+  });
+
+  it('from before a change of signing keys is refused', async () => {
+    await workspace.protect();
+    await copyAll();
+    await rotateRole(options(), 'targets');
+    await workspace.protect();
+    await restore('publisher.keys');
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-older' });
+    await restore('publisher.db');
+    await expect(workspace.protect()).rejects.toMatchObject({ code: 'key-store-older' });
+  });
+});
