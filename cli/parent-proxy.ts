@@ -17,7 +17,7 @@ export function addParentProxyOptions(command: Command): Command {
 
 /**
  * @returns what the functions of the reader take, with nothing where no proxy was named
- * @throws UsageError, ReaderError `parent-proxy-malformed`
+ * @throws UsageError, ReaderError `address-malformed`
  */
 export async function parentProxyOptions({
   parentProxy,

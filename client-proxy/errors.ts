@@ -186,28 +186,16 @@ export const READER_ERRORS = {
     remedy: 'ask the publisher whether it still publishes this site',
   },
   'bad-request': {
-    means: 'the request is not sound HTTP',
-  },
-  'coding-refused': {
-    means: 'the request has a transfer coding other than `chunked`',
-  },
-  'version-refused': {
-    means: 'the request is in another version of HTTP than 1.0 and 1.1',
+    means:
+      'the request is not valid HTTP/1.0 or HTTP/1.1, has a transfer coding other than `chunked`, or asks for an address other than `http:`',
   },
   'method-refused': {
-    means: 'documents are read with GET and HEAD only',
-  },
-  'scheme-refused': {
-    means: 'the proxy fetches `http:` addresses only; `https:` goes through a tunnel',
+    means: 'documents can only be read, with GET and HEAD, and not as service workers, which would outlive the keys',
   },
   'cross-site': {
     means:
       'a page of another site asked for a page of a connected site, or of the Reader; or a page asked for the proxy file',
     remedy: 'open the address in a tab of its own',
-  },
-  'worker-refused': {
-    means:
-      'a page of a connected site asked for a service worker, which would answer in place of the checks and outlive the keys',
   },
   'other-user': {
     means: 'the connection was made by another user of the machine, or from outside of it',
@@ -218,19 +206,13 @@ export const READER_ERRORS = {
     remedy: 'check the address',
   },
   'port-refused': {
-    means: 'the proxy makes no requests to this port',
-  },
-  'site-port': {
     means:
-      'a port other than 80 of a connected site; everything of it comes from its publication, and cookies do not tell ports apart',
+      'the proxy makes no requests and no tunnels to this port: 25, or one of a connected site, which has nothing on other ports than 80',
     remedy: 'leave the port out of the address',
-  },
-  'tunnel-refused': {
-    means: 'a tunnel to port 25, or past the checks of a connected site',
   },
   'local-refused': {
     means: 'the address leads to this computer or into its own network, where no page may get by way of the proxy',
-    remedy: 'tell the browser not to use the proxy for it; or `--allow-local HOST:PORT`',
+    remedy: 'tell the browser not to use the proxy for it; or `--allow-local {endpoint}`',
   },
   loop: {
     means: 'the request would come back to the proxy',
@@ -254,12 +236,9 @@ export const READER_ERRORS = {
     remedy: "nothing, if it was not you; otherwise do it on the Reader's page",
   },
   'form-malformed': {
-    means: "a form of the Reader's pages arrived in a form that no browser sends, too large or too slowly",
-    remedy: 'open the page again',
-  },
-  'form-outdated': {
-    means: 'the Reader was restarted since the form was shown',
-    remedy: 'open the page again',
+    means:
+      "a form of the Reader's pages is from before a restart of the Reader, or arrived in a form that no browser sends, too large or too slowly",
+    remedy: 'open the page again, and fill in the form once more',
   },
   'page-unknown': {
     means: 'the Reader has no page of its own at this address',
@@ -281,8 +260,9 @@ export const READER_ERRORS = {
   },
   // for programs
   'address-malformed': {
-    means: 'what `wispr fetch` was given is not the address of a document',
-    remedy: 'write it as it stands in the browser',
+    means:
+      'an address that was typed is malformed: a document for `wispr fetch`, `--connect-to HOST1:PORT1:HOST2:PORT2`, `--allow-local HOST[:PORT]`, or the URL of the parent proxy, which is not repeated because it may hold a password',
+    remedy: 'see the message',
   },
   'range-refused': {
     means:
@@ -326,29 +306,10 @@ export const READER_ERRORS = {
       'end it with the number that is shown, and try again; where a file is named instead, end the Reader where it runs, in a container or on another machine, and remove the file only when none runs any more',
   },
   // starting
-  'connect-to-malformed': {
-    means: 'not of the form HOST1:PORT1:HOST2:PORT2',
-    remedy: 'see `wispr proxy --help`',
-  },
-  'allow-local-malformed': {
-    means: 'neither HOST[:PORT] nor a block of addresses',
-    remedy: 'see `wispr proxy --help`',
-  },
-  'parent-proxy-malformed': {
-    means:
-      'what was given for the parent proxy is not the URL of an HTTP proxy; it is not repeated, because it may hold a password',
-    remedy: 'for example `http://127.0.0.1:3128`; `%25` for a `%` in a password',
-  },
   'parent-proxy-unreachable': {
     means: 'the parent proxy, through which everything is to be fetched, could not be reached; nobody else was asked',
     remedy:
       'start that proxy, or check its address: --parent-proxy, --parent-proxy-file, or the settings of the Reader',
-  },
-  'parent-proxy-answer': {
-    means:
-      'what is at the address of the parent proxy takes connections, and breaks them off or speaks no HTTP; one that works says itself that a host is not there',
-    remedy:
-      'see that an HTTP proxy, not one of SOCKS or HTTPS, is at that address: --parent-proxy, --parent-proxy-file, or the settings of the Reader',
   },
   'parent-proxy-auth': {
     means: 'the parent proxy wants a name and a password, or did not take those that it was given',

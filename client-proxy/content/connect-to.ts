@@ -16,15 +16,12 @@ export interface Endpoint {
 
 const FIELDS = /^(\[[0-9A-Fa-f:.]*\]|[^:[\]]*):(\d{0,5}):(\[[0-9A-Fa-f:.]*\]|[^:[\]]*):(\d{0,5})$/;
 
-/** @throws ReaderError `connect-to-malformed` */
+/** @throws ReaderError `address-malformed` */
 export function parseConnectTo(text: string): ConnectTo {
   const [matched, fromHost, fromPort, toHost, toPort] = FIELDS.exec(text) ?? [];
   const ports = [fromPort, toPort].map((port) => (port ? Number(port) : undefined));
   if (matched === undefined || ports.some((port) => port !== undefined && (port < 1 || port > 65_535))) {
-    throw new ReaderError('connect-to-malformed', `not of the form HOST1:PORT1:HOST2:PORT2: ${text}`, {
-      typed: true,
-      hint: 'fields may be empty, addresses of IPv6 stand in brackets: news.example:80:127.0.0.1:8080',
-    });
+    throw new ReaderError('address-malformed', `not of the form HOST1:PORT1:HOST2:PORT2: ${text}`, { typed: true });
   }
   return { fromHost: nameOf(fromHost), fromPort: ports[0], toHost: nameOf(toHost), toPort: ports[1] };
 }

@@ -139,8 +139,8 @@ function localRefused({ host, port }: Endpoint, address: string): ReaderError {
   const shown = isIP(host) === 6 ? `[${host}]` : host;
   const leads = address === host ? 'is on this computer or in' : 'leads to this computer or into';
   return new ReaderError('local-refused', `${shown} ${leads} its own network`, {
-    hint: `if you want it all the same: --allow-local ${shown}:${port}`,
-    cause: new Error(`it is ${address}`), // for the log: a page that asked can read the answer, and is not told
+    fields: { endpoint: `${shown}:${port}` },
+    cause: new Error(`it is ${address}`), // for the log only: a page that asked can read the answer
   });
 }
 

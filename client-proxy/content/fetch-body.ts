@@ -1,4 +1,4 @@
-/** One GET to a content host. What goes wrong has one of two names: no answer, or one that is not an answer. */
+/** One GET to a content host. Every failure has one of two codes: no answer, or a malformed one. */
 
 import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../core/errors.ts';
@@ -20,7 +20,7 @@ export interface Answer {
   readonly body: BodyQueue;
 }
 
-/** What a host said of an earlier answer, to ask whether it is still the same. */
+/** The validators of an earlier answer. */
 export interface HeldVersion {
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
@@ -36,7 +36,7 @@ export interface Wanted {
   readonly range?: ByteRange | undefined;
   /** Further header fields: names and values alternate. */
   readonly fields?: readonly string[];
-  /** A version that is at hand: 304 is an answer too. */
+  /** A version that is here: 304 is an answer, too. */
   readonly held?: HeldVersion | undefined;
   /** Milliseconds between two pieces of the body. */
   readonly bodyTimeout?: number;
@@ -59,7 +59,7 @@ export async function fetchBody(
 ): Promise<Answer> {
   const answer = await attemptTwice(upstream, origin, wanted, signal);
   if (answer.status !== 304 || wanted.held !== undefined) return answer;
-  // 304 for a version that nobody here has: once more, past whoever said it.
+  // 304 for a version that is not here: once more, past the cache that said it.
   await answer.body.return();
   return attemptTwice(upstream, origin, { ...wanted, fields: PAST_CACHES }, signal);
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of content hosts: which were late, which were not there, which gave bytes that nobody signed. Such a host is asked after the
- * others for a while, never not at all: whatever comes is verified, so the order decides about time alone.
+ * What is known of content hosts: which were slow, unreachable, or gave unsigned bytes. Such a host is asked after the others for a while, but never
+ * excluded: everything is verified, so the order affects time only.
  */
 import { CodedError } from '../../core/errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -41,29 +41,29 @@ const LASTS: Readonly<Record<HostFault, number>> = {
 
 const ORDER: readonly (HostFault | undefined)[] = [undefined, 'slow', 'dead', 'wrong'];
 
-/** What a failure says of the host that it came from; `undefined`: nothing, another host would not help. */
+/** What a failure says about the host that it came from; `undefined`: nothing, so another host would not help. */
 export function faultOf(error: unknown): HostFault | undefined {
   return error instanceof CodedError ? FAULTS[error.code] : undefined;
 }
 
-/** What comes by way of a parent proxy may be a word of the host's that only looks like the proxy's. */
-const PARENTS = new Set(['parent-proxy-answer', 'parent-proxy-auth']);
+/** Behind a parent proxy, what looks like its failure may be the host's. */
+const PARENTS = new Set(['parent-proxy-unreachable', 'parent-proxy-auth']);
 
-/** Whether another host may do better, where this was met with one; also where nothing is to be noted of that one. */
+/** Whether another host may succeed after this failure of one. */
 export function mayAnotherHelp(error: unknown): boolean {
   return faultOf(error) !== undefined || (error instanceof CodedError && PARENTS.has(error.code));
 }
 
 export class HostHealth {
   readonly #known = new Map<string, Known>();
-  readonly #tell: (report: HostReport) => void;
+  readonly #report: (report: HostReport) => void;
 
-  /** @param tell - told of every fault, when it is new */
-  constructor(tell: (report: HostReport) => void = () => undefined) {
-    this.#tell = tell;
+  /** @param report - called for every new fault */
+  constructor(report: (found: HostReport) => void = () => undefined) {
+    this.#report = report;
   }
 
-  /** The hosts as they are best asked: in the publisher's order, those with a fault behind the others. @param but - a fault that is none here */
+  /** The hosts in the order to ask them: the publisher's, with faulty ones last. @param but - a fault that does not count here */
   inOrder(origins: readonly string[], but?: HostFault): readonly string[] {
     if (this.#known.size === 0 || origins.length < 2) return origins;
     const faultOf = (origin: string) => {
@@ -73,7 +73,7 @@ export class HostHealth {
     return ORDER.flatMap((fault) => origins.filter((origin) => faultOf(origin) === fault));
   }
 
-  /** Something went wrong with a host. One that lacks a single file is not remembered for it. */
+  /** Records a fault. A host that lacks a single file is not remembered for it. */
   note(origin: string, fault: HostFault, code: string): void {
     if (code === 'object-missing') return;
     const before = this.#find(origin);
@@ -88,16 +88,16 @@ export class HostHealth {
       until: now + LASTS[fault],
     };
     this.#known.set(origin, known);
-    if (before?.fault !== fault) this.#tell({ origin, fault, code, since: now });
+    if (before?.fault !== fault) this.#report({ origin, fault, code, since: now });
   }
 
-  /** The same with what was thrown; nothing, where that is none of the host's. */
+  /** Records what an error says about its host. */
   noteFailure(origin: string, error: unknown): void {
     const fault = faultOf(error);
     if (fault !== undefined) this.note(origin, fault, (error as CodedError).code);
   }
 
-  /** What is known at the moment. */
+  /** The current faults. */
   reports(): HostReport[] {
     return Array.from(this.#known.keys(), (origin) => this.#find(origin))
       .filter((known) => known !== undefined)

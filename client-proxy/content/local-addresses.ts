@@ -97,7 +97,7 @@ export interface AllowLocal {
 const RULE = /^(?:\[([0-9A-Fa-f:.]+(?:\/\d+)?)\]|([^:[\]/]+(?:\/\d+)?))(?::(\d{1,5}))?$/;
 const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
-/** @throws ReaderError `allow-local-malformed` */
+/** @throws ReaderError `address-malformed` */
 export function parseAllowLocal(text: string): AllowLocal {
   const [matched, bracketed, plain = '', digits] = RULE.exec(text) ?? [];
   const range = parseRange(bracketed ?? plain);
@@ -122,8 +122,7 @@ export function isAllowed(
 }
 
 function malformed(text: string): ReaderError {
-  return new ReaderError('allow-local-malformed', `not of the form HOST[:PORT]: ${text}`, {
+  return new ReaderError('address-malformed', `not of the form HOST[:PORT] or ADDRESS/BITS[:PORT]: ${text}`, {
     typed: true,
-    hint: 'a name, an address or a block of addresses, those of IPv6 in brackets: printer.lan:631, 192.168.1.0/24, [::1]:8080',
   });
 }

@@ -20,11 +20,11 @@ export interface ParentAddress {
 /** No host answers with it (RFC 9110 section 15.5.8). A browser would take it for a request of the Reader's. */
 const PROXY_AUTHENTICATION_REQUIRED = 407;
 
-/** @throws ReaderError `parent-proxy-malformed`, which does not repeat `text` */
+/** @throws ReaderError `address-malformed`, which does not repeat `text` */
 export function parseParentProxy(text: string): ParentAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash)
-    throw malformed('what was given for the parent proxy is not the URL of an HTTP proxy', 'for example ');
+    throw malformed('not the URL of an HTTP proxy, such as http://127.0.0.1:3128');
   const { username, password, origin, hostname } = url;
   const port = Number(url.port) || 80;
   return {
@@ -36,7 +36,7 @@ export function parseParentProxy(text: string): ParentAddress {
   };
 }
 
-/** What the parent proxy does, told apart from what hosts behind it do: a proxy that works answers 502 for a host that fails. */
+/** Distinguishes failures of the parent proxy from those of hosts behind it: a proxy that works answers 502 for a host that fails. */
 export class ParentProxy {
   readonly host: string;
   readonly port: number;
@@ -45,7 +45,7 @@ export class ParentProxy {
   readonly headers: readonly string[];
   readonly #address: string;
 
-  /** @throws ReaderError `parent-proxy-malformed` */
+  /** @throws ReaderError `address-malformed` */
   constructor(url: string) {
     const { host, port, origin, address, credentials } = parseParentProxy(url);
     this.host = host;
@@ -86,7 +86,7 @@ export class ParentProxy {
     const message = isOther
       ? 'what answers at the address of the parent proxy does not speak HTTP'
       : `the parent proxy gave no answer: ${connectionReason(error)}`;
-    return new ReaderError('parent-proxy-answer', message, { cause: this.#causeOf(reasonOf(error), error) });
+    return new ReaderError('parent-proxy-unreachable', message, { cause: this.#causeOf(reasonOf(error), error) });
   }
 
   #causeOf(reason: string, cause?: unknown): Error {
@@ -100,15 +100,11 @@ function decode(text: string): string {
   } catch {
     // The error of the decoding is left out: it would be kept as the cause, with the text.
     throw malformed(
-      'the name or the password in the URL of the parent proxy has a % that begins no character',
-      'write %25 for %; for example ',
+      'the name or the password in the URL of the parent proxy has a % that begins no character: write %25 for %',
     );
   }
 }
 
-function malformed(message: string, advice: string): ReaderError {
-  return new ReaderError('parent-proxy-malformed', message, {
-    typed: true,
-    hint: `${advice}http://127.0.0.1:3128; it is not shown here because it may hold a password`,
-  });
+function malformed(message: string): ReaderError {
+  return new ReaderError('address-malformed', message, { typed: true });
 }

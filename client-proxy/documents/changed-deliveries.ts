@@ -1,7 +1,6 @@
 /**
- * Documents that are decoded or changed on their way, so many at a time. Each takes memory until it has left, mebibytes where a Brotli decoder
- * keeps what it gave out last; a client that takes nothing would hold them for as long as its connection lives. So it makes room where others
- * wait; a client that takes what it gets does not, however slow its content host is.
+ * Bounds how many documents are decoded or changed at a time. Each takes memory until it is sent, mebibytes for a Brotli decoder, and a client that
+ * reads nothing would hold them as long as its connection lives. So the one that has read nothing for the longest is ended when others wait.
  */
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -10,31 +9,31 @@ import { LIMITS } from '../limits.ts';
 
 export class ChangedDeliveries {
   readonly #underWay = new Set<ServerResponse>();
-  /** Of those, the ones whose client takes nothing, and since when: longest first. */
+  /** Of those, the ones whose client reads nothing, and since when: longest first. */
   readonly #stalled = new Map<ServerResponse, number>();
-  /** Those that wait for room, in order, and what lets them begin. */
+  /** Those that wait, in order, and what starts them. */
   readonly #line = new Map<ServerResponse, () => void>();
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * Delivers as soon as there is room; not at all where the client has left before.
+   * Delivers as soon as there is room, unless the client has left before.
    *
-   * @throws ReaderError `reader-busy` where no room was made in time, and after a delivery that had to make room; whatever `deliver` throws
+   * @throws ReaderError `reader-busy` where no room was made in time, and after a delivery that had to make room; those of `deliver`
    */
   async run(response: ServerResponse, deliver: () => Promise<void>): Promise<void> {
     try {
       if (this.#underWay.size < LIMITS.changedDeliveries) this.#underWay.add(response);
-      else if (!response.destroyed) await this.#waitInLine(response); // nothing would tell it any more that its client has left
+      else if (!response.destroyed) await this.#waitInLine(response); // no event would report any more that its client has left
       if (response.destroyed) return;
       await deliver();
       if (!this.#underWay.has(response))
-        throw new ReaderError('reader-busy', 'nothing was taken of it, and others waited');
+        throw new ReaderError('reader-busy', 'the client read nothing of it, and others waited');
     } finally {
       this.#leave(response);
     }
   }
 
-  /** Waits for what the client is to take. @param leaving - resolves when it has */
+  /** Waits until the client has read. @param leaving - resolves when it has */
   async stalled<Result>(response: ServerResponse, leaving: Promise<Result>): Promise<Result> {
     this.#stalled.set(response, performance.now());
     this.#makeRoom();
@@ -48,7 +47,7 @@ export class ChangedDeliveries {
   async #waitInLine(response: ServerResponse): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const tooLong = () =>
-      reject(new ReaderError('reader-busy', `${LIMITS.changedDeliveries} others are under way, and none made room`));
+      reject(new ReaderError('reader-busy', `${LIMITS.changedDeliveries} others are being sent, and none finished`));
     const timer = setTimeout(tooLong, LIMITS.changedWait);
     response.once('close', resolve);
     this.#line.set(response, resolve);
@@ -61,7 +60,7 @@ export class ChangedDeliveries {
     }
   }
 
-  /** For each that waits in line, ends one of which nothing was taken for long enough. */
+  /** For each that waits, ends one whose client has read nothing for long enough. */
   #makeRoom(): void {
     clearTimeout(this.#timer);
     while (this.#line.size > 0) {
@@ -78,7 +77,7 @@ export class ChangedDeliveries {
     }
   }
 
-  /** Whoever is first in line has the room that is left. */
+  /** Starts the first delivery that waits. */
   #leave(response: ServerResponse): void {
     this.#line.delete(response);
     this.#stalled.delete(response);

@@ -1,7 +1,6 @@
 /**
- * Where one request gets its bytes: the content hosts of a site. The first one is asked; where it fails, the next; where it is late, the
- * next beside it, and whoever has the document open first is taken. Holds what is under way, so that everything ends when the client
- * leaves, or when it takes too long until a document is open.
+ * Where one request gets its bytes: the content hosts of a site. The first is asked; if it fails, the next; if it is slow, the next in parallel, and
+ * the first that has the document open wins. Everything ends when the client leaves, or when it takes too long until a document is open.
  */
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
@@ -43,13 +42,13 @@ export class HostAttempt {
     return this.#answer;
   }
 
-  /** What is coming now is not wanted any more; something else will be fetched. */
+  /** Abandons what is coming: something else will be fetched. */
   release(): void {
     this.#answer?.body.destroy(new Error('not wanted'));
     this.#answer = undefined;
   }
 
-  /** Closes whatever is still coming, also what was given up before. Harmless where all has come. */
+  /** Closes everything that is still coming. */
   end(reason: Error): void {
     this.#ending.abort(reason);
   }
@@ -60,7 +59,7 @@ export interface ContentSourceOptions {
   readonly health: HostHealth;
   /** In the publisher's order. */
   readonly origins: readonly string[];
-  /** Whether the object lies at a URL whose content changes: then another one there is nobody's fault. */
+  /** Whether the object lies at a URL whose content changes: then another object there is not the host's fault. */
   readonly inPage: boolean;
 }
 
@@ -89,12 +88,12 @@ export class ContentSource {
     clearTimeout(this.#timer);
   }
 
-  /** What is coming now is not wanted any more; something else will be fetched. */
+  /** Abandons what is coming: something else will be fetched. */
   release(): void {
     for (const attempt of this.#attempts) attempt.release();
   }
 
-  /** Whether any content host was asked for anything; otherwise the cache had all of it. */
+  /** Whether any content host was asked; otherwise the cache had all of it. */
   get wasAsked(): boolean {
     return this.#attempts.length > 0;
   }
@@ -105,7 +104,7 @@ export class ContentSource {
     this.#held = stored;
   }
 
-  /** Closes whatever is still coming, also what was given up before. Harmless where all has come. */
+  /** Closes everything that is still coming. */
   end(reason: Error): void {
     clearTimeout(this.#timer);
     this.#ended ??= reason;
@@ -114,14 +113,14 @@ export class ContentSource {
   }
 
   /**
-   * Does `work` with one content host after the other, until it succeeds; see above.
+   * Does `work` with one content host after another, until it succeeds; see above.
    *
-   * @param passedOver - hosts that are not to be asked
-   * @throws what the most telling failure was; at once, where it is none of the host's
+   * @param passedOver - hosts to leave out
+   * @throws the most informative failure; at once, where another host would not help
    */
   async ask<Result>(
     work: (attempt: HostAttempt) => Promise<Result>,
-    passedOver: ReadonlySet<string> = NOBODY,
+    passedOver: ReadonlySet<string> = NONE,
   ): Promise<Result> {
     const order = this.#health.inOrder(this.#origins);
     const waiting = passedOver.size === 0 ? order : order.filter((origin) => !passedOver.has(origin));
@@ -136,7 +135,7 @@ export class ContentSource {
     }
   }
 
-  /** A cache on the way may hold what is damaged, or a page of yesterday: once for a request, the host itself is asked. */
+  /** A cache on the way may hold a damaged or stale copy: once per request, the host itself is asked. */
   async #askPastCaches<Result>(
     origin: string,
     work: (attempt: HostAttempt) => Promise<Result>,
@@ -151,7 +150,7 @@ export class ContentSource {
     }
   }
 
-  /** A host has failed, perhaps late: that is remembered. @returns whether another one could do better */
+  /** Records that a host failed. @returns whether another one may succeed */
   failed({ origin }: HostAttempt, error: unknown): boolean {
     this.#note(origin, error);
     return mayAnotherHelp(error) && !this.#ended;
@@ -197,11 +196,11 @@ export class ContentSource {
   }
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NONE: ReadonlySet<string> = new Set();
 const ALONE = { bodyTimeout: LIMITS.bodyTimeout };
 const PAST = { bodyTimeout: LIMITS.bodyTimeout, fields: PAST_CACHES };
 
-/** A host that has something else says more than one that says nothing: the publication may have moved on. */
+/** A host with another object says more than one without an answer: there may be a newer publication. */
 function moreTelling(one: unknown, other: unknown): unknown {
   return rank(other) >= rank(one) ? other : one;
 }

@@ -24,7 +24,7 @@ export interface Delivery {
   /** Bytes of content. */
   readonly length: number;
   readonly changes?: Changes | undefined;
-  /** Told of every piece of which nobody holds the memory any more. */
+  /** Called for every piece whose memory is not used any more. */
   readonly spend?: (piece: Uint8Array) => void;
 }
 
@@ -34,8 +34,8 @@ interface ChangedDelivery extends Omit<Delivery, 'length'> {
 }
 
 /**
- * Sends head and content. Whatever the content throws before its first piece is thrown before anything is sent; afterwards the caller has
- * to end the transfer visibly incomplete.
+ * Sends head and content. An error before the first piece is thrown before anything is sent; after a later one the caller has to end the transfer
+ * visibly incomplete.
  */
 export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
   try {
@@ -70,18 +70,18 @@ async function deliverAll(
   response.end();
 }
 
-/** @param spend - told once the piece has left */
+/** @param spend - called once the piece is sent */
 function endWith(response: ServerResponse, piece: Uint8Array | undefined, spend: Delivery['spend']): void {
   if (piece === undefined || spend === undefined || !isCopied(response)) response.end(piece);
   else response.end(piece, () => spend(piece));
 }
 
-/** The system has its own copy of what went into a socket; nobody knows of other streams. */
+/** The system copies what is written to a socket; other streams may keep it. */
 function isCopied({ socket }: ServerResponse): boolean {
   return socket instanceof Socket;
 }
 
-/** Where content or coding fails in the midst of it, chunks tell the client so, and lose nothing that was sent; without them, the connection is reset. */
+/** Where content or coding fails after the head, missing chunks show it; without chunks, the connection is reset. */
 async function deliverChanged(
   response: ServerResponse,
   { status, headers, content, first, changes }: ChangedDelivery,
@@ -107,7 +107,7 @@ async function sendChanged(
   response.end();
 }
 
-/** Whoever breaks it off ends all of it; what breaks it off before is thrown out of the last step. */
+/** Ending the iteration ends all steps; an error of one of them is thrown by the last. */
 function changed(content: AsyncIterable<Uint8Array>, { undo, change }: Changes): AsyncIterable<Uint8Array> {
   const steps = [undo && createDecoder(undo), change].filter((step) => step !== undefined);
   return steps.reduce<Readable>(

@@ -58,7 +58,7 @@ export async function openPart(supply: Supply, reader: DocumentReader, range: By
   return new Payload(supply, reader, bytes, attempt, range.end);
 }
 
-/** `undefined` where the cache has none, or what is there is no good; then it is dropped. */
+/** `undefined` where the cache has no copy, or a damaged one, which it then evicts. */
 async function openStored(
   supply: Supply,
   wanted: WantedDocument,

@@ -1,6 +1,6 @@
 /**
- * The payload of one document on its way to a client: out of the cache, or from a content host; and where that fails in the middle, from
- * another one. Every block is verified, wherever it came from, so nothing but time depends on it. What comes from content hosts is kept.
+ * The payload of one document on its way to a client: from the cache, or from a content host, and where that fails in the middle, from another one.
+ * Every block is verified, wherever it came from. What comes from content hosts is cached.
  */
 import { ByteReader } from '../../core/encoding/byte-reader.ts';
 import { giveBack, giveBackIfAlone } from '../../core/encoding/give-back.ts';
@@ -40,7 +40,7 @@ export class Payload implements BlockSource, RunSupply {
   /** Where the wanted part of the payload ends. */
   readonly #end: number;
   #bytes: ByteReader;
-  /** Whom it comes from. */
+  /** Where it comes from. */
   #origin: HostAttempt | StoredObject;
   readonly #failed = new Set<string>();
   #writer: ObjectWriter | undefined;
@@ -48,7 +48,7 @@ export class Payload implements BlockSource, RunSupply {
   #first: Uint8Array[] | undefined = [];
   /** Whether blocks were taken out of the file of a stored object that `#bytes` does not know of. */
   #isElsewhere = false;
-  /** Memory of runs that was handed out, and whether nobody looks into it any more. */
+  /** Memory of runs that is in use, and whether it may be used again. */
   readonly #handedOut = new Map<ArrayBufferLike, boolean>();
 
   constructor(
@@ -198,7 +198,7 @@ export class Payload implements BlockSource, RunSupply {
   }
 }
 
-/** Nothing is missing: nobody can mend that by giving more. */
+/** Whether the object is too long: another host cannot help. */
 function isTooMuch(error: unknown): boolean {
   return error instanceof ObjectError && error.code === 'object-trailing';
 }

@@ -1,7 +1,7 @@
 /**
  * Opened documents of one site. With a verified head, any block can be fetched and checked by itself, which ranges need; and an object that
- * begins with the same bytes needs no second check of its signature. Whether it is still the one that the publication names, whoever asks
- * looks at.
+ * begins with the same bytes needs no second check of its signature. The caller checks whether it is
+ * still the one that the publication names.
  */
 import { LRUCache } from 'lru-cache';
 import type { DocumentReader, KnownDocument } from '../../core/object/document-reader.ts';

@@ -9,15 +9,15 @@ import { listOf } from './header-fields.ts';
 /** What may stand in `Host`: nothing that ends it, and nothing of a URL besides host and port. RFC 9110 section 7.2 */
 const HOST = /^[\w.:[\]%~!$&'()*+,;=-]*$/;
 
-/** @throws ReaderError `bad-request`, `coding-refused`, `version-refused`; the connection must not be used after the refusal */
+/** @throws ReaderError `bad-request`; the connection must not be used after the refusal */
 export function checkRequest({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    throw new ReaderError('version-refused', `HTTP/${httpVersion} is not spoken here`);
+    throw new ReaderError('bad-request', `HTTP/${httpVersion} is not spoken here`);
   const coding = headers['transfer-encoding'];
   if (coding !== undefined) {
     if (httpVersion === '1.0') throw new ReaderError('bad-request', 'HTTP/1.0 has no Transfer-Encoding');
     if (coding.toLowerCase() !== 'chunked')
-      throw new ReaderError('coding-refused', 'no other transfer coding than chunked is known here');
+      throw new ReaderError('bad-request', 'no other transfer coding than chunked is known here');
   }
   if (headers.host === undefined && httpVersion === '1.1')
     throw new ReaderError('bad-request', 'there is no Host field');

@@ -23,7 +23,7 @@ export function passInterimAnswers(outgoing: ClientRequest, request: IncomingMes
   });
 }
 
-/** Tells the client that the host has switched to another protocol, on the connection of which `response` lets go. */
+/** Reports to the client that the host has switched to another protocol, and detaches `response` from the connection. */
 export function writeSwitch(answer: IncomingMessage, response: ServerResponse, client: Duplex): void {
   const { statusCode = 101, statusMessage, httpVersion, rawHeaders, headers } = answer;
   const fields = forwardedFields(rawHeaders, httpVersion, ['content-length', 'trailer']);

@@ -76,13 +76,13 @@ function droppedFields(request: IncomingMessage): readonly string[] {
 
 function framing({ method = 'GET', headers }: IncomingMessage): readonly string[] {
   const { te, 'transfer-encoding': coding, 'content-length': length } = headers;
-  // Trailers are passed back, so a host may be told that they are welcome (RFC 9110 section 10.1.4).
+  // Trailers are passed back, so they may be asked for (RFC 9110 section 10.1.4).
   const trailers = listOf(String(te ?? '')).includes('trailers') ? ['TE', 'trailers', 'Connection', 'TE'] : [];
   if (coding !== undefined) return ['Transfer-Encoding', 'chunked', ...trailers];
   return length === undefined && !USUALLY_WITHOUT_BODY.has(method) ? ['Content-Length', '0', ...trailers] : trailers;
 }
 
-/** Sends what comes, as it comes. A request that breaks off is never ended cleanly: whoever began it destroys it. */
+/** Streams the body. A request that breaks off is never ended cleanly: the caller destroys it. */
 export function passBody(request: IncomingMessage, outgoing: ClientRequest): void {
   if (!hasBody(request)) {
     outgoing.end();
@@ -91,7 +91,7 @@ export function passBody(request: IncomingMessage, outgoing: ClientRequest): voi
   const more = () => request.resume();
   outgoing.write('', 'latin1'); // the head goes at once, as Latin-1; `flushHeaders` would write it in UTF-8
   outgoing.on('drain', more);
-  outgoing.on('close', more); // what nobody takes any more is dropped, up to a bound: doors/connections.ts
+  outgoing.on('close', more); // the unwanted rest is dropped, up to a bound: connections.ts
   request.on('data', (piece: Buffer) => {
     if (!outgoing.destroyed && !outgoing.write(piece)) request.pause();
   });

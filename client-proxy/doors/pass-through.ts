@@ -97,7 +97,7 @@ async function exchange(
   });
 }
 
-/** @returns whether a request has gone out on a kept connection and no byte came back: its other side may have been closing it just then */
+/** @returns whether the request was sent on a kept connection and no byte came back: the other side may have been closing it just then */
 function watchSilence(outgoing: ClientRequest): () => boolean {
   let before: number | undefined;
   outgoing.once('socket', (socket) => {

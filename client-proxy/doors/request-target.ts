@@ -16,11 +16,6 @@ export interface AbsoluteTarget {
 const ABSOLUTE = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#\\]*)([^#]*)/;
 const HTTP_PORT = 80;
 
-/** The scheme of a target in absolute form, in lower case; `undefined` for other forms. */
-export function schemeOf(target: string): string | undefined {
-  return ABSOLUTE.exec(target)?.[1]?.toLowerCase();
-}
-
 /** @returns `undefined` for anything that is not a sound `http:` URL */
 export function parseAbsoluteTarget(target: string): AbsoluteTarget | undefined {
   const [, scheme, authority = '', rest = ''] = ABSOLUTE.exec(target) ?? [];

@@ -25,7 +25,7 @@ import { answerAsLast, forwardsLeft } from './last-recipient.ts';
 import { checkRequest, hasBody } from './message-checks.ts';
 import { asksForUpgrade } from './pass-request.ts';
 import { passThrough } from './pass-through.ts';
-import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority, schemeOf } from './request-target.ts';
+import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from './request-target.ts';
 import { serveSite } from './site.ts';
 import { responseOn } from './sockets.ts';
 
@@ -57,9 +57,6 @@ interface CurrentSite {
   readonly description: SiteDescription;
   readonly freshness: Freshness;
 }
-
-/** Refusals after which a connection is closed. */
-const UNSURE = new Set<string>(['bad-request', 'coding-refused', 'version-refused']);
 
 export class Router {
   readonly #options: RouterOptions;
@@ -97,7 +94,7 @@ export class Router {
       await this.#options.sites.refresh();
       const target = parseAbsoluteTarget(request.url ?? '');
       if (target === undefined || !this.mayUpgrade(request))
-        throw new ReaderError('tunnel-refused', 'the site was connected just now');
+        throw new ReaderError('port-refused', 'the site was connected just now');
       call.address = addressOf(target);
       checkPassages(request);
       return await passThrough(this.#options.upstream, target, { ...call, switching: { client, head } });
@@ -111,7 +108,7 @@ export class Router {
   #refuse(error: unknown, call: Call): void {
     if (isClientGone(error)) return void call.response.destroy();
     // After a message that could be read in two ways, nothing on this connection is believed.
-    if (error instanceof ReaderError && UNSURE.has(error.code)) call.response.shouldKeepAlive = false;
+    if (error instanceof ReaderError && error.code === 'bad-request') call.response.shouldKeepAlive = false;
     try {
       const ownPage = `http://localhost:${this.#options.ownPort()}/`;
       this.#options.refused(refuse(error, { ...call, ownPage }), call.address ?? '');
@@ -126,10 +123,7 @@ export class Router {
     if (target.startsWith('/')) return this.#own(call, parseAuthority(call.request.headers.host ?? '', 80), target);
     const absolute = parseAbsoluteTarget(target);
     if (absolute !== undefined) return this.#forward(call, absolute);
-    const scheme = schemeOf(target);
-    if (scheme !== undefined && scheme !== 'http')
-      throw new ReaderError('scheme-refused', `${scheme}: is not fetched here`);
-    throw new ReaderError('bad-request', 'the address is not one of http:');
+    throw new ReaderError('bad-request', 'the address is not a valid http: URL');
   }
 
   /** Absolute form: the URL says what is meant, whatever `Host` says (RFC 9112 section 3.2.2). */
@@ -140,10 +134,10 @@ export class Router {
     call.address = addressOf(target);
     const bound = sites.find(target.host);
     if (bound === undefined) return this.#pass(call, target);
-    // Cookies do not tell ports apart: an answer from another port could set them for the site.
+    // Cookies do not distinguish ports: an answer from another port could set them for the site.
     if (target.port !== 80)
       throw new ReaderError(
-        'site-port',
+        'port-refused',
         `everything of ${bound.site} comes from its publication, nothing from port ${target.port}`,
       );
     welcome(call, `http://${bound.site}`);
@@ -204,7 +198,7 @@ export class Router {
       throw new ReaderError('method-refused', `${request.method} is not possible here`);
     if (request.headers['service-worker'] !== undefined)
       throw new ReaderError(
-        'worker-refused',
+        'method-refused',
         'a service worker would answer in place of the checks, and outlive the keys',
       );
     if (documentPathOf(target) === undefined)

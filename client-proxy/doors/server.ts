@@ -6,7 +6,7 @@ import { ClientConnections } from './connections.ts';
 import { Router, type RouterOptions } from './router.ts';
 import { openTunnel, type TunnelOptions } from './tunnel.ts';
 
-/** What every server of the Reader has to be made with. */
+/** The options of every server of the Reader. */
 export const SERVER_OPTIONS: ServerOptions = {
   maxHeaderSize: LIMITS.headerFields,
   headersTimeout: LIMITS.requestHead,
@@ -17,7 +17,7 @@ export const SERVER_OPTIONS: ServerOptions = {
   insecureHTTPParser: false, // whatever the command line of Node.js says
 };
 
-/** Puts the doors on a server. @returns what lets that which is under way end for a moment, and closes everything */
+/** Attaches the doors to a server. @returns closes everything, after a short time for pending answers */
 export function attachDoors(
   server: Server,
   options: RouterOptions & Omit<TunnelOptions, 'opened'>,
@@ -26,7 +26,7 @@ export function attachDoors(
   const connections = new ClientConnections();
   server.maxHeadersCount = 0; // Node.js would leave out what is beyond; the bound is in bytes
   server.timeout = LIMITS.clientSilence;
-  // An option of `createServer`, kept as a property of this name; only now is it known who decides.
+  // An option of `createServer`, which Node.js keeps as a property of this name; only now is the router there.
   Object.assign(server, {
     shouldUpgradeCallback: (request: IncomingMessage) => {
       try {
@@ -66,7 +66,7 @@ export function attachDoors(
   return () => stop(server, raw);
 }
 
-/** Begins at once. Whatever nobody caught, now or later, would end the program: it ends the connection that led to it. */
+/** Starts `work`. An uncaught error would end the program, so it ends the connection instead. */
 async function contain(socket: Duplex, work: () => unknown): Promise<void> {
   try {
     await work();
@@ -75,7 +75,7 @@ async function contain(socket: Duplex, work: () => unknown): Promise<void> {
   }
 }
 
-/** Node.js listens no more to a connection that it hands over, and an error that nobody hears would end the program. */
+/** Node.js removes its listeners from a connection that it hands over, and an unhandled error would end the program. */
 function takeOver(socket: Duplex): Duplex {
   return socket.on('error', () => socket.destroy());
 }

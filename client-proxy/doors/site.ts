@@ -1,6 +1,6 @@
 /**
- * Answers a request for a connected site: its publication says what there is at the address. What the content host says of it, by statuses,
- * headers or redirects, means nothing.
+ * Answers a request for a connected site: its publication decides what there is at the address. Statuses, headers and redirects of content hosts do
+ * not count.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CodedError } from '../../core/errors.ts';
@@ -30,15 +30,15 @@ export interface SiteRequest {
   readonly freshness: Freshness;
   /** Seconds since 1970. */
   readonly now: () => number;
-  /** Whether the reader wants to be told first of a publication that was not confirmed for long. */
+  /** Whether a page warns first of a publication that has not been confirmed for long. */
   readonly notices: boolean;
-  /** What was verified is written down here. */
+  /** Where documents that were read are recorded. */
   readonly verified: Activity | undefined;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** @throws whatever kept the answer from being given; if `response.headersSent`, the caller must end it visibly incomplete */
+/** @throws why there is no answer; if `response.headersSent`, the caller must end it visibly incomplete */
 export async function serveSite(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { bound, freshness, request, response } = wanted;
   if (freshness.stale && wanted.notices && isNavigation(request) && bound.notice.isDue())
@@ -83,7 +83,7 @@ async function serve(access: DeliveryAccess, wanted: SiteRequest, found: Found, 
   verified?.record({ site: bound.site, path, from, time: now() });
 }
 
-/** The publisher's own page for it, if there is one that everybody may read. */
+/** Serves the publisher's own 404 page, if there is a public one. */
 async function serveMissing(access: DeliveryAccess, wanted: SiteRequest): Promise<void> {
   const { publication } = wanted.bound.publication;
   const path = publication.settings.notFound;
@@ -115,14 +115,14 @@ function sendRedirect(
   response.writeHead(status, documentHeaders(headers, door)).end();
 }
 
-/** Whether somebody is about to read a page, in a window of its own. */
+/** Whether a page is opened in a window of its own. */
 function isNavigation({ method, headers }: IncomingMessage): boolean {
   const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, accept = '' } = headers;
   if (method !== 'GET') return false;
   return mode === undefined ? accept.includes('text/html') : mode === 'navigate' && destination === 'document';
 }
 
-/** What a newer publication could put right: files of the one at hand are gone, or were replaced. */
+/** Whether a newer publication could help: files of the current one were removed or replaced. */
 function mayBeOutdated(error: unknown): boolean {
   return error instanceof CodedError && (error.code === 'head-unexpected' || error.code === 'object-missing');
 }

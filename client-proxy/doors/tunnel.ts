@@ -19,7 +19,7 @@ export interface TunnelOptions {
   readonly sites: BoundSites;
   readonly upstream: Upstream;
   readonly tunnels: BoundTunnels;
-  /** Told of sockets that have to be closed when the proxy stops. */
+  /** Called with sockets that have to be closed when the proxy stops. */
   readonly opened: (socket: Duplex) => void;
   readonly refused: (error: CodedError, address: string) => void;
 }
@@ -50,11 +50,11 @@ export async function openTunnel(
 async function connectTo(authority: string, { sites, upstream, tunnels }: TunnelOptions): Promise<Socket> {
   const wanted = parseAuthority(authority, undefined);
   if (wanted === undefined) throw new ReaderError('bad-request', 'CONNECT wants a host and a port');
-  if (wanted.port === 25) throw new ReaderError('tunnel-refused', 'port 25 is for mail between servers');
+  if (wanted.port === 25) throw new ReaderError('port-refused', 'port 25 is for mail between servers');
   const bound = sites.find(wanted.host);
   if (bound && wanted.port === 80)
     throw new ReaderError(
-      'tunnel-refused',
+      'port-refused',
       `${bound.site} is connected: its pages are read through the checks, not past them`,
     );
   if (bound) tunnels.note(bound.site);

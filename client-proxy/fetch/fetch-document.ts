@@ -51,7 +51,7 @@ const NO_SITES = { find: () => undefined, findLabel: () => undefined };
  * Fetches a document, and hands it to `use`, until which is done everything stays open.
  *
  * @throws DocumentRefused with the code of whatever kept the document from being had, `condition-unmet` and `range-refused` among them;
- * ReaderError `address-malformed`, `site-unknown`, `site-port`, `redirect-refused`, and those of the store
+ * ReaderError `address-malformed`, `site-unknown`, `port-refused`, `redirect-refused`, and those of the store
  */
 export async function fetchDocument<Result>(
   options: FetchOptions,

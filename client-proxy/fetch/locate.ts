@@ -15,7 +15,7 @@ export interface Located {
 
 /**
  * @param address - `http://` or `https://` with a connected site, its gateway address, or the site and the path alone
- * @throws ReaderError `address-malformed`, `site-unknown`, `site-port`
+ * @throws ReaderError `address-malformed`, `site-unknown`, `port-refused`
  */
 export function locate(address: string, sites: Pick<BoundSites, 'find' | 'findLabel'>): Located {
   const { hostname, port, pathname, search } = parse(address);
@@ -25,7 +25,7 @@ export function locate(address: string, sites: Pick<BoundSites, 'find' | 'findLa
   if (bound === undefined) throw notConnected(host);
   if (label === undefined && !SITE_PORTS.includes(port))
     throw new ReaderError(
-      'site-port',
+      'port-refused',
       `everything of ${bound.site} comes from its publication, nothing from port ${port}`,
       {
         hint: 'leave the port out',

@@ -6,7 +6,7 @@ import { type CSSToken, TokenType, tokenizer } from '@csstools/css-tokenizer';
 import { applyEdits, type Edit, type GatewayLinks } from './links.ts';
 import { editOfSpelling, readCssEscapes, withoutLineEnds } from './spelling.ts';
 
-/** Whoever writes a longer token than this gets what comes after it as it is. */
+/** What follows a longer token than this is passed on unchanged. */
 export const LONGEST_TOKEN = 1_048_576;
 
 /** How far the tokenizer looks ahead: a token that ends before these last characters is decided. */
@@ -89,7 +89,7 @@ function* tokensOf(text: string): Generator<CSSToken> {
 }
 
 /**
- * The tokenizer makes an error of every mistake in a style sheet, whether anybody wants to hear of it or not: with the stack of each, a megabyte of
+ * The tokenizer makes an error of every mistake in a style sheet, whether there is a listener or not: with the stack of each, a megabyte of
  * mistakes takes six times as long and more.
  */
 function nextOf(tokens: ReturnType<typeof tokenizer>): CSSToken {

@@ -16,7 +16,7 @@ interface Span {
   readonly endOffset: number;
 }
 
-/** What the parser may hold back of text before it tells of it. */
+/** What the parser may hold back of text before it reports it. */
 const HELD_TEXT = 131_072;
 
 /** Beyond these, the parser takes the square of their number: namespaces within each other, and attributes of one tag. */

@@ -10,7 +10,7 @@ const REWRITING_VERSION = 1;
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
-/** The beginning of a URL as browsers read it, up to the end of the authority; tabs and line ends are gone already. https://url.spec.whatwg.org/#url-parsing */
+/** The beginning of a URL as browsers read it, up to the end of the authority; tabs and line ends are removed already. https://url.spec.whatwg.org/#url-parsing */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers ignore control characters in front of a URL
 const WITH_AUTHORITY = /^([\x00-\x20]*)(?:(https?):)?[/\\]{2,}([^/\\?#]*)/i;
 

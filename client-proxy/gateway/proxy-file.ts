@@ -47,7 +47,7 @@ function isForBrowser({ 'sec-fetch-site': site, origin, referer }: IncomingHttpH
 export function proxyFile(sites: readonly string[], port: number): string {
   const names = sites.filter(isSite).sort();
   return `// Made by the wispr Reader. Plain http: addresses of connected sites go to it; everything else goes where it went before.
-// While the Reader does not run, those sites do not load: what their web host says is not checked by anybody.
+// While the Reader does not run, those sites do not load: what their web host sends is unchecked.
 var sites = ${JSON.stringify(names)};
 function FindProxyForURL(url, host) {
   if (url.slice(0, 5).toLowerCase() !== "http:") return "DIRECT";

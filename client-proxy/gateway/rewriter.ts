@@ -1,4 +1,4 @@
-/** The stream that changes links. In a file of its own: whoever never reads by the gateway does without its parsers. */
+/** The stream that changes links. Imported on demand: without the gateway, its parsers are never loaded. */
 import { Transform, type TransformCallback } from 'node:stream';
 import { editsOfPolicy } from './content-security-policy.ts';
 import { CssScanner } from './css-scanner.ts';

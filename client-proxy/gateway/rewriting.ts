@@ -42,7 +42,7 @@ function encodingOf(label: string): string | undefined {
 
 /**
  * What is said of a document that is changed on its way: a content coding is undone, the length is not known, ranges are not served, and the entity
- * tag names what was done. A date alone would not tell two rewritings apart, so no condition on one is met.
+ * tag names what was done. A date alone would not distinguish two rewritings, so no condition on one is met.
  */
 export function rewrittenRepresentation(chosen: Representation, { links }: Rewriting): Representation {
   const {

@@ -1,5 +1,5 @@
 /**
- * Whose connection it is. Anybody on a machine can connect to its loopback addresses; but the kernel's table of sockets tells which user has the other
+ * Whose connection it is. Every user of a machine can connect to its loopback addresses; the kernel's table of sockets lists which user has the other
  * end. https://www.kernel.org/doc/html/latest/networking/proc_net_tcp.html
  */
 import { access, open } from 'node:fs/promises';
@@ -23,7 +23,7 @@ export interface Connection {
   readonly localPort?: number | undefined;
 }
 
-/** The number of a user; `closed` where the program that had the other end has let go of it. */
+/** The number of a user; `closed` where the program at the other end has closed it. */
 export type Owner = number | 'closed';
 
 export class ConnectionOwners {
@@ -38,17 +38,15 @@ export class ConnectionOwners {
     try {
       await access(join(directory, 'tcp'));
     } catch (cause) {
-      throw new ReaderError('owner-unknown', 'this system does not tell which of its users made a connection', {
+      throw new ReaderError('owner-unknown', 'this system does not show which of its users made a connection', {
         cause,
-        hint: 'if nobody else uses this machine, or everybody may read what you read: --other-users',
       });
     }
     return new ConnectionOwners(directory);
   }
 
   /**
-   * Who has the other end; `undefined` where nobody on this machine has it. A socket that its program has closed belongs to nobody, and is
-   * listed as root's.
+   * The user at the other end; `undefined` where it is not on this machine. A socket that its program has closed is listed as root's.
    */
   async find(connection: Connection): Promise<Owner | undefined> {
     let closed: 'closed' | undefined;
@@ -96,7 +94,7 @@ interface Answer extends PromiseWithResolvers<Owner | undefined> {
 }
 
 /**
- * A table that many want to know at the same time: nobody gets what was read before they asked, and it is read once for all who wait. With ten thousand
+ * A table with many concurrent queries: a read that began before a query does not answer it, and one read answers all that wait. With ten thousand
  * sockets it is some megabytes long, so it is looked at page by page and never held.
  */
 class SocketTable {
@@ -129,7 +127,7 @@ class SocketTable {
     this.#isReading = false;
   }
 
-  /** Answers, and takes out of `wanted`, whoever is in the table. */
+  /** Answers the queries whose sockets are in the table, and removes them from `wanted`. */
   async #readFor(wanted: Map<string, Answer>): Promise<void> {
     const file = await open(this.#path);
     try {

@@ -25,7 +25,7 @@ const RUNNING = 'running';
 export class Instance {
   readonly #name = toBase64url(randomBytes(16));
 
-  /** Shown to whoever asks; it tells nothing to those who cannot read the database. */
+  /** Public: it reveals nothing to programs that cannot read the database. */
   shown(): Promise<string> {
     return shownName(this.#name);
   }
@@ -91,19 +91,15 @@ async function shownName(name: string): Promise<string> {
 }
 
 function alreadyRunning(port: number): ReaderError {
-  return new ReaderError('already-running', `your Reader is running already, at http://localhost:${port}/`, {
-    hint: 'it reads new connections and settings by itself; for a second one, choose another port with --port',
-  });
+  return new ReaderError('already-running', `your Reader is running already, at http://localhost:${port}/`);
 }
 
 function cannotListen(cause: NodeJS.ErrnoException, port: number): ReaderError {
   if (cause.code === 'EADDRINUSE')
     return new ReaderError('port-taken', `port ${port} is in use by another program`, {
       cause,
-      hint: 'choose another port with --port; without --port, the Reader finds a free one and remembers it',
     });
   return new ReaderError('port-unusable', `port ${port} cannot be listened on: ${systemReason(cause)}`, {
     cause,
-    hint: 'choose another port with --port; those below 1024 are not for ordinary users',
   });
 }

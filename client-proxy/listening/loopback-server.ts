@@ -10,7 +10,7 @@ import { LIMITS } from '../limits.ts';
 
 const IPV4 = '127.0.0.1';
 const IPV6 = '::1';
-/** Machines without IPv6, or without its loopback address: nobody can be there. */
+/** Machines without IPv6, or without its loopback address: no server can be there. */
 const NO_IPV6 = ['EAFNOSUPPORT', 'EADDRNOTAVAIL'];
 /** How many free ports of one address are tried before one is free on the other as well. */
 const FREE_PORTS = 20;
@@ -18,7 +18,7 @@ const FREE_PORTS = 20;
 /** How `node:http` opens its own connections. */
 const LIKE_HTTP = { allowHalfOpen: true, noDelay: true };
 
-/** Decides over a connection before anything that it sends is looked at. It is answered here if it is turned away. */
+/** Decides about a connection before anything of it is read, and answers it if it is refused. */
 export type Admit = (socket: Socket) => Promise<boolean>;
 
 export class LoopbackServer extends Server {
@@ -59,7 +59,7 @@ export class LoopbackServer extends Server {
     return super.close((error) => second.then(() => done?.(error)));
   }
 
-  /** Whoever listens for connections hears of those that are let in; `arrival` and `leaving` tell of all, so that they can be counted. */
+  /** `connection` is emitted for admitted connections only; `arrival` and `leaving` for all, so that they can be counted. */
   override emit(event: string | symbol, ...details: unknown[]): boolean {
     if (event !== 'connection') return super.emit(event, ...details);
     void this.#receive(details[0] as Socket);
@@ -81,7 +81,7 @@ export class LoopbackServer extends Server {
   }
 }
 
-/** An answer may be on its way; whether it is taken is not waited for. */
+/** An answer may be on its way; that the client reads it is not waited for. */
 function endSoon(socket: Socket): void {
   socket.on('error', () => socket.destroy());
   const timer = setTimeout(() => socket.destroy(), LIMITS.stopTimeout);

@@ -36,7 +36,7 @@ export class Guard {
   /**
    * The fields of a form that changes something.
    *
-   * @throws ReaderError `method-refused`, `host-unknown`, `form-foreign`, `form-malformed`, `form-outdated`
+   * @throws ReaderError `method-refused`, `host-unknown`, `form-foreign`, `form-malformed`, `form-malformed`
    */
   async readForm(request: IncomingMessage, asked: AskedHost): Promise<URLSearchParams> {
     if (request.method !== 'POST') throw new ReaderError('method-refused', 'forms are posted');
@@ -45,7 +45,7 @@ export class Guard {
     checkForm(request);
     const fields = parse(await readBody(request));
     if (!equalSecrets(utf8(fields.get('token') ?? ''), utf8(this.token)))
-      throw new ReaderError('form-outdated', 'the form does not carry the token of this run of the Reader');
+      throw new ReaderError('form-malformed', 'the form does not carry the token of this run of the Reader');
     return fields;
   }
 }

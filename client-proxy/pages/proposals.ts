@@ -1,10 +1,10 @@
-/** Connections that were proposed and not decided yet. What the reader accepts is exactly what was shown: it waits here, not in the form. */
+/** Proposed connections. What the reader accepts is exactly what was shown: it is kept here, not in the form. */
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import type { Proposal } from '../bind/connection.ts';
 import { LIMITS } from '../limits.ts';
 
-/** A document that somebody was on the way to before its site was connected. */
+/** The document that the reader wanted to open before its site was connected. */
 export interface WantedDocument {
   readonly site: string;
   /** As it stands in a URL; perhaps with a query. */
@@ -19,7 +19,7 @@ interface Waiting {
   readonly offer: Offer;
   /** By `performance.now`. */
   readonly until: number;
-  /** Under way: who presses the button twice gets one connection, and one answer. */
+  /** Pending: pressing the button twice makes one connection, and gives one answer. */
   accepting?: Promise<unknown> | undefined;
 }
 
@@ -40,9 +40,9 @@ export class Proposals {
   }
 
   /**
-   * Does with a proposal what accepting it takes. Where that goes well, the proposal is gone; otherwise it can be accepted again.
+   * Accepts a proposal by `work`, and removes it; where `work` fails, it can be accepted again.
    *
-   * @returns `false` if there is no such proposal, or not any more
+   * @returns `false` if there is no such proposal
    */
   async accept(name: string, work: (offer: Offer) => Promise<unknown>): Promise<boolean> {
     const waiting = this.#find(name);

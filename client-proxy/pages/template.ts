@@ -325,7 +325,7 @@ export const PAGE_HEADERS = {
 
 /**
  * The headers of the Reader's own pages, which have forms. `same-origin` and not `no-referrer`, because under the latter browsers send
- * `Origin: null` with forms; other origins are told nothing either way.
+ * `Origin: null` with forms; other origins get no referrer either way.
  */
 export const CONTROL_HEADERS = {
   ...PAGE_HEADERS,

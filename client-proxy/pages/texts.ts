@@ -128,8 +128,8 @@ const REFUSED: RefusalText = {
 };
 const PARENT_PROXY: RefusalText = {
   status: 502,
-  title: 'The parent proxy gave no answer',
-  lead: 'The Reader is set to go through another proxy, which broke off or does not speak HTTP. The site may well be up.',
+  title: 'The parent proxy does not answer',
+  lead: 'The Reader is set to go through another proxy, which is down or does not speak HTTP. The site may well be up.',
   advice: ['Check that proxy and its address, in the Reader’s settings or in --parent-proxy, or remove it there.'],
 };
 
@@ -306,31 +306,13 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...REFUSED,
     status: 400,
     title: 'The request is malformed',
-    lead: 'It could be read in two ways, so it was refused.',
-  },
-  'coding-refused': {
-    ...REFUSED,
-    status: 501,
-    title: 'The request uses an unknown transfer coding',
-    lead: 'It could be read in two ways, so it was refused.',
-  },
-  'version-refused': {
-    ...REFUSED,
-    status: 505,
-    title: 'The Reader speaks HTTP/1.0 and HTTP/1.1 only',
-    lead: 'The request uses another version of the protocol.',
+    lead: 'It is not valid HTTP/1.1, or asks for an address other than http://.',
   },
   'method-refused': {
     ...REFUSED,
     status: 405,
     title: 'Pages of this site can only be read',
-    lead: 'Forms and uploads do not work on a published site.',
-  },
-  'scheme-refused': {
-    ...REFUSED,
-    status: 501,
-    title: 'The Reader does not fetch addresses of this kind',
-    lead: 'Only http:// addresses can be requested this way; https:// goes through a tunnel.',
+    lead: 'Forms, uploads and service workers do not work on a published site.',
   },
   'cross-site': {
     ...REFUSED,
@@ -360,13 +342,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     ...REFUSED,
     status: 400,
     title: 'The form did not arrive correctly',
-    lead: 'Nothing was changed.',
-    advice: ['Open the page again, and fill in the form once more.'],
-  },
-  'form-outdated': {
-    ...REFUSED,
-    title: 'The Reader was restarted in the meantime',
-    lead: 'The form on your screen is from before, so nothing was changed.',
+    lead: 'Nothing was changed. The Reader may have been restarted in the meantime.',
     advice: ['Open the page again, and fill in the form once more.'],
   },
   'page-unknown': {
@@ -374,10 +350,6 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     status: 404,
     title: 'The Reader has no such page',
     lead: 'There is nothing at this address.',
-  },
-  'tunnel-refused': {
-    ...REFUSED,
-    lead: 'A tunnel to this port would bypass the checks of a connected site, or is not for reading.',
   },
   'local-refused': {
     ...REFUSED,
@@ -388,18 +360,12 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
       'If you did, tell the browser not to use the proxy for this address, or start the Reader with --allow-local.',
     ],
   },
-  'worker-refused': {
+  'port-refused': {
     ...REFUSED,
-    title: 'Service workers are not installed',
-    lead: 'One would answer in place of the Reader, even after your keys have expired.',
-  },
-  'site-port': {
-    ...REFUSED,
-    title: 'This site has nothing on other ports',
-    lead: 'Everything under this name comes from its publisher; an answer from another port would not be signed.',
+    title: 'The Reader makes no connections to this port',
+    lead: 'It is not for reading, or would bypass the checks of a connected site.',
     advice: ['Open the address without the number after the name.'],
   },
-  'port-refused': { ...REFUSED, lead: 'The Reader makes no connections to this port.' },
   loop: {
     ...REFUSED,
     status: 508,
@@ -416,8 +382,7 @@ const TEXTS: { readonly [code in Code]?: RefusalText } = {
     title: 'The site gave a malformed answer',
     lead: 'What it sent cannot be passed on.',
   },
-  'parent-proxy-unreachable': { ...PARENT_PROXY, title: 'The parent proxy does not answer' },
-  'parent-proxy-answer': PARENT_PROXY,
+  'parent-proxy-unreachable': PARENT_PROXY,
   'parent-proxy-auth': {
     ...PARENT_PROXY,
     title: 'The parent proxy requires a name and a password',

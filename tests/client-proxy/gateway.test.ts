@@ -85,7 +85,7 @@ describe('the gateway', () => {
     };
     const headers = { ...page, 'service-worker': 'script' };
     for (const answer of [await get('/a.html', headers), await send(rig.proxy.port, rig.url('/a.html'), { headers })]) {
-      expect([answer.status, refusalCode(answer)]).toEqual([403, 'worker-refused']);
+      expect([answer.status, refusalCode(answer)]).toEqual([405, 'method-refused']);
       expect(answer.text).not.toContain('through the gateway');
     }
   });

@@ -384,6 +384,6 @@ describe('a client that leaves', () => {
       expect(asked).toBe(1);
     }
     await send(rig.proxy.port, 'gopher://news.example/');
-    expect(rig.refusals.map(({ code }) => code)).toEqual(['scheme-refused']); // nobody refused those
+    expect(rig.refusals.map(({ code }) => code)).toEqual(['bad-request']); // nobody refused those
   });
 });

@@ -124,14 +124,14 @@ describe('a parent proxy that gives no answer', () => {
     ['is something else than HTTP', (_head, socket) => socket.end('SSH-2.0-OpenSSH_10.0\r\n')],
     ['wants TLS', (_head, socket) => socket.end(Buffer.from([21, 3, 1, 0, 2, 2, 70]))],
   ])('because it %s, is named for documents and the rest, and no host is blamed', (_what, answer) =>
-    behind(answer, (reader) => refusesAll('parent-proxy-answer', reader)),
+    behind(answer, (reader) => refusesAll('parent-proxy-unreachable', reader)),
   );
 });
 
 describe('the log of the Reader', () => {
   it.each<[string, Answering | undefined, string, string]>([
     ['wants a password', (_head, socket) => socket.write(WANTS_PASSWORD), 'parent-proxy-auth', 'it answered 407'],
-    ['gives no answer', (_head, socket) => socket.destroy(), 'parent-proxy-answer', '.+'],
+    ['gives no answer', (_head, socket) => socket.destroy(), 'parent-proxy-unreachable', '.+'],
     ['is not there', undefined, 'parent-proxy-unreachable', '.*ECONNREFUSED.*'],
   ])('says which parent proxy %s, and never its password', async (_what, answer, code, why) => {
     const parent = await startRawHost(answer ?? (() => undefined));
@@ -157,7 +157,7 @@ describe('what the connection to a parent proxy met', () => {
     const gone = Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall: 'read' });
     const explained = await explain(gone);
     expect(explained).toMatchObject({
-      code: 'parent-proxy-answer',
+      code: 'parent-proxy-unreachable',
       message: expect.stringContaining('no route to it'),
     });
     expect(String(explained.cause)).toContain('192.0.2.1:3128: read EHOSTUNREACH');

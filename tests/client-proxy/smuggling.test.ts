@@ -83,12 +83,12 @@ describe('attack 52: a length said twice, or in a way of its own', () => {
     ['a space before the colon', `${POST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
     ['a length with a space before the colon', `${POST}Content-Length : 3\r\n\r\nabc`],
     ['chunks in HTTP/1.0', 'POST http://a.example/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-  ])('%s', (_, bytes) => expectRefusal(bytes, [400, 501]));
+  ])('%s', (_, bytes) => expectRefusal(bytes));
 
   it.each([
     ['a coding before chunked', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['identity in a field before', `${POST}Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-  ])('%s', (_, bytes) => expectRefusal(bytes, [501]));
+  ])('%s', (_, bytes) => expectRefusal(bytes));
 
   it('a tab behind chunked: nothing of the request goes on', async () => {
     const warm = `${POST}Connection: close\r\nContent-Length: 0\r\n\r\n`;
@@ -222,11 +222,11 @@ describe('attack 54: bytes that have no place in a head', () => {
   ])('%s', (_, bytes) => expectRefusal(bytes));
 
   it.each(['HTTP/2.0', 'HTTP/0.9'])('%s on a request of HTTP/1.1', (version) =>
-    expectRefusal(`GET http://a.example/ ${version}\r\nHost: a.example\r\n\r\n`, [400, 505]),
+    expectRefusal(`GET http://a.example/ ${version}\r\nHost: a.example\r\n\r\n`),
   );
 
   it('a request of HTTP/0.9, which has no version', async () => {
-    expect(await sendRaw(rig.proxy.port, 'GET http://a.example/\r\n\r\n')).toMatch(/^HTTP\/1.1 505 /);
+    expect(await sendRaw(rig.proxy.port, 'GET http://a.example/\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
     expect(heads).toEqual([]);
   });
 
