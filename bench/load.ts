@@ -1,4 +1,4 @@
-/** Load from `wrk`, and what it cost whoever was asked: requests a second, and processor time for each. */
+/** Load from `wrk`, and what it cost the server: requests a second, and processor time for each. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';

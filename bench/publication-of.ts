@@ -80,7 +80,7 @@ function binsOf(documents: number, bits: number): Map<string, [string, TufObject
   for (let number = 0; number < documents; number++) {
     const path = headTargetOf(pathOf(number));
     const pathHash = hash(path);
-    // Any 32 bytes do for the hash of a head that nobody fetches.
+    // Any 32 bytes do for the hash of a head that is not fetched.
     const entry = { custom: { wispr: { set: SET } }, hashes: { sha256: toHex(pathHash) }, length: 1234 };
     bins.get(names[binIndex(pathHash, bits)] ?? '')?.push([path, entry]);
   }

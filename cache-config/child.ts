@@ -170,7 +170,7 @@ export async function until(condition: () => boolean | Promise<boolean>, millise
 /** Above those that only administrators listen on, and below those that systems give to outgoing connections: Linux begins at 32768. */
 const PORTS = [10_000, 32_768] as const;
 
-/** A port of 127.0.0.1 that nobody listened on a moment ago, and that no outgoing connection takes before somebody does. */
+/** A port of 127.0.0.1 that was free a moment ago, outside of the range of outgoing connections. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...PORTS);
@@ -186,7 +186,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Whether somebody listens on a port of 127.0.0.1. */
+/** Whether a port of 127.0.0.1 takes connections. */
 export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

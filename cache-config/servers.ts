@@ -101,7 +101,7 @@ export function startSquid(options: SquidOptions = {}): Promise<CacheServer> {
   );
 }
 
-/** Tries again on another port when somebody took it between finding and using it. */
+/** Tries again on another port when another program took it between finding and using it. */
 async function start<Name extends CacheName>(
   name: Name,
   { stateDirectory, port: firstPort }: StartOptions,

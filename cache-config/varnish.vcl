@@ -22,7 +22,7 @@ sub vcl_recv {
   if (req.method != "GET" && req.method != "HEAD") {
     return (synth(405, "Method Not Allowed"));
   }
-  # Varnish does not cache a request with one of these, and the content depends on neither: whoever may read it has the key.
+  # Varnish does not cache a request with one of these, and the content depends on neither: access depends on the key.
   unset req.http.Cookie;
   unset req.http.Authorization;
   # The built-in rules follow: a request without a host is refused, the host is written in lower case.
@@ -37,7 +37,7 @@ sub vcl_hash {
 }
 
 sub vcl_backend_fetch {
-  # One representation for everybody: Varnish would ask for gzip of its own accord, and unpack it for some.
+  # One representation for all clients: Varnish would ask for gzip of its own accord, and unpack it for some.
   unset bereq.http.Accept-Encoding;
 }
 

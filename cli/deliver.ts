@@ -102,7 +102,7 @@ async function toFile(file: string, name: string, document: FetchedDocument, wis
 async function openFile(file: string, name: string): Promise<WriteStream> {
   const flush = !isDeviceOrPipe(await stat(file).catch(() => undefined));
   const stream = createWriteStream(file, { flush });
-  stream.on('error', () => undefined); // told by whoever writes next
+  stream.on('error', () => undefined); // the next write reports it
   try {
     await once(stream, 'open');
     return stream;
@@ -129,7 +129,7 @@ async function toStream(
   return { bytes, written: true };
 }
 
-/** Waits until there is room for more. `false`: nobody reads any more. A file that cannot be written throws. */
+/** Waits until there is room for more. `false`: the reader has left. A file that cannot be written throws. */
 async function write(stream: Writable, piece: Uint8Array): Promise<boolean> {
   if (!stream.destroyed && !stream.errored && stream.write(piece)) return true;
   if (!stream.destroyed && !stream.errored) await moved(stream);
@@ -160,7 +160,7 @@ function headOf({ status, statusMessage, rawHeaders }: Omit<FetchedDocument, 'co
 }
 
 /**
- * Looks at all that a terminal would be given, before it is: somebody may write text first, and what a terminal acts on later. Characters may
+ * Looks at all that a terminal would be given, before it is: text may come first, and control characters later. Characters may
  * be cut in two between pieces, so the end of one is kept for the next.
  *
  * @returns throws for a piece that is not text

@@ -106,7 +106,7 @@ const fromTerminal: Passphrase = async (isNew) => {
   return passphrase;
 };
 
-/** Nobody has to have one: without, the key is in a file. */
+/** Optional: without one, the key is in a file. */
 const offered: Passphrase = (isNew) =>
   isNew
     ? offerPassphrase('choose a passphrase for your keys (or just press Enter: they are kept in a file of yours)')

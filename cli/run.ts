@@ -34,7 +34,7 @@ export function runCommandLine(commands: CommandTable, io: Partial<Io> = {}, abo
 async function createProgram(commands: CommandTable, words: readonly string[]): Promise<Command> {
   const { stdout, stderr } = currentIo();
   const program = new Command('wispr')
-    .description('encrypted publishing over caches that nobody has to trust')
+    .description('encrypted publishing over untrusted caches')
     .version(packageJson.version, VERSION_OPTIONS.join(', '))
     .showSuggestionAfterError()
     .configureHelp({ minWidthToWrap: 20 }) // beside long names too, everything stays within 80 columns

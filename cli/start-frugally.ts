@@ -14,7 +14,7 @@ const ARENAS = 'MALLOC_ARENA_MAX';
 
 /**
  * Starts `wispr proxy` anew, as the same process, with what takes least memory: V8 and the C library read it only when a process begins. To be
- * called before anything is loaded. Whoever has set the number of heaps has decided otherwise.
+ * called before anything is loaded. Does nothing where the number of heaps is set already.
  */
 export function startFrugally(): void {
   if (process.argv[2] !== 'proxy' || process.platform === 'win32' || process.env[ARENAS] !== undefined) return;

@@ -17,7 +17,7 @@ const HELP = `npm run demo [-- OPTION…]
 const stopped = new Promise<undefined>((resolve) => {
   // Not once: npm passes on what the terminal has sent to this process already, and the second must not cut the ending short.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(undefined));
-  process.stdout.on('error', () => resolve(undefined)); // nobody reads any more: `npm run demo | head`
+  process.stdout.on('error', () => resolve(undefined)); // the reader has left: `npm run demo | head`
 });
 
 process.exitCode = await main().catch((error: unknown) => {

@@ -133,7 +133,7 @@ export class World {
   }
 
   /**
-   * Invites somebody, starts a Reader for them and connects it; also gives them a password for the reading site.
+   * Invites a subscriber, starts their Reader and connects it; also gives them a password for the reading site.
    *
    * @param kept - how much of what was read the Reader keeps
    */
@@ -177,7 +177,7 @@ export class World {
   }
 }
 
-/** The first Reader gets the usual port if nobody has it. */
+/** The first Reader gets the usual port if it is free. */
 async function startOnUsualPort(options: Parameters<typeof startProxy>[0]): Promise<RunningProxy> {
   try {
     return await startProxy({ ...options, port: READER_PORT });

@@ -29,7 +29,7 @@ export const PUBLISH_ERRORS = {
   },
   'passphrase-wrong': {
     means: 'the passphrase does not open `publisher.keys`',
-    remedy: 'try again; nobody can find out a passphrase that is lost',
+    remedy: 'try again; a lost passphrase cannot be recovered',
   },
   'key-store-missing': {
     means: '`publisher.keys` is not beside `wispr.json`, or cannot be read',
@@ -198,7 +198,7 @@ export const PUBLISH_ERRORS = {
   'target-reverted': {
     means:
       'the target took the timestamp, and goes on showing something else: an older one, or what nobody has signed. The key server was told of this publication, if there is a token for it',
-    remedy: 'publish again; if that does not help, ask whoever runs the host, or name another target',
+    remedy: 'publish again; if that does not help, ask the operator of the host, or name another target',
   },
   'timestamp-outrun': {
     means:
@@ -213,7 +213,7 @@ export const PUBLISH_ERRORS = {
   },
   'keys-not-handed-over': {
     means:
-      'documents are in sets whose keys the key server may not have been given, or nothing that was published before can be read here or at the target, so that nobody can tell; nothing was sent',
+      'documents are in sets whose keys the key server may not have been given, or no earlier publication can be read to tell; nothing was sent',
     remedy: 'set `keyServerTokenFile`, or hand over `keys.bundle` and say `--keys-handed-over`',
   },
   'token-unreadable': {

@@ -1,4 +1,4 @@
-/** What is wrong with a site: all of it is counted, and as much is kept as anybody reads. */
+/** What is wrong with a site: all of it is counted, and the first 100 are kept. */
 
 const KEPT = 100;
 

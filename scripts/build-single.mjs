@@ -85,7 +85,7 @@ function inject() {
     disableExperimentalSEAWarning: true,
     useCodeCache: false, // it differs from one run to the next
     execArgv: FRUGAL_FLAGS,
-    execArgvExtension: 'none', // nobody adds code by NODE_OPTIONS
+    execArgvExtension: 'none', // NODE_OPTIONS adds no code
     assets: { 'licenses.txt': 'licenses.txt', [THREAD]: THREAD },
   };
   writeFileSync(join(work, 'sea.json'), JSON.stringify(config));

@@ -82,7 +82,7 @@ function once(folder, product, input, work) {
   writeFileSync(stamp, wanted);
 }
 
-/** By npm's own note of what it has installed, which it writes at the end: where somebody has run `npm ci`, nothing is left to do. */
+/** By npm's own note of what it has installed, which it writes at the end: after `npm ci` nothing is left to do. */
 function npmPackagesAreThere() {
   const packagesIn = (file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8')).packages;
   const note = 'node_modules/.package-lock.json';

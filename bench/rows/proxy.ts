@@ -1,7 +1,7 @@
 /**
  * Requests a second through the personal proxy, and the processor time of each, beside the floor (a minimal streaming forward proxy on
  * node:http, bench/floor-proxy.ts) and mitmproxy, which carry the same bytes in clear. All fetch from nginx; wrk asks over 10 connections.
- * Three times: a document that was read before comes out of the Reader's own cache, as it does for everybody who changes nothing; with the cache
+ * Three times: a document that was read before comes out of the Reader's own cache, as it does by default; with the cache
  * switched off it comes from nginx every time, as for the peers; and many documents, each for the first time, come from nginx and are kept.
  */
 import { randomBytes } from 'node:crypto';
@@ -74,7 +74,7 @@ export async function proxyRows(row: string): Promise<Row[]> {
 const FLOOR = 'floor: forward proxy on node:http';
 const MITMPROXY = 'mitmproxy';
 
-/** What nobody is connected with, through the Reader. */
+/** Sites that are not connected, through the Reader. */
 export async function passRows(row: string): Promise<Row[]> {
   const lengths = { '1k': 1024, '64k': 65_536 };
   const write = async (source: string) => {

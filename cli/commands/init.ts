@@ -43,7 +43,7 @@ function describe({ workspace, publisher, settings, sourceExists }: InitResult):
   ${name(workspace.configuration).padEnd(15)} what to protect, and how. Every setting is explained there
   ${name(workspace.keyStore).padEnd(15)} SECRET: the keys that sign your site and the keys of your sets, encrypted under your passphrase.
                   Keep it offline, never on a web server, and keep a copy of it elsewhere: without the
-                  file and its passphrase, nobody can read or sign for your sets again.
+                  file and its passphrase your sets cannot be read or signed again.
   ${name(workspace.rootKeys).padEnd(15)} SECRET, same passphrase: the root key, which says what the other keys are. It is needed for
                   "wispr keys" only, about every two years: put it on a stick in a safe, and a copy elsewhere.
 

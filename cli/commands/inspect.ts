@@ -21,7 +21,7 @@ async function inspect(file: string, { json }: { json?: boolean }): Promise<void
   checkReadable(file);
   const inspection = await inspectFile(file);
   print(json ? JSON.stringify({ ...inspection, proved: false }) : describe(file, inspection));
-  if (!json) say('none of this is proved: anybody can write it; "wispr verify" checks it against the publisher\'s key');
+  if (!json) say('none of this is proved; "wispr verify" checks it against the publisher\'s key');
 }
 
 function describe(file: string, inspection: Inspection): string {
@@ -31,7 +31,7 @@ function describe(file: string, inspection: Inspection): string {
         ['document', 'encrypted'],
         ['set key', header.set],
       ]
-    : [['document', 'signed, for everybody to read'], ...Object.entries(header.metadata).map(describeMetadata)];
+    : [['document', 'signed, not encrypted'], ...Object.entries(header.metadata).map(describeMetadata)];
   const all = [
     ['carrier', carrier === 'html' ? 'HTML page' : 'bare'],
     ['site', header.site],

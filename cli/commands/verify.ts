@@ -80,7 +80,7 @@ function check(place: string, paths: string[], { root, site, sample, quiet }: Op
 function checkDirectory(place: string): void {
   if (existsSync(place)) return;
   if (/^[a-z][a-z0-9+.-]*:/i.test(place))
-    // Not repeated: somebody may have written credentials into it.
+    // Not repeated: it may hold credentials.
     throw new UsageError(
       'what is verified is a directory, or a site at a URL that begins with http:// or https://',
       'name the URL where readers find the site, or a directory with a copy of it',
@@ -88,7 +88,7 @@ function checkDirectory(place: string): void {
   throw new UsageError(`there is no ${place}`, 'check the path; a URL begins with https:// or http://');
 }
 
-/** A path could be a document's, or that of a directory where somebody put the site: readers would look for none there. */
+/** A path could be a document's, or that of a directory: readers look for a site at the top of its host. */
 function checkUrl(place: string): void {
   if (!URL.canParse(place)) throw new UsageError(`${place} is not a URL`);
   const { origin, pathname } = new URL(place);

@@ -77,7 +77,7 @@ async function readStart(file: string, what: string): Promise<string> {
 /** Says of files with keys that others can read them; they are encrypted under a passphrase, which may be guessed. */
 export async function warnOfOpenKeys(files: readonly string[]): Promise<void> {
   for (const file of files) {
-    const found = await stat(file).catch(() => undefined); // whoever needs it says that it is not there
+    const found = await stat(file).catch(() => undefined); // a missing file is reported where it is needed
     if (found) warnIfOpen(found, file);
   }
 }

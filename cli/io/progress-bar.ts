@@ -37,6 +37,6 @@ export function describeRate(done: number, seconds: number): string {
   return seconds < 1 ? '' : `, ${Math.round(done / seconds).toLocaleString('en')}/s`;
 }
 
-/** Nothing while nobody knows: then the library says `NULL` or `INF` instead of seconds. */
+/** Nothing while it is unknown: then the library says `NULL` or `INF` instead of seconds. */
 export const describeLeft: typeof progressBars.Format.TimeFormat = (seconds, options, roundTo) =>
   Number.isFinite(seconds) ? `, ${progressBars.Format.TimeFormat(seconds, options, roundTo)} left` : '';

@@ -6,7 +6,7 @@ import { say } from './voice.ts';
 /** How far something is. */
 export interface ProgressState {
   readonly done: number;
-  /** `undefined` while nobody knows. */
+  /** `undefined` while it is unknown. */
   readonly total: number | undefined;
   /** What is being done, if it is not what the whole is called. */
   readonly doing?: string;

@@ -60,7 +60,7 @@ function describeUnforeseen(error: unknown): string {
 }
 
 /** The reader of a pipe has gone, as `head` does when it has enough; what is written afterwards meets a closed stream. */
-const NOBODY_READS = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'];
+const READER_GONE = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'];
 
 /**
  * Keeps errors of standard output and standard error from ending the process. A reader who leaves early changes nothing. If results
@@ -70,7 +70,7 @@ export function outliveOutputErrors(): void {
   process.stderr.on('error', () => undefined); // there is nowhere left to say it
   let failed = false;
   process.stdout.on('error', (error) => {
-    if (failed || NOBODY_READS.includes(systemCode(error) ?? '')) return;
+    if (failed || READER_GONE.includes(systemCode(error) ?? '')) return;
     failed = true;
     say(`cannot write to standard output: ${systemReason(error)}`);
     process.once('exit', () => {

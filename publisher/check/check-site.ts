@@ -164,7 +164,7 @@ class SiteCheck {
     this.#checkFallbackPage();
   }
 
-  /** What a template of the publisher's loads is loaded by whoever cannot read the document. The page of one stands for all. */
+  /** A publisher's own template may load files, and visitors without access load them. One page stands for all. */
   #checkFallbackPage(): void {
     const path = this.files.find(({ path: each }) => {
       return isPage(mediaTypeOf(each)) && this.#lookUp(each) === 'protected';

@@ -62,7 +62,7 @@ export class ContentCheck {
   }
 
   /**
-   * Follows what a fallback page refers to. Everybody sees it, at the site's own host: addresses with that host lead where they should.
+   * Follows what a fallback page refers to. It is public, at the site's own host: addresses with that host lead where they should.
    *
    * @param path - of a document that has it
    * @param madeOf - what messages name

@@ -25,7 +25,7 @@ export interface Referrer {
   readonly path: string;
   /** From `<base href>`. */
   readonly base?: string | undefined;
-  /** Whether everybody may read it. */
+  /** Whether it is public. */
   readonly isPublic: boolean;
   /** What messages name, where the document is made of something else; without lines. */
   readonly madeOf?: string;

@@ -106,10 +106,7 @@ export const configurationSchema = z
     reading: secureOrigin('https://read.news.example').meta({
       description: 'The reading site, where people without a Reader are led. Another host than the site.',
     }),
-    public: z
-      .array(pattern)
-      .default([])
-      .meta({ description: 'Documents that everybody may read: signed, not encrypted.' }),
+    public: z.array(pattern).default([]).meta({ description: 'Public documents: signed, not encrypted.' }),
     sets: z
       .array(setRule)
       .default([])

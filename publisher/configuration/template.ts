@@ -32,7 +32,7 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   // Where people without a Reader are led, to sign in and read. It must be another host than the site.
   "reading": ${value('reading')},
 
-  // For everybody to read: signed, not encrypted. Patterns such as "index.html", "front/**", "*.css".
+  // Public documents: signed, not encrypted. Patterns such as "index.html", "front/**", "*.css".
   // robots.txt, favicon.ico, .well-known and the like are public always.
   "public": ${value('public', [])},
 

@@ -40,7 +40,7 @@ export function problemOfFile(path: string): string | undefined {
   return OWN_PLACES.test(path) ? 'wispr itself puts a file there' : problemOfDirectory(path);
 }
 
-/** Files that nobody means to publish: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */
+/** Files that are not published: hidden ones, but for `.well-known` at the top, and what desktops leave behind. */
 export function isHidden(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (path === '/.well-known') return false;

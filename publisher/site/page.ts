@@ -56,7 +56,7 @@ const IN_HEAD = new Set(['html', 'head', 'title', 'meta', 'link', 'script', 'sty
 const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
 
 /**
- * Reads a page. One that names no set is refused where its word could have been missed: nothing may be published because nobody looked.
+ * Reads a page. One that names no set is refused where its word could have been missed: nothing is published by oversight.
  *
  * @param options - `xml`: browsers read it as XML. `cut`: there is more of it than `bytes`
  */

@@ -5,7 +5,7 @@ import { documentPathOf, isDocumentPath } from '../../core/site/path.ts';
 /** Whether the site has a document with this path. */
 export type HasDocument = (documentPath: string) => boolean;
 
-/** What a URL of the site comes to (docs/spec/publication.md section 5), without asking anybody. */
+/** What a URL of the site comes to (docs/spec/publication.md section 5), by the source alone. */
 export type Target =
   | { readonly kind: 'document'; readonly path: string }
   | { readonly kind: 'redirect'; readonly from: string; readonly to: string }
@@ -64,7 +64,7 @@ export interface RedirectProblems {
   readonly loops: readonly string[];
   /** They lead to a document that is not there. */
   readonly dangling: readonly string[];
-  /** A document stands at the address itself, so nobody is ever led away. */
+  /** A document stands at the address itself, so it has no effect. */
   readonly shadowed: readonly string[];
 }
 

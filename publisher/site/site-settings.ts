@@ -17,7 +17,7 @@ const USUAL_NOT_FOUND = '/404.html';
 /**
  * The settings of a site.
  *
- * @throws PublishError `settings-refused`: redirects that never end, or a page for what does not exist that nobody could be shown
+ * @throws PublishError `settings-refused`: redirects that never end, or a "not found" page that is not public
  */
 export function siteSettingsOf(configuration: Configuration, lookUp: LookUpDocument): SiteSettings {
   const settings = settingsOf(configuration, lookUp);

@@ -104,7 +104,7 @@ async function everyKey(place: DirectoryPlace, site: KnownSite): Promise<Keys> {
 }
 
 /**
- * Whether one of the keys has signed a file of metadata, as the file of this number and kind: what was signed once, anybody can call otherwise.
+ * Whether one of the keys has signed a file of metadata, as the file of this number and kind: a signed file could be renamed.
  *
  * @throws CodedError for one that cannot be read, or is none
  */

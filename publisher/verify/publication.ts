@@ -87,7 +87,7 @@ async function checkOwnTargets({ site, place, report, named }: PublicationCheckO
     report.find(DESCRIPTOR_PATH, 'file-altered', 'not the descriptor that the publication names');
 }
 
-/** Bins of earlier numbers: the snapshot goes on naming them, and nobody is sent there. */
+/** Bins of earlier numbers: the snapshot goes on naming them, and readers do not fetch them. */
 async function checkOtherMetadata(
   { site, place, report, named }: PublicationCheckOptions,
   seen: ReadonlySet<string>,

@@ -23,9 +23,9 @@ export function parseFallbackPage(bytes: Uint8Array): FallbackPage | undefined {
 export interface RecognisedPage {
   /** Where its Read link leads. */
   readonly reading: string;
-  /** The site that it offers to open in a Reader; of a publisher's own template nobody knows. */
+  /** The site that it offers to open in a Reader; unknown for a publisher's own template. */
   readonly site: string | undefined;
-  /** Whether a template of the publisher's made it. Then nothing but its Read link was checked: nobody can make it again without the template. */
+  /** Whether a template of the publisher's made it. Then nothing but its Read link was checked: the page cannot be made again without the template. */
   readonly ownTemplate: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Makes fallback pages: from wispr's own template, so that whoever finds such a page on a host can make it again and compare
+ * Makes fallback pages: from wispr's own template, so that a page found on a host can be made again and compared
  * (`fallback-check.ts`), or from one of the publisher's, which is tried out before anything is made with it.
  */
 import { readFile } from 'node:fs/promises';
