@@ -5,8 +5,7 @@ import type { Duplex } from 'node:stream';
 import { STATUS_CODES, validateHeaderValue } from '../../node-support/http.ts';
 import { ReaderError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { forwardedFields, forwardedTrailers } from './header-fields.ts';
-import { checkAnswer } from './message-checks.ts';
+import { checkAnswer, forwardedFields, forwardedTrailers } from './messages.ts';
 
 /** Passes on answers with a status of 1xx, which HTTP/1.0 does not have; a bounded number of them, since each gives the host new time. */
 export function passInterimAnswers(outgoing: ClientRequest, request: IncomingMessage, response: ServerResponse): void {

@@ -5,11 +5,11 @@ import { reasonOf } from '../../core/errors.ts';
 import { CLIENT_LEFT, connectionReason, isBrokenAnswer, isBrokenOff } from '../content/failures.ts';
 import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
-import { hasBody } from './message-checks.ts';
+import { hasBody } from './messages.ts';
 import { passAnswer, passInterimAnswers, writeSwitch } from './pass-answer.ts';
 import { beginRequest, passBody, passesExpectation, upgradeFields } from './pass-request.ts';
 import { type AbsoluteTarget, authorityOf } from './request-target.ts';
-import { joinSockets } from './sockets.ts';
+import { joinSockets } from './tunnel.ts';
 
 const PROTECTED_MEDIA_TYPE = 'application/cache-protected';
 

@@ -20,14 +20,12 @@ import { gatewayUrl, labelOf } from '../gateway-label.ts';
 import type { Pages } from '../pages/pages.ts';
 import { publicLinkOf, type RefusedRequest, readingUrlOf, refuse } from '../pages/refusal.ts';
 import type { SettingsKeeper } from '../settings/settings.ts';
-import { isLooping } from './header-fields.ts';
-import { answerAsLast, forwardsLeft } from './last-recipient.ts';
-import { checkRequest, hasBody } from './message-checks.ts';
-import { asksForUpgrade } from './pass-request.ts';
+import { checkRequest, hasBody, isLooping } from './messages.ts';
+import { answerAsLast, asksForUpgrade, forwardsLeft } from './pass-request.ts';
 import { passThrough } from './pass-through.ts';
 import { type AbsoluteTarget, parseAbsoluteTarget, parseAuthority } from './request-target.ts';
 import { serveSite } from './site.ts';
-import { responseOn } from './sockets.ts';
+import { responseOn } from './tunnel.ts';
 
 export interface RouterOptions {
   readonly pages: Pages;

@@ -1,8 +1,9 @@
-/** CONNECT: a tunnel to another machine, its bytes untouched. RFC 9110 section 9.3.6. */
-import type { IncomingMessage } from 'node:http';
+/** Connections that are no longer HTTP: tunnels, their bytes untouched (RFC 9110 section 9.3.6), and protocols switched to. */
+import type { IncomingMessage, ServerResponse as Response } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { CodedError } from '../../core/errors.ts';
+import { ServerResponse } from '../../node-support/http.ts';
 import { VIA } from '../answer-fields.ts';
 import type { BoundSites } from '../bound-sites.ts';
 import { unbracket } from '../content/connect-to.ts';
@@ -11,9 +12,8 @@ import type { Upstream } from '../content/upstream.ts';
 import { ReaderError } from '../errors.ts';
 import type { BoundTunnels } from '../pages/noticed.ts';
 import { refuse } from '../pages/refusal.ts';
-import { checkRequest } from './message-checks.ts';
+import { checkRequest } from './messages.ts';
 import { parseAuthority } from './request-target.ts';
-import { joinSockets, responseOn } from './sockets.ts';
 
 export interface TunnelOptions {
   readonly sites: BoundSites;
@@ -66,4 +66,36 @@ async function connectTo(authority: string, { sites, upstream, tunnels }: Tunnel
       cause,
     });
   }
+}
+
+/** Copies bytes both ways until both are done; each may end its direction alone, and neither outlives the other's end. */
+export function joinSockets(client: Duplex, clientHead: Uint8Array, remote: Duplex, remoteHead: Uint8Array): void {
+  const close = () => {
+    client.destroy();
+    remote.destroy();
+  };
+  remote.on('error', close).on('close', close);
+  client.on('error', close).on('close', close);
+  if (client.destroyed || remote.destroyed) {
+    close();
+    return;
+  }
+  if (remoteHead.length > 0) client.write(remoteHead);
+  if (clientHead.length > 0) remote.write(clientHead);
+  client.pipe(remote);
+  remote.pipe(client);
+}
+
+/** For a connection that Node.js handed over, where it is answered by HTTP after all; it ends with the answer. */
+export function responseOn(client: Duplex, request: IncomingMessage): Response {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(client as Socket);
+  response.once('finish', () => {
+    response.detachSocket(client as Socket);
+    client.end();
+  });
+  client.on('drain', () => response.emit('drain')); // Node.js passes it on for connections that it has not handed over
+  client.once('close', () => response.destroy());
+  return response;
 }

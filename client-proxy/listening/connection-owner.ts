@@ -1,12 +1,18 @@
 /**
- * Whose connection it is. Every user of a machine can connect to its loopback addresses; the kernel's table of sockets lists which user has the other
+ * Serves only the user who runs the Reader: not other users of the machine, nor root, whose programs pass on requests of others. Every user can connect to its loopback addresses; the kernel's table of sockets lists which user has the other
  * end. https://www.kernel.org/doc/html/latest/networking/proc_net_tcp.html
  */
 import { access, open } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import type { CodedError } from '../../core/errors.ts';
+import { STATUS_CODES } from '../../node-support/http.ts';
 import { ReaderError } from '../errors.ts';
+import { refusalPage } from '../pages/refusal.ts';
+import { PAGE_HEADERS, renderPage } from '../pages/template.ts';
+import type { Admit } from './loopback-server.ts';
 
 /** Where the kernel lists the sockets of this machine; there also for a service that sees of `/proc` itself only. */
 const TABLES = '/proc/self/net';
@@ -162,4 +168,42 @@ function answerFrom(text: string, wanted: Map<string, Answer>): string {
     start = end + 1;
   }
   return text.slice(start);
+}
+
+export interface OwnConnectionsOptions {
+  /** Every user of this machine is served. */
+  readonly otherUsers: boolean;
+  readonly refused: (error: CodedError, address: string) => void;
+}
+
+/** @throws ReaderError `owner-unknown` where the system does not show whose connections they are */
+export async function ownConnections({ otherUsers, refused }: OwnConnectionsOptions): Promise<Admit> {
+  if (otherUsers) return async () => true;
+  const owners = await ConnectionOwners.open();
+  const own = process.geteuid?.();
+  return async (socket) => {
+    const owner = await owners.find(socket);
+    if (owner !== undefined && owner === own) return true;
+    if (owner === 'closed' || socket.destroyed) return false; // closed by itself, or to make room: nothing was refused
+    const whose =
+      owner === undefined ? 'no user of this machine has' : `another user of this machine, number ${owner}, has`;
+    const error = new ReaderError('other-user', `${whose} the other end of the connection`);
+    refused(error, '');
+    writePage(socket, error);
+    return false;
+  };
+}
+
+/** Answers any request, unread, with the refusal. */
+function writePage(socket: Socket, error: ReaderError): void {
+  const { status, page } = refusalPage(error);
+  const html = renderPage(page);
+  const fields = {
+    ...PAGE_HEADERS,
+    'content-length': Buffer.byteLength(html),
+    'wispr-refusal': error.code,
+    connection: 'close',
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${html}`);
 }
