@@ -27,6 +27,7 @@ export default defineConfig({
     // ports, so files do not meet.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
+    setupFiles: ['tests/support/cheap-passphrases.ts'],
     reporters: [new SlowestFiles(), 'default'],
     // Only what hangs shall end by these: programs that stretch passphrases take a minute each on a machine that is busy with other things.
     testTimeout: 240_000,

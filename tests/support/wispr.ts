@@ -1,12 +1,43 @@
-/** The real `wispr` program, as a person or a script runs it. */
+/** The `wispr` command line, as a person or a script runs it: in this process, or as a program of its own where the process matters. */
 import { spawn } from 'node:child_process';
+import { Readable, Writable } from 'node:stream';
+import { COMMANDS } from '../../cli/commands/index.ts';
+import { runCommandLine } from '../../cli/run.ts';
+import { inPlace } from './place.ts';
 import { type Ended, type ProgramOptions, ROOT, type RunningProgram, runProgram, startProgram } from './programs.ts';
 
 const PROGRAM = 'bin/wispr.js';
 
-/** Runs `wispr` to its end, without a terminal. */
-export function runWispr(args: readonly string[], options?: ProgramOptions): Promise<Ended> {
+/** Runs `wispr` to its end in this process, without a terminal: nothing has to be loaded anew. */
+export function runWispr(args: readonly string[], options: ProgramOptions = {}): Promise<Ended> {
+  const { cwd = process.cwd(), env = process.env, input = '' } = options;
+  const [stdout, stderr] = [new Collected(), new Collected()];
+  const io = { argv: args, stdin: Readable.from([input]), stdout, stderr, cwd, env, signal: NEVER };
+  return inPlace({ cwd, env: { ...env } }, async () => {
+    const code = await runCommandLine(COMMANDS, io);
+    return { code, stdout: stdout.text(), stderr: stderr.text() };
+  });
+}
+
+/** Runs `wispr` to its end as a program: for signals, and whatever else belongs to a process. */
+export function runWisprProgram(args: readonly string[], options?: ProgramOptions): Promise<Ended> {
   return runProgram(PROGRAM, args, options);
+}
+
+/** Without it, each command would listen for the signals of this process. */
+const NEVER = new AbortController().signal;
+
+class Collected extends Writable {
+  readonly #chunks: Buffer[] = [];
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
 }
 
 export interface RunningWispr<Ready> extends RunningProgram {
