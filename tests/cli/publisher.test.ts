@@ -9,7 +9,7 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { OWN_TEMPLATE_MARK } from '../../publisher/site/fallback/template.ts';
 import { startContentHost } from '../support/content-host.ts';
 import { type Ended, ROOT, startCommand, startProgram } from '../support/programs.ts';
-import { runOnTerminal, runWispr } from '../support/wispr.ts';
+import { runOnTerminal, runWispr, runWisprProgram } from '../support/wispr.ts';
 import { snapshot } from '../support/workspace.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
@@ -489,7 +489,7 @@ describe('wispr verify', () => {
     await expectError(runWispr(['verify', `${host.origin}/big-bucket`]), 2, 'has a path', hint);
     expect(host.requests).toEqual([]);
     await host.close();
-    await expectError(runWispr(['verify', host.origin]), 1, 'ECONNREFUSED');
+    await expectError(runWisprProgram(['verify', host.origin]), 1, 'ECONNREFUSED');
   });
 
   it('exits with 2 for wrong arguments', async () => {

@@ -9,6 +9,7 @@ import { send } from '../support/http-client.ts';
 import { type Ended, type RunningProgram, startCommand } from '../support/programs.ts';
 import { type ReaderHome, startReaderHome } from '../support/reader-home.ts';
 import { CleanUp, temporaryFolder } from '../support/reader-rig.ts';
+import { THOROUGH } from '../support/thorough.ts';
 
 /** Opened on a thread, whose program is in the file as well. */
 const LARGE = randomBytes(3_000_000);
@@ -42,14 +43,19 @@ function start(...args: string[]): RunningProgram {
 const run = (...args: string[]): Promise<Ended> => start(...args).ended;
 
 describe('the single file', () => {
-  it('is the same when it is made again, and its checksum comes with it', { timeout: 240_000 }, async () => {
-    const first = readFileSync(`${file}.sha256`, 'utf8');
-    copyFileSync(file, `${file}.first`);
-    expect(build(folder)).toBe(first);
-    expect(first).toMatch(new RegExp(`^[0-9a-f]{64} {2}wispr-${packageJson.version}-[a-z0-9-]+\n$`));
-    expect(readFileSync(file).equals(readFileSync(`${file}.first`))).toBe(true);
+  it('comes with its checksum', () => {
+    expect(readFileSync(`${file}.sha256`, 'utf8')).toMatch(
+      new RegExp(`^[0-9a-f]{64} {2}wispr-${packageJson.version}-[a-z0-9-]+\n$`),
+    );
     execFileSync('sha256sum', ['--check', `${file}.sha256`], { cwd: folder, stdio: 'pipe' });
   });
+
+  if (THOROUGH)
+    it('is the same when it is made again', { timeout: 240_000 }, () => {
+      copyFileSync(file, `${file}.first`);
+      expect(build(folder)).toBe(readFileSync(`${file}.sha256`, 'utf8'));
+      expect(readFileSync(file).equals(readFileSync(`${file}.first`))).toBe(true);
+    });
 
   it('says what it is, what it carries and under which licences', async () => {
     expect(await run('--version')).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });

@@ -3,7 +3,8 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { completeLog, differences, pathsAsked, publishWholeSite, WHOLE, type WholeSite } from './whole-site.ts';
+import { THOROUGH } from '../support/thorough.ts';
+import { completeLog, differences, pathsAsked, publishWholeSite, type WholeSite } from './whole-site.ts';
 
 const PACKAGE = '/usr/share/doc/debian-handbook';
 /** In milliseconds. */
@@ -15,7 +16,7 @@ const source = join(folder, 'site');
 let site: WholeSite;
 
 beforeAll(async () => {
-  const parts = WHOLE ? ['.'] : ['copyright', 'changelog.gz', ...LANGUAGES.map((language) => `html/${language}`)];
+  const parts = THOROUGH ? ['.'] : ['copyright', 'changelog.gz', ...LANGUAGES.map((language) => `html/${language}`)];
   for (const part of parts) await cp(join(PACKAGE, part), join(source, part), { recursive: true, dereference: true });
   site = await publishWholeSite({
     site: 'handbook.example',
@@ -34,7 +35,7 @@ describe('the Debian handbook', () => {
   test('is protected whole', async () => {
     const { documents, sets } = site.protection;
     expect(documents).toBe((await site.paths()).length);
-    expect(documents).toBeGreaterThan(WHOLE ? 5000 : 500);
+    expect(documents).toBeGreaterThan(THOROUGH ? 5000 : 500);
     expect(sets.map(({ name }) => name).sort()).toEqual([...LANGUAGES, 'subscribers'].sort());
   });
 

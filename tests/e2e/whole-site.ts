@@ -15,9 +15,6 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import { readPublished } from '../support/published.ts';
 
-/** `npm run test:sites`: every document of every site, and each edition read whole. Without it, a part that shows as much. */
-export const WHOLE = process.env.WISPR_SITES === 'whole';
-
 /** Longer than any test, so that no cache asks again because of the time. */
 const MAX_AGE_SECONDS = 86_400;
 /** More than any of the trees: what is asked twice is asked twice for another reason than room. */

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
-import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { StoredFile, Target } from '../../node-support/storage/target.ts';
 
@@ -137,12 +136,6 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
       expect(await paths('/a/b')).toEqual(['/a/b', '/a/bc']);
       expect(await paths('/a/')).toEqual(['/a/b', '/a/bc', '/a/c']);
       expect(await paths('/none/')).toEqual([]);
-    });
-
-    it('lists more than one page', async () => {
-      const paths = Array.from({ length: 1200 }, (_, index) => `/many/${index}`);
-      await forEachInFlight(paths, 16, (path) => put(path, '')); // as `wispr publish` does: what waits for a line has ten seconds
-      expect(await all(target)).toHaveLength(1200);
     });
 
     it('removes, and passes over what is not there', async () => {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
+import { forEachInFlight } from '../../node-support/in-flight.ts';
 import { openTarget } from '../../node-support/storage/open.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { all, codeOf, describeTarget, OPTIONS } from './target-contract.ts';
@@ -44,6 +45,13 @@ describe('a bucket as a target', () => {
     await target.put('/a', utf8('x'), { contentType: 'image/svg+xml', cacheControl: 'public, max-age=60' });
     const answer = await server.client.send(new HeadObjectCommand({ Bucket: `bucket-${number}`, Key: 'a' }));
     expect(answer).toMatchObject({ ContentType: 'image/svg+xml', CacheControl: 'public, max-age=60' });
+  });
+
+  it('lists more than one page', async () => {
+    const target = await open();
+    const paths = Array.from({ length: 1001 }, (_, index) => `/many/${index}`);
+    await forEachInFlight(paths, 16, (path) => target.put(path, utf8(''), OPTIONS)); // as `wispr publish` does: what waits for a line has ten seconds
+    expect(await all(target)).toHaveLength(1001);
   });
 
   it('removes uploads that were never completed', async () => {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { keyIdOf } from '../../core/keys/key-id.ts';
 import { openKeyStore } from '../../publisher/keys/key-store.ts';
-import { KILLS } from '../support/kills.ts';
 import { carriedContent, readPublished, type TrustedStore } from '../support/published.ts';
+import { KILLS } from '../support/thorough.ts';
 import { createWorkspace, PASSPHRASE, SITE, type TestWorkspace } from '../support/workspace.ts';
 
 let workspace: TestWorkspace;

@@ -9,9 +9,9 @@ import type { Target } from '../../node-support/storage/target.ts';
 import { publishSite } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { workspaceOf } from '../../publisher/workspace.ts';
-import { KILLS } from '../support/kills.ts';
 import { ROOT, startCommand, startProgram } from '../support/programs.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
+import { KILLS } from '../support/thorough.ts';
 import { makeTwoPublications, type TwoPublications } from '../support/two-publications.ts';
 import { snapshot } from '../support/workspace.ts';
 

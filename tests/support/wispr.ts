@@ -11,6 +11,7 @@ const PROGRAM = 'bin/wispr.js';
 /** Runs `wispr` to its end in this process, without a terminal: nothing has to be loaded anew. */
 export function runWispr(args: readonly string[], options: ProgramOptions = {}): Promise<Ended> {
   const { cwd = process.cwd(), env = process.env, input = '' } = options;
+  if (isForNode(env)) return runWisprProgram(args, options);
   const [stdout, stderr] = [new Collected(), new Collected()];
   const io = { argv: args, stdin: Readable.from([input]), stdout, stderr, cwd, env, signal: NEVER };
   return inPlace({ cwd, env: { ...env } }, async () => {
@@ -22,6 +23,11 @@ export function runWispr(args: readonly string[], options: ProgramOptions = {}):
 /** Runs `wispr` to its end as a program: for signals, and whatever else belongs to a process. */
 export function runWisprProgram(args: readonly string[], options?: ProgramOptions): Promise<Ended> {
   return runProgram(PROGRAM, args, options);
+}
+
+/** Whether there are variables that Node.js itself reads, when it starts. */
+function isForNode(env: NodeJS.ProcessEnv): boolean {
+  return Object.keys(env).some((name) => name.startsWith('NODE_') && env[name] !== process.env[name]);
 }
 
 /** Without it, each command would listen for the signals of this process. */

@@ -1,0 +1,7 @@
+/** What `npm run test:sites` does more of than `npm test`. */
+
+/** Whether every document of every site is read, in every edition, and everything is built twice. */
+export const THOROUGH = process.env.WISPR_SITES === 'whole';
+
+/** How often a program is killed at random moments. */
+export const KILLS = THOROUGH ? 100 : 25;
