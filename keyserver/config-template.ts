@@ -5,7 +5,7 @@ export function configTemplate({ dev }: { dev: boolean }): string {
   return dev ? DEVELOPMENT : PRODUCTION;
 }
 
-const PRODUCTION = `// The key server of wispr. Paths are relative to this file. docs/keyserver.md describes every member.
+const PRODUCTION = `// The key server of wispr. Paths are relative to this file. docs/configuration.md describes every member.
 {
   // The origin that readers' devices use. The publisher signs it into the provider descriptor.
   "origin": "https://keys.news.example",
@@ -30,9 +30,8 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
   // The publisher seals key bundles to this public key.
   "publicKey": "keyserver.pub",
 
-  // How the publication is kept fresh: how often its timestamp is signed, for how many hours one is good at the most
-  // (the publisher decides, where that is less), and where it is put besides here:
-  // the directory that the web host serves, or s3://bucket/prefix.
+  // How the publication is kept fresh: how often its timestamp is signed, for how many hours it is valid, and where it
+  // is put besides here: the directory that the web host serves, or s3://bucket/prefix.
   // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
 
   // For Prometheus; on loopback only.
@@ -56,9 +55,8 @@ const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyse
   // The publisher seals key bundles to this public key.
   "publicKey": "keyserver.pub",
 
-  // How the publication is kept fresh: how often its timestamp is signed, for how many hours one is good at the most
-  // (the publisher decides, where that is less), and where it is put besides here:
-  // the directory that the web host serves, or s3://bucket/prefix.
+  // How the publication is kept fresh: how often its timestamp is signed, for how many hours it is valid, and where it
+  // is put besides here: the directory that the web host serves, or s3://bucket/prefix.
   // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
 
   // For Prometheus; on loopback only.

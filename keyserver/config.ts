@@ -14,21 +14,35 @@ export const DEFAULT_CONFIG_FILE = 'keyserver.json';
 
 const httpsOrigin = z
   .string()
-  .refine((text) => isOrigin(text, { allowLoopback: true }), 'must be an https origin, like https://keys.news.example');
+  .refine((text) => isOrigin(text, { allowLoopback: true }), 'must be an https origin, like https://keys.news.example')
+  .meta({ format: 'uri' });
 
-const listen = z.strictObject({ host: z.string().min(1), port: z.int().min(0).max(65_535) });
-const tls = z.strictObject({ certificate: z.string().min(1), key: z.string().min(1) });
+const listen = z
+  .strictObject({ host: z.string().min(1), port: z.int().min(0).max(65_535) })
+  .meta({ description: '`{ "host", "port" }` to listen on.' });
+const tls = z
+  .strictObject({ certificate: z.string().min(1), key: z.string().min(1) })
+  .meta({ description: '`{ "certificate", "key" }`: PEM files. TLS 1.3 only; `kill -HUP` reads them again.' });
+const file = (description: string) => z.string().min(1).meta({ description });
 
-const fetchFrom = z.record(
-  z.string().refine(isSite, 'must be a site, like news.example'),
-  z.string().refine((text) => isOrigin(text, { allowHttp: true }), 'must be an origin, like http://127.0.0.1:8080'),
-);
+const fetchFrom = z
+  .record(
+    z.string().refine(isSite, 'must be a site, like news.example'),
+    z.string().refine((text) => isOrigin(text, { allowHttp: true }), 'must be an origin, like http://127.0.0.1:8080'),
+  )
+  .meta({
+    description: 'Where the reading site fetches a site\'s content: `{ "news.example": "http://127.0.0.1:8080" }`.',
+  });
 
 const publication = z
   .strictObject({
-    resignMinutes: z.int().min(1).max(1440).default(60),
-    freshHours: z.int().min(1).max(720).default(48),
-    push: z.array(z.string().min(1)).max(8).default([]),
+    resignMinutes: z.int().min(1).max(1440).default(60).meta({ description: 'Minutes between two timestamps.' }),
+    freshHours: z.int().min(1).max(720).default(48).meta({ description: 'Hours for which a timestamp is valid.' }),
+    push: z
+      .array(z.string().min(1))
+      .max(8)
+      .default([])
+      .meta({ description: 'Where timestamps are put: directories and `s3://BUCKET/PREFIX`.' }),
   })
   .refine(({ resignMinutes, freshHours }) => resignMinutes < freshHours * 60, {
     path: ['resignMinutes'],
@@ -36,25 +50,40 @@ const publication = z
   });
 
 const metrics = z.strictObject({
-  listen: listen.refine(({ host }) => host === '::1' || isLoopback(host), {
-    path: ['host'],
-    message: 'must be loopback, like 127.0.0.1',
-  }),
+  listen: listen
+    .refine(({ host }) => host === '::1' || isLoopback(host), {
+      path: ['host'],
+      message: 'must be loopback, like 127.0.0.1',
+    })
+    .meta({ description: 'Where Prometheus reads metrics, on loopback; off if left out.' }),
 });
 
 const configuration = z.strictObject({
-  origin: httpsOrigin.optional(),
+  origin: httpsOrigin.optional().meta({
+    description: 'The https origin that devices use. After a change every device has to connect again.',
+  }),
   listen,
   tls: tls.optional(),
-  behindProxy: z.boolean().optional(),
-  reading: z.strictObject({ origin: httpsOrigin.optional(), listen, tls: tls.optional() }),
-  data: z.string().min(1),
-  masterKey: z.string().min(1),
-  publicKey: z.string().min(1),
+  behindProxy: z.boolean().optional().meta({
+    description: 'Instead of `tls`: a proxy ends TLS, passes `Host` on and sets `X-Forwarded-For`.',
+  }),
+  reading: z.strictObject({
+    origin: httpsOrigin.optional().meta({ description: 'The https origin of the reading site, on a host of its own.' }),
+    listen,
+    tls: tls.optional(),
+  }),
+  data: file('The database.'),
+  masterKey: file('The file of the key that encrypts the keys in the database.'),
+  publicKey: file('Where the public key is written that publishers seal bundles to.'),
   fetchFrom: fetchFrom.optional(),
   publication: publication.optional(),
   metrics: metrics.optional(),
 });
+
+/** The JSON Schema of `keyserver.json`, from which docs/configuration.md is generated. */
+export function keyServerJsonSchema(): unknown {
+  return z.toJSONSchema(configuration, { io: 'input' });
+}
 
 /** An address to listen on. Port 0 takes a free one. */
 export interface ListenAddress {
@@ -170,5 +199,7 @@ function readText(file: string): string {
 }
 
 function invalid(message: string): KeyServerError {
-  return new KeyServerError('config-invalid', message, { hint: 'docs/keyserver.md describes every member' });
+  return new KeyServerError('config-invalid', message, {
+    hint: 'docs/configuration.md#keyserverjson lists every member',
+  });
 }

@@ -8,7 +8,7 @@ export const KEY_SERVER_ERRORS = {
   },
   'config-invalid': {
     means: 'the configuration says what it cannot say; the message names line or member',
-    remedy: 'correct it; docs/keyserver.md',
+    remedy: 'correct it (docs/configuration.md#keyserverjson)',
   },
   'config-unwritable': {
     means: 'the first configuration cannot be written',

@@ -1,6 +1,7 @@
 // Writes the tables of settings in docs/configuration.md from the schema that wispr checks. tests/docs/pages.test.ts says when it is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { keyServerJsonSchema } from '../keyserver/config.ts';
 import { configurationJsonSchema } from '../publisher/configuration/schema.ts';
 
 interface Schema {
@@ -25,7 +26,10 @@ if (import.meta.main) writeFileSync(FILE, withCurrentTables(readFileSync(FILE, '
 
 /** The page, with each part between `<!-- settings of NAME -->` and `<!-- end -->` made from the schema of that name. */
 export function withCurrentTables(page: string): string {
-  const schemas: Record<string, Schema> = { 'wispr.json': configurationJsonSchema() as Schema };
+  const schemas: Record<string, Schema> = {
+    'wispr.json': configurationJsonSchema() as Schema,
+    'keyserver.json': keyServerJsonSchema() as Schema,
+  };
   return page.replace(
     /(<!-- settings of (\S+) -->\n).*?(<!-- end -->)/gs,
     (_, start: string, name: string, end: string) => {
