@@ -2,8 +2,9 @@
 
 import { headTargetOf } from '../../core/publication/names.ts';
 import { printable } from '../../node-support/printable.ts';
+import type { SectionRule } from '../configuration/names.ts';
 import { HASH_PREFIX } from '../site/names.ts';
-import { type SectionRule, Sections } from '../site/sections.ts';
+import { Sections } from '../site/sections.ts';
 import type { Decision } from '../site/sets.ts';
 import type { CheckReport, Findings } from './report.ts';
 

@@ -2,10 +2,17 @@
 import { z } from 'zod';
 import { isSectionName } from '../../core/publication/sections.ts';
 import { isLoopback, isOrigin, isSite } from '../../core/site/site.ts';
-import { PLACEHOLDERS, placeholdersIn } from '../site/patterns.ts';
-import { isSectionPath, SECTION_LIMITS, SECTION_NAME_FORM, SECTION_PATH_FORM } from '../site/sections.ts';
-import { isSetName, SET_NAME_FORM } from '../site/sets.ts';
 import { destinationOf, freshness, headers, notFound, pattern, redirects } from './content-schema.ts';
+import {
+  isSectionPath,
+  isSetName,
+  PLACEHOLDERS,
+  placeholdersIn,
+  SECTION_LIMITS,
+  SECTION_NAME_FORM,
+  SECTION_PATH_FORM,
+  SET_NAME_FORM,
+} from './names.ts';
 
 const secureOrigin = (example: string) =>
   z

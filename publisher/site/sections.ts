@@ -1,43 +1,7 @@
 /** Which section a target belongs to, and how that is said in TUF: docs/spec/publication.md, section 4. */
 import { matchesPattern } from '../../core/publication/bins.ts';
-import { MOST_SECTIONS } from '../../core/publication/sections.ts';
 import { OBJECT_SUFFIX } from '../../core/site/path.ts';
-
-/** A section as `wispr.json` names it. */
-export interface SectionRule {
-  readonly name: string;
-  /** Patterns over paths inside the source; `/**` may end one. */
-  readonly paths: readonly string[];
-}
-
-/** How many directories deep `/**` reaches: TUF's patterns have as many segments as the paths they are for, so each depth is one pattern. */
-export const SECTION_DEPTH = 16;
-
-const MOST_PATHS = 8;
-
-export const SECTION_LIMITS = {
-  sections: MOST_SECTIONS,
-  paths: MOST_PATHS,
-  pathLength: 256,
-  /** What the paths of one section become. */
-  patterns: MOST_PATHS * SECTION_DEPTH,
-} as const;
-
-export const SECTION_NAME_FORM =
-  'must be 1 to 40 of a-z, 0-9 and "-", and neither the name of a role nor begin with "documents"';
-
-export const SECTION_PATH_FORM =
-  'must be a path inside the source such as "sports/**": "*" and "?" stand within one name, "**" for everything below a directory, at the end only; none of []{}()!+@|\\';
-
-/** Signs that other TUF clients read as more than themselves. */
-const SPECIAL = /[[\]{}()!+@|\\\p{Cc}]/u;
-
-export function isSectionPath(text: string): boolean {
-  if (text.length > SECTION_LIMITS.pathLength || SPECIAL.test(text)) return false;
-  const segments = text.split('/');
-  const before = segments.at(-1) === '**' ? segments.slice(0, -1) : segments;
-  return before.length > 0 && before.every((part) => !['', '.', '..'].includes(part) && !part.includes('**'));
-}
+import { SECTION_DEPTH, type SectionRule } from '../configuration/names.ts';
 
 /** The patterns of a delegation, for heads as well as for the contents of public documents. */
 export function targetPatterns({ paths }: SectionRule): string[] {

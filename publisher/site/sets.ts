@@ -1,6 +1,7 @@
 /** Which set each document belongs to, and why. */
+import { isSetName, PLACEHOLDERS, PUBLIC, SET_NAME_FORM } from '../configuration/names.ts';
 import type { Configuration } from '../configuration/schema.ts';
-import { compilePattern, type PathPattern, PLACEHOLDERS } from './patterns.ts';
+import { compilePattern, type PathPattern } from './patterns.ts';
 
 /** Where a document belongs. */
 export interface Decision {
@@ -93,18 +94,4 @@ function fill(name: string, values: Partial<Record<string, string>>): string {
     (text, placeholder) => text.replaceAll(`{${placeholder}}`, values[placeholder] ?? ''),
     name,
   );
-}
-
-/** The word that says that a document is signed and not encrypted; no set can be called so. */
-export const PUBLIC = 'public';
-
-/** What a set name looks like, for error messages. */
-export const SET_NAME_FORM =
-  'must be 1 to 64 letters, digits, dots, hyphens, underscores and inner spaces, beginning with a letter or digit, and not "public"';
-
-const SET_NAME = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N} ._-]*[\p{L}\p{M}\p{N}._-])?$/u;
-
-/** Whether `name` can be the name of a document set. One spelling for each: only Unicode's composed form (NFC). */
-export function isSetName(name: string): boolean {
-  return name.length <= 64 && SET_NAME.test(name) && name.normalize('NFC') === name && name.toLowerCase() !== PUBLIC;
 }

@@ -279,7 +279,7 @@ describe('wispr protect', () => {
       runWispr(['protect'], { cwd: directory }),
       1,
       `${join(directory, 'site')}`,
-      'hint: name the directory',
+      'hint: check "source"',
     );
   });
 
@@ -325,7 +325,7 @@ describe('wispr protect', () => {
     expect([code, stdout, stderr]).toEqual([
       1,
       '',
-      'wispr: the passphrase does not open publisher.keys [passphrase-wrong]\nwispr: hint: try again; nobody can find out a passphrase that is lost\n',
+      'wispr: the passphrase does not open publisher.keys [passphrase-wrong]\nwispr: hint: try again; a lost passphrase cannot be recovered\n',
     ]);
     expect(await snapshot(site)).toEqual(before);
   });
@@ -366,7 +366,7 @@ describe('wispr protect', () => {
   it('exits with 2 for wrong arguments', async () => {
     await expectError(runWispr(['protect', root, ...withPassphrase]), 2, '[configuration-missing]', 'hint: ');
     await expectError(runWispr(['protect', join(root, 'nowhere')]), 2, 'there is no');
-    await expectError(runWispr(['protect', site, '-c', join(site, 'wispr.json')]), 2, 'either SITE or -c FILE');
+    await expectError(runWispr(['protect', site, '-c', join(site, 'wispr.json')]), 2, 'either DIR or -c FILE');
     await expectError(inSite('protect', '--nonsense'), 2, "unknown option '--nonsense'");
     await expectError(inSite('protect'), 2, 'there is no terminal');
   });
@@ -392,7 +392,7 @@ describe('wispr inspect', () => {
     expect(stdout).toMatch(/head +\d+ bytes\n +payload +\d+ bytes in 1 block/);
     expect(stderr).toContain('none of this is proved');
     const signed = await inSite('inspect', await objectOf('robots.txt'));
-    expect(signed.stdout).toMatch(/signed, for everybody to read[\s\S]*media type +text\/plain; charset=utf-8/);
+    expect(signed.stdout).toMatch(/signed, not encrypted[\s\S]*media type +text\/plain; charset=utf-8/);
   });
 
   it('prints one JSON object where asked', async () => {

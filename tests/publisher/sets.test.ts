@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { isSetName } from '../../publisher/configuration/names.ts';
 import { parseConfiguration } from '../../publisher/configuration/read.ts';
 import { compilePattern } from '../../publisher/site/patterns.ts';
-import { isSetName, SetRules } from '../../publisher/site/sets.ts';
+import { SetRules } from '../../publisher/site/sets.ts';
 
 function rules(settings: object): SetRules {
   const required = {
