@@ -16,7 +16,7 @@ import { run } from './storage/database.ts';
  * asks again with the same code, and takes its own place.
  *
  * @param keyServer - the origin that readers use
- * @throws KeyError as `verifyBindingRequest`; KeyServerError `no-provider`, `publisher-unknown`, `stale-request`, `code-refused`
+ * @throws KeyError as `verifyBindingRequest`; KeyServerError `no-provider`, `request-refused`, `stale-request`, `code-refused`
  */
 export async function bindDevice(
   state: KeyServerState,
@@ -65,7 +65,7 @@ async function checkPublisher(provider: ProviderReader, publisher: KeyId): Promi
   const known = await provider.read();
   if (!known) throw new KeyServerError('no-provider', 'no key bundle has been imported yet');
   if (known.publisher !== publisher) {
-    throw new KeyServerError('publisher-unknown', 'the device means another publisher than this key server serves');
+    throw new KeyServerError('request-refused', 'the device means another publisher than this key server serves');
   }
 }
 

@@ -1,8 +1,34 @@
-/** What the first run writes. The comments are for the operator who opens the file next. */
+/** The first run: writes a configuration, with comments for the operator who opens the file next. */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createFile } from '../node-support/files/write-file.ts';
+import { systemReason } from '../node-support/system-error.ts';
+import { KeyServerError } from './errors.ts';
+
+/**
+ * Writes a commented configuration, unless there is a file already. Beside a key server, a second configuration is a misspelt name.
+ *
+ * @returns whether it was written
+ * @throws KeyServerError `config-missing`
+ */
+export function writeConfig(file: string, options: { readonly dev: boolean }): boolean {
+  if (existsSync(file)) return false;
+  const present = ['keyserver.json', 'keyserver.db'].map((name) => join(dirname(file), name)).find(existsSync);
+  if (present !== undefined)
+    throw new KeyServerError('config-missing', `there is no ${file}, and none was written beside ${present}`, {
+      typed: true,
+    });
+  try {
+    return createFile(file, configTemplate(options), 0o644);
+  } catch (cause) {
+    const message = `the configuration cannot be written at ${file}: ${systemReason(cause)}`;
+    throw new KeyServerError('config-missing', message, { cause });
+  }
+}
 
 /** The configuration of a new key server. */
 export function configTemplate({ dev }: { dev: boolean }): string {
-  return dev ? DEVELOPMENT : PRODUCTION;
+  return (dev ? DEVELOPMENT : PRODUCTION) + COMMON;
 }
 
 const PRODUCTION = `// The key server of wispr. Paths are relative to this file. docs/configuration.md describes every member.
@@ -21,27 +47,9 @@ const PRODUCTION = `// The key server of wispr. Paths are relative to this file.
   },
 
   // Instead of "tls": a proxy in front that ends TLS, passes Host on and sets X-Forwarded-For. Then "host" is 127.0.0.1 at both places
-  // above, or a private address: whoever reached the port directly could choose the address that attempts are counted by.
+  // above, or a private address: a client that reaches the port directly could choose the address that attempts are counted by.
   // "behindProxy": true,
 
-  // The database, and the key under which the keys in it are encrypted. Keep a copy of the key somewhere else.
-  "data": "keyserver.db",
-  "masterKey": "master.key",
-  // The publisher seals key bundles to this public key.
-  "publicKey": "keyserver.pub",
-
-  // How the publication is kept fresh: how often its timestamp is signed, for how many hours it is valid, and where it
-  // is put besides here: the directory that the web host serves, or s3://bucket/prefix.
-  // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
-
-  // For Prometheus; on loopback only.
-  // "metrics": { "listen": { "host": "127.0.0.1", "port": 9464 } },
-
-  // Where the reading site connects to for a site's content, if not to the content hosts that the publisher names.
-  "fetchFrom": {
-    // "news.example": "http://127.0.0.1:8080",
-  },
-}
 `;
 
 const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyserver --dev": plain HTTP, on this machine only.
@@ -49,14 +57,16 @@ const DEVELOPMENT = `// A key server for trying things out, made by "wispr keyse
   "listen": { "host": "127.0.0.1", "port": 8002 },
   "reading": { "listen": { "host": "127.0.0.1", "port": 8003 } },
 
-  // The database, and the key under which the keys in it are encrypted.
+`;
+
+const COMMON = `  // The database, and the key under which the keys in it are encrypted. Keep a copy of the key somewhere else.
   "data": "keyserver.db",
   "masterKey": "master.key",
   // The publisher seals key bundles to this public key.
   "publicKey": "keyserver.pub",
 
-  // How the publication is kept fresh: how often its timestamp is signed, for how many hours it is valid, and where it
-  // is put besides here: the directory that the web host serves, or s3://bucket/prefix.
+  // How the publication is kept fresh: how often its timestamp is signed, for how many hours one is good, and where it is put
+  // besides here: the directory that the web host serves, or s3://bucket/prefix.
   // "publication": { "resignMinutes": 60, "freshHours": 48, "push": ["/var/www/news.example"] },
 
   // For Prometheus; on loopback only.

@@ -86,16 +86,15 @@ export function keyServerJsonSchema(): unknown {
 }
 
 /** An address to listen on. Port 0 takes a free one. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+export type ListenAddress = z.infer<typeof listen>;
 
 /** Certificate chain and private key, both PEM files. */
-export interface TlsFiles {
-  readonly certificate: string;
-  readonly key: string;
-}
+export type TlsFiles = z.infer<typeof tls>;
+
+/** How the key server keeps a publication fresh: docs/keyserver.md. */
+export type PublicationConfig = z.infer<typeof publication>;
+
+export const DEFAULT_PUBLICATION: PublicationConfig = publication.parse({});
 
 /** One of the two doors of the key server: the API, and the reading site. */
 export interface DoorConfig {
@@ -105,39 +104,10 @@ export interface DoorConfig {
   readonly tls?: TlsFiles | undefined;
 }
 
-/** How the key server keeps a publication fresh. */
-export interface PublicationConfig {
-  /** Between two timestamps. */
-  readonly resignMinutes: number;
-  /** For which a timestamp is good. */
-  readonly freshHours: number;
-  /** Where timestamps are put, besides being served by the key server: directories, and `s3://bucket/prefix`. */
-  readonly push: readonly string[];
-}
-
-export const DEFAULT_PUBLICATION: PublicationConfig = { resignMinutes: 60, freshHours: 48, push: [] };
-
 /** A configuration whose paths are absolute, or relative to the working directory. */
-export interface KeyServerConfig extends DoorConfig {
+export interface KeyServerConfig extends Omit<z.infer<typeof configuration>, 'metrics'> {
   /** Plain HTTP on loopback, for trying things out. Not part of the file: `wispr keyserver --dev`. */
   readonly dev?: boolean;
-  /** A proxy in front ends TLS and sets `X-Forwarded-For`; it must pass `Host` on. */
-  readonly behindProxy?: boolean | undefined;
-  readonly reading: DoorConfig;
-  /** The SQLite database. */
-  readonly data: string;
-  /** The file of the master key, under which the keys in the database are encrypted. */
-  readonly masterKey: string;
-  /** Where the key server's public key is written, for the publisher to seal bundles to. */
-  readonly publicKey: string;
-  /**
-   * Where the reading site connects to for the content of a site, instead of the descriptor's content hosts. The meaning is that of
-   * curl's `--connect-to`: the request still names the site as its host.
-   */
-  readonly fetchFrom?: Readonly<Record<string, string>> | undefined;
-  /** {@link DEFAULT_PUBLICATION}, if left out. */
-  readonly publication?: PublicationConfig | undefined;
-  /** Where metrics are read, on loopback; nowhere, if left out. */
   readonly metrics?: { readonly listen: ListenAddress } | undefined;
 }
 
@@ -192,14 +162,11 @@ function readText(file: string): string {
     throw new KeyServerError('config-missing', describeUnreadable(file, cause), {
       cause,
       typed: true,
-      hint: 'name it with -c FILE, or let "wispr keyserver" write one',
     });
   }
   return configurationText(bytes, file, invalid);
 }
 
 function invalid(message: string): KeyServerError {
-  return new KeyServerError('config-invalid', message, {
-    hint: 'docs/configuration.md#keyserverjson lists every member',
-  });
+  return new KeyServerError('config-invalid', message);
 }

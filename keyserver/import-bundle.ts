@@ -50,8 +50,8 @@ interface Checked {
  * names keep their keys, because documents that readers may hold are encrypted under them.
  *
  * @param origins - where this key server is reached
- * @throws KeyError as `openBundle` and `verifyDescriptor`; KeyServerError `bundle-foreign`, `bundle-older`, `bundle-conflict`,
- * `bundle-elsewhere`, `publisher-key-changed`. Nothing was changed then.
+ * @throws KeyError as `openBundle` and `verifyDescriptor`; KeyServerError `bundle-foreign`, `bundle-older`,
+ * `publisher-key-changed`. Nothing was changed then.
  */
 export async function importBundle(
   state: KeyServerState,
@@ -92,48 +92,34 @@ function compare(
   if (descriptor.root !== known.root)
     throw foreign(`the bundle is by the publisher ${descriptor.root}; this key server serves ${known.root}`);
   if (bundle.workspace !== known.workspace)
-    throw foreign(
-      "the bundle comes from another workspace of this publisher, whose serial numbers say nothing about this one's",
-    );
+    throw foreign('the bundle comes from another workspace of this publisher, with serial numbers of its own');
   checkPublisherKey(known, bundle.publisher, options);
-  if (bundle.serial < known.serial) {
-    throw new KeyServerError(
-      'bundle-older',
-      `the bundle has serial ${bundle.serial}; serial ${known.serial} is already here`,
-      {
-        hint: 'import the newest bundle; if this is it, the publisher\'s keys were put back from an older copy: "wispr protect --rekey SET" there makes a newer one; nothing was changed',
-      },
-    );
-  }
+  if (bundle.serial < known.serial)
+    throw older(`the bundle has serial ${bundle.serial}; serial ${known.serial} is already here`);
   if (bundle.serial > known.serial) return 'updated';
   if (digest === known.bundle_digest) return 'unchanged';
-  throw new KeyServerError('bundle-conflict', `another bundle with serial ${bundle.serial} is already here`, {
-    hint: 'was the workspace copied, or put back from an older copy? let the publisher make a new bundle ("wispr protect --rekey SET"); nothing was changed',
-  });
+  throw older(`another bundle with serial ${bundle.serial} is already here`);
 }
 
-/** Also of the first bundle, and of one by the key that is known: whoever names a key has been told that it is the publisher's. */
+function older(message: string): KeyServerError {
+  return new KeyServerError('bundle-older', message);
+}
+
+/** A named key has to be that of the bundle, also of the first one: the operator has compared it with the publisher's. */
 function checkNamed(key: KeyId, { newPublisherKey }: ImportOptions): void {
   if (newPublisherKey === undefined || key === newPublisherKey) return;
-  throw new KeyServerError(
-    'publisher-key-changed',
-    `the bundle is signed by the publisher key ${key}, and not by the one that was named`,
-    {
-      hint: 'ask the publisher, by another way than this bundle came, for its newest bundle and its key; nothing was changed',
-    },
-  );
+  throw keyChanged(key, 'not by the one that was named');
 }
 
-/** Root and workspace are no secrets: anybody could put them into a bundle of their own. The key alone shows whose it is. */
+/** Root and workspace are public, so a forged bundle can have them. The key alone authenticates it. */
 function checkPublisherKey(known: ProviderRow, key: KeyId, { newPublisherKey }: ImportOptions): void {
   if (key === known.publisher_key || key === newPublisherKey) return;
-  throw new KeyServerError(
-    'publisher-key-changed',
-    `the bundle is signed by the publisher key ${key}; the one that is known here is ${known.publisher_key}`,
-    {
-      hint: `if the publisher tells you, by another way, that this is its new key: "wispr admin import FILE --new-publisher-key ${key}"; nothing was changed`,
-    },
-  );
+  throw keyChanged(key, `not by ${known.publisher_key}, which is known here`);
+}
+
+function keyChanged(key: KeyId, known: string): KeyServerError {
+  const message = `the bundle is signed by the publisher key ${key}, ${known}`;
+  return new KeyServerError('publisher-key-changed', message, { fields: { key } });
 }
 
 function checkOrigins({ keyServer, sites }: VerifiedDescriptor, origins: Origins): void {
@@ -167,11 +153,9 @@ function describeImport(
 }
 
 function foreign(message: string): KeyServerError {
-  return new KeyServerError('bundle-foreign', message, { hint: 'nothing was changed' });
+  return new KeyServerError('bundle-foreign', message);
 }
 
 function elsewhere(what: string): KeyServerError {
-  return new KeyServerError('bundle-elsewhere', `the descriptor in the bundle ${what}`, {
-    hint: "bring the publisher's configuration and the key server's together; nothing was changed",
-  });
+  return foreign(`the descriptor in the bundle ${what}`);
 }

@@ -57,7 +57,7 @@ export interface UsableInvitation {
 /**
  * Creates or extends a subscriber, and makes two one-time codes.
  *
- * @throws KeyServerError `subscriber-name`, `set-pattern`, `validity`
+ * @throws KeyServerError `argument-invalid`
  */
 export function inviteSubscriber(state: KeyServerState, request: InvitationRequest): Invitation {
   const { database, now } = state;
@@ -173,12 +173,12 @@ function grant(
 
 function checkedDays(days: number = DEFAULT_VALID_DAYS): number {
   if (Number.isInteger(days) && days >= 1 && days <= MAXIMUM_VALID_DAYS) return days;
-  throw new KeyServerError('validity', `an invitation is valid for 1 to ${MAXIMUM_VALID_DAYS} whole days`, {
+  throw new KeyServerError('argument-invalid', `an invitation is valid for 1 to ${MAXIMUM_VALID_DAYS} whole days`, {
     typed: true,
   });
 }
 
 function checkUntil(until: number | undefined, now: number): void {
   if (until === undefined || (Number.isSafeInteger(until) && until > now)) return;
-  throw new KeyServerError('validity', 'the end of the subscription is not in the future', { typed: true });
+  throw new KeyServerError('argument-invalid', 'the end of the subscription is not in the future', { typed: true });
 }

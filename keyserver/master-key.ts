@@ -24,25 +24,20 @@ export function createMasterKey(path: string): void {
 /**
  * Reads the master keys.
  *
- * @throws KeyServerError `master-key-missing`, `master-key-exposed`, `master-key-malformed`
+ * @throws KeyServerError `master-key-refused`
  */
 export function readMasterKeys(path: string): MasterKeys {
   if (!existsSync(path)) {
     throw new KeyServerError(
-      'master-key-missing',
+      'master-key-refused',
       `the master key is not at ${path}; without it the database cannot be read`,
-      {
-        hint: 'put back the copy that you keep; nothing was changed',
-      },
     );
   }
   if ((statSync(path).mode & 0o077) !== 0) {
-    throw new KeyServerError('master-key-exposed', `other users of this machine may read the master key ${path}`, {
-      hint: `chmod 600 ${path}`,
-    });
+    throw new KeyServerError('master-key-refused', `other users of this machine may read the master key ${path}`);
   }
   const keys = parseMasterKeys(readFileSync(path, 'utf8'));
-  if (keys === undefined) throw new KeyServerError('master-key-malformed', `${path} is not a master key file`);
+  if (keys === undefined) throw new KeyServerError('master-key-refused', `${path} is not a master key file`);
   return keys;
 }
 

@@ -48,7 +48,7 @@ export async function hashPassword(password: string): Promise<string> {
  * Whether `password` is the one that was hashed.
  *
  * @param stored - `undefined` where there is no account: costs the same, and is never right
- * @throws KeyServerError `password-parameters` for a stored hash outside the bounds, uncomputed; `busy`
+ * @throws KeyServerError `row-unreadable` for a stored hash outside the bounds, uncomputed; `busy`
  */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
   const expected = stored === undefined ? nobody() : parseStored(stored);
@@ -62,7 +62,7 @@ function parseStored(text: string): StoredPassword {
   const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
   const names = ['memory', 'passes', 'parallelism'] as const;
   if (!names.every((name) => cost[name] >= LOWEST[name] && cost[name] <= HIGHEST[name])) {
-    throw new KeyServerError('password-parameters', 'a stored password hash has parameters outside the bounds');
+    throw new KeyServerError('row-unreadable', 'a stored password hash has parameters outside the bounds');
   }
   return { ...cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
 }

@@ -91,7 +91,7 @@ function createLog(): Logger {
 /**
  * Starts the key server: state, sockets, apps, in this order; whatever fails leaves nothing open.
  *
- * @throws KeyServerError `master-key-…`, `database-…`, `plain-http-refused`, `origin-missing`, `certificate-…`, `port-in-use`, `listen-failed`
+ * @throws KeyServerError `master-key-…`, `database-…`, `config-invalid`, `certificate-…`, `listen-failed`
  */
 export async function startKeyServer(config: KeyServerConfig, options: StartOptions = {}): Promise<RunningKeyServer> {
   for (const door of [config, config.reading]) checkDoor(door, config);

@@ -55,16 +55,14 @@ export async function createState(config: KeyServerConfig): Promise<void> {
 /**
  * Opens the state for a command beside the server, does `work`, and closes it.
  *
- * @throws KeyServerError as {@link openState}; `database-unavailable` where the key server was never started
+ * @throws KeyServerError as {@link openState}; `database-refused` where the key server was never started
  */
 export async function withState<Result>(
   config: KeyServerConfig,
   work: (state: KeyServerState) => Promise<Result>,
 ): Promise<Result> {
   if (!databaseExists(config.data)) {
-    throw new KeyServerError('database-unavailable', `there is no database at ${config.data} yet`, {
-      hint: 'start "wispr keyserver" once, with the same configuration',
-    });
+    throw new KeyServerError('database-refused', `there is no database at ${config.data} yet`);
   }
   const state = await openState(config);
   try {
@@ -79,11 +77,8 @@ export async function withState<Result>(
 /** An empty database in its place would be a loss that nobody notices. */
 function databaseMissing({ data, masterKey }: KeyServerConfig): KeyServerError {
   return new KeyServerError(
-    'database-missing',
+    'database-refused',
     `there is no database at ${data}, but its master key is at ${masterKey}`,
-    {
-      hint: 'put back a backup of the database, or move the master key away to start anew; nothing was changed',
-    },
   );
 }
 
@@ -117,9 +112,7 @@ async function checkCanary(database: Database, vault: Vault, masterKeyPath: stri
   if (isBlank(database)) return;
   const row = first<{ sealed: Uint8Array }>(database, 'SELECT sealed FROM canary');
   if (row && (await vault.tryOpen(CANARY_PLACE, row.sealed))) return;
-  throw new KeyServerError('master-key-wrong', `${masterKeyPath} is not the master key of this database`, {
-    hint: 'put back the master key that belongs to it; nothing was changed',
-  });
+  throw new KeyServerError('master-key-refused', `${masterKeyPath} is not the master key of this database`);
 }
 
 async function readRecipient(database: Database, vault: Vault): Promise<KeyPair> {
@@ -127,7 +120,7 @@ async function readRecipient(database: Database, vault: Vault): Promise<KeyPair>
     database,
     'SELECT public_key, sealed FROM recipient',
   );
-  if (!row) throw new KeyServerError('database-damaged', 'the database has lost its recipient key pair');
+  if (!row) throw new KeyServerError('database-refused', 'the database has lost its recipient key pair');
   return xwingKeyPair(await vault.open(await recipientPlace(row.public_key), row.sealed));
 }
 

@@ -30,20 +30,12 @@ export interface Grant {
 /**
  * A subscriber's name as it is kept: Unicode NFC, single spaces.
  *
- * @throws KeyServerError `subscriber-name`
+ * @throws KeyServerError `argument-invalid`
  */
 export function parseSubscriberName(text: string): string {
   const name = text.normalize('NFC').trim().replace(/\s+/g, ' ');
-  if (name.length > MAXIMUM_NAME_LENGTH || !NAME.test(name)) {
-    throw new KeyServerError(
-      'subscriber-name',
-      `"${printable(text.slice(0, 2 * MAXIMUM_NAME_LENGTH))}" cannot be the name of a subscriber`,
-      {
-        typed: true,
-        hint: 'letters, digits, spaces and . _ @ + - are possible, at most 64 characters',
-      },
-    );
-  }
+  if (name.length > MAXIMUM_NAME_LENGTH || !NAME.test(name))
+    throw invalid(`${quoted(text)} cannot be the name of a subscriber`);
   return name;
 }
 
@@ -55,20 +47,12 @@ export function nameKey(name: string): string {
 /**
  * A pattern of set names: `*` stands for any characters.
  *
- * @throws KeyServerError `set-pattern`
+ * @throws KeyServerError `argument-invalid`
  */
 export function parseSetPattern(text: string): string {
   const pattern = text.trim();
-  if (pattern.length > MAXIMUM_PATTERN_LENGTH || !PATTERN.test(pattern)) {
-    throw new KeyServerError(
-      'set-pattern',
-      `"${printable(text.slice(0, 2 * MAXIMUM_NAME_LENGTH))}" cannot be a pattern of set names`,
-      {
-        typed: true,
-        hint: 'write the name of a set, or part of it with * for the rest, like 2026-11-*',
-      },
-    );
-  }
+  if (pattern.length > MAXIMUM_PATTERN_LENGTH || !PATTERN.test(pattern))
+    throw invalid(`${quoted(text)} cannot be a pattern of set names`);
   return pattern;
 }
 
@@ -89,7 +73,7 @@ export function grantsOf(database: Database, subscriber: number): Grant[] {
  * stay good until their validity ends.
  *
  * @returns how many devices and sessions it had
- * @throws KeyServerError `subscriber-unknown`
+ * @throws KeyServerError `argument-invalid`
  */
 export function revokeSubscriber(
   { database, now }: KeyServerState,
@@ -97,15 +81,7 @@ export function revokeSubscriber(
 ): { name: string; devices: number; sessions: number } {
   return inTransaction(database, () => {
     const subscriber = findSubscriber(database, name);
-    if (!subscriber) {
-      throw new KeyServerError(
-        'subscriber-unknown',
-        `there is no subscriber "${printable(name.slice(0, 2 * MAXIMUM_NAME_LENGTH))}"`,
-        {
-          hint: '"wispr admin list" shows them all',
-        },
-      );
-    }
+    if (!subscriber) throw new KeyServerError('argument-invalid', `there is no subscriber ${quoted(name)}`);
     const { id } = subscriber;
     run(database, 'UPDATE subscribers SET revoked = coalesce(revoked, ?) WHERE id = ?', now(), id);
     run(database, 'DELETE FROM invitations WHERE subscriber = ?', id);
@@ -118,4 +94,12 @@ export function revokeSubscriber(
     ).changes;
     return { name: subscriber.name, devices, sessions };
   });
+}
+
+function invalid(message: string): KeyServerError {
+  return new KeyServerError('argument-invalid', message, { typed: true });
+}
+
+function quoted(text: string): string {
+  return `"${printable(text.slice(0, 2 * MAXIMUM_NAME_LENGTH))}"`;
 }

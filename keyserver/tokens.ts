@@ -1,4 +1,4 @@
-/** Tokens for publishing from afar: they allow to hand over bundles and timestamps, which are signed besides, and nothing else. */
+/** Tokens for publishing over the network: they allow handing over bundles and publications, which are signed besides, and nothing else. */
 import { timingSafeEqual } from 'node:crypto';
 import { randomBytes } from '#primitives';
 import { toBase64url } from '../core/encoding/base64url.ts';
@@ -13,7 +13,7 @@ const PREFIX = 'wispr-publish-';
 const NAME = /^[\w.-]{1,64}$/;
 const DAY = 86_400;
 const MAXIMUM_DAYS = 3650;
-/** Seconds between two notes of when a token was last used. */
+/** Least seconds between two updates of when a token was last used. */
 const LAST_USED_INTERVAL = 60;
 
 export interface TokenOverview {
@@ -34,14 +34,13 @@ export interface CreatedToken {
 /**
  * Makes a token.
  *
- * @throws KeyServerError `token-name` if there is one of this name that has not expired, or it can be no name; `validity`
+ * @throws KeyServerError `argument-invalid`, also if there is one of this name that has not expired
  */
 export function createToken({ database, now }: KeyServerState, name: string, days: number): CreatedToken {
-  if (!NAME.test(name)) throw nameRefused(`"${name}" cannot be the name of a token`, 'letters, digits, "-", "_", "."');
-  if (!Number.isInteger(days) || days < 1 || days > MAXIMUM_DAYS) {
-    const message = `a token is good for 1 to ${MAXIMUM_DAYS} whole days`;
-    throw new KeyServerError('validity', message, { typed: true });
-  }
+  if (!NAME.test(name))
+    throw invalid(`"${name}" cannot be the name of a token: letters, digits, "-", "_", "." can be in it`);
+  if (!Number.isInteger(days) || days < 1 || days > MAXIMUM_DAYS)
+    throw invalid(`a token is good for 1 to ${MAXIMUM_DAYS} whole days`);
   const token = PREFIX + toBase64url(randomBytes(32));
   const expires = now() + days * DAY;
   inTransaction(database, () => {
@@ -49,30 +48,27 @@ export function createToken({ database, now }: KeyServerState, name: string, day
     const sql =
       'INSERT INTO tokens (name, token_hash, created, expires) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING';
     if (run(database, sql, name, digestOf(token), now(), expires).changes === 0)
-      throw nameRefused(
-        `there is a token "${name}" already`,
-        `another --name, or "wispr admin token --revoke ${name}"`,
-      );
+      throw invalid(`there is a token "${name}" already; take another --name, or --revoke it`);
   });
   return { name, expires, token };
 }
 
-/** All tokens, without what they are. */
+/** All tokens, without their secrets. */
 export function listTokens({ database }: KeyServerState): TokenOverview[] {
   return all(database, 'SELECT name, created, expires, last_used AS lastUsed FROM tokens ORDER BY name');
 }
 
-/** Refuses a token from the next request on. @throws KeyServerError `token-unknown` */
+/** Refuses a token from the next request on. @throws KeyServerError `argument-invalid` */
 export function revokeToken({ database }: KeyServerState, name: string): void {
   if (run(database, 'DELETE FROM tokens WHERE name = ?', name).changes > 0) return;
-  throw new KeyServerError('token-unknown', `there is no token "${name}"`, { hint: '"wispr admin token --list"' });
+  throw new KeyServerError('argument-invalid', `there is no token "${name}"`);
 }
 
 /**
  * Checks what stands in the header `Authorization`. All digests are compared, each in constant time.
  *
  * @returns the token's name
- * @throws KeyServerError `token-refused`, whatever is wrong with it
+ * @throws KeyServerError `token-refused`, for every reason
  */
 export function checkToken({ database, now }: KeyServerState, authorization: string | undefined): string {
   const [, given = ''] = /^Bearer (\S{1,128})$/i.exec(authorization ?? '') ?? [];
@@ -94,6 +90,6 @@ function digestOf(token: string): Uint8Array {
   return digest('publishing token', token);
 }
 
-function nameRefused(message: string, hint: string): KeyServerError {
-  return new KeyServerError('token-name', message, { typed: true, hint });
+function invalid(message: string): KeyServerError {
+  return new KeyServerError('argument-invalid', message, { typed: true });
 }

@@ -44,7 +44,7 @@ export interface Listener {
 /**
  * Checks whether a door may be opened, before anything is made or changed.
  *
- * @throws KeyServerError `plain-http-refused`, `origin-missing`, `certificate-…`
+ * @throws KeyServerError `config-invalid`
  */
 export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfig): void {
   checkPlainHttp(door, dev === true, behindProxy === true);
@@ -55,7 +55,7 @@ export function checkDoor(door: DoorConfig, { dev, behindProxy }: KeyServerConfi
  * Listens for a door that {@link checkDoor} has passed.
  *
  * @param member - what the configuration calls its address
- * @throws KeyServerError `certificate-…`, `port-in-use`, `listen-failed`
+ * @throws KeyServerError `config-invalid`, `listen-failed`
  */
 export async function listenFor(
   door: DoorConfig,
@@ -81,36 +81,25 @@ export async function listenFor(
   };
 }
 
-/** Plain HTTP is for loopback with `--dev`, or behind a proxy that ends TLS and that nobody can go round. */
+/** Plain HTTP is for loopback with `--dev`, or behind a proxy that ends TLS and that cannot be bypassed. */
 function checkPlainHttp({ tls, listen, origin }: DoorConfig, dev: boolean, behindProxy: boolean): void {
   const { host, port } = listen;
-  if (dev && !isLoopback(bracketed(host))) {
-    throw new KeyServerError('plain-http-refused', `--dev listens on loopback only, not on ${host}`, {
-      hint: 'set "listen" to 127.0.0.1, or leave --dev out and give a certificate',
-    });
-  }
-  if (!dev && !tls && !behindProxy) {
-    throw new KeyServerError(
-      'plain-http-refused',
-      `no certificate is configured for ${host}:${port}, and plain HTTP is refused`,
-      {
-        hint: 'set "tls", or "behindProxy" if a proxy in front ends TLS; to try things out on this machine: --dev',
-      },
+  if (dev && !isLoopback(bracketed(host))) throw invalid(`--dev listens on loopback only, not on ${host}`);
+  if (!dev && !tls && !behindProxy)
+    throw invalid(
+      `no certificate ("tls") is configured for ${host}:${port}, and no "behindProxy": plain HTTP is refused`,
     );
-  }
-  // Whoever reaches the port directly chooses the address that attempts are counted by.
-  if (behindProxy && !isWithinReach(host)) {
-    throw new KeyServerError(
-      'plain-http-refused',
-      `with "behindProxy" nobody but the proxy may reach the port, and ${host} is not a loopback or private address`,
-      { hint: 'set "listen.host" to 127.0.0.1, or to the private address at which the proxy reaches this machine' },
+  // A client that reaches the port directly could choose the address that its attempts are counted by.
+  if (behindProxy && !isWithinReach(host))
+    throw invalid(
+      `with "behindProxy", only the proxy may reach the port: ${host} is not a loopback or private address`,
     );
-  }
-  if (!dev && !origin?.startsWith('https:')) {
-    throw new KeyServerError('origin-missing', `no https origin is configured for ${host}:${port}`, {
-      hint: 'set "origin" to the address that readers use, like https://keys.news.example',
-    });
-  }
+  if (!dev && !origin?.startsWith('https:'))
+    throw invalid(`no https "origin" is configured for ${host}:${port}: the address that readers use`);
+}
+
+function invalid(message: string): KeyServerError {
+  return new KeyServerError('config-invalid', message);
 }
 
 /** Whether only this machine, or a private network, can reach an address that is listened on. A name is resolved later, and so is not. */
@@ -131,21 +120,10 @@ function listen(server: Server, address: ListenAddress, member: string): Promise
   });
 }
 
-function describeListenError(
-  cause: NodeJS.ErrnoException,
-  { host, port }: ListenAddress,
-  member: string,
-): KeyServerError {
-  if (cause.code === 'EADDRINUSE') {
-    return new KeyServerError('port-in-use', `port ${port} on ${host} is in use`, {
-      cause,
-      hint: `does a key server run already? otherwise set another "${member}.port" in the configuration`,
-    });
-  }
-  return new KeyServerError('listen-failed', `cannot listen on ${host}:${port}: ${systemReason(cause)}`, {
-    cause,
-    hint: `set "${member}" in the configuration`,
-  });
+function describeListenError(cause: NodeJS.ErrnoException, { host, port }: ListenAddress, member: string) {
+  const reason = cause.code === 'EADDRINUSE' ? 'the port is in use' : systemReason(cause);
+  const fields = { member };
+  return new KeyServerError('listen-failed', `cannot listen on ${host}:${port}: ${reason}`, { cause, fields });
 }
 
 /** Lets running requests end, for a while. */

@@ -12,7 +12,7 @@ const GROUPS_WITHOUT_ML_KEM = 'X25519:P-256';
 /**
  * Reads a certificate and its key, and checks that they belong together, are for this origin, and have not expired.
  *
- * @throws KeyServerError `certificate-missing`, `certificate-mismatch`, `certificate-expired`
+ * @throws KeyServerError `config-invalid`
  */
 export function readTls(files: TlsFiles, origin: string): SecureContextOptions {
   const cert = readPem(files.certificate, 'certificate');
@@ -28,11 +28,8 @@ function checkCertificate(certificate: X509Certificate, key: KeyObject, files: T
     throw mismatch(`the certificate ${files.certificate} is not for the host ${host}`);
   if (certificate.validToDate.getTime() < Date.now()) {
     throw new KeyServerError(
-      'certificate-expired',
+      'config-invalid',
       `the certificate ${files.certificate} expired on ${certificate.validTo}`,
-      {
-        hint: 'renew it, then start again',
-      },
     );
   }
 }
@@ -57,10 +54,7 @@ function readPem(path: string, what: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    throw new KeyServerError('certificate-missing', `the ${what} cannot be read at ${path}`, {
-      cause,
-      hint: 'set "tls" in the configuration to your PEM files, or "behindProxy" if a proxy ends TLS; to try things out: --dev',
-    });
+    throw new KeyServerError('config-invalid', `the ${what} cannot be read at ${path}`, { cause });
   }
 }
 
@@ -74,8 +68,5 @@ function supportedGroups(): string {
 }
 
 function mismatch(message: string, cause?: unknown): KeyServerError {
-  return new KeyServerError('certificate-mismatch', message, {
-    cause,
-    hint: 'check "tls" and "origin" in the configuration',
-  });
+  return new KeyServerError('config-invalid', message, { cause });
 }

@@ -170,7 +170,10 @@ export class Pusher {
     if (found.bytes === undefined || !equalBytes(found.bytes, timestamp)) {
       const newest = root.version > knownRoot.version ? root : knownRoot;
       if (!goodTimestamp(timestamp, newest))
-        throw new KeyServerError('root-behind', `the timestamp here is not good under root ${newest.version} there`);
+        throw new KeyServerError(
+          'publication-not-there',
+          `the timestamp here is not good under root ${newest.version} there`,
+        );
       if (!(await target.hasRoot(knownRoot.version))) throw notThere(snapshotVersion);
       if (isWithdrawn(publication)) await target.putSnapshot(snapshotVersion, snapshot);
       else if (!(await target.hasSnapshot(snapshotVersion, snapshot.length))) throw notThere(snapshotVersion);

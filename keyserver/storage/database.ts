@@ -23,7 +23,7 @@ export function databaseExists(path: string): boolean {
  * Checks an existing database through a connection that cannot write.
  *
  * @param check - further checks; whatever it throws ends the start
- * @throws KeyServerError `database-damaged`, `database-foreign`, `database-newer`, `database-unavailable`
+ * @throws KeyServerError `database-refused`
  */
 export async function inspectDatabase(path: string, check: (database: Database) => Promise<void>): Promise<void> {
   const database = connect(path, true);
@@ -41,7 +41,7 @@ export async function inspectDatabase(path: string, check: (database: Database) 
  * Opens the database for work; a new one gets its schema.
  *
  * @param fill - puts in what a new database holds from the beginning, in the same transaction
- * @throws KeyServerError `database-unavailable`, `database-damaged`
+ * @throws KeyServerError `database-refused`
  */
 export function openDatabase(path: string, fill: (database: Database) => void): Database {
   const database = connect(path, false);
@@ -84,16 +84,13 @@ function checkIntegrity(database: Database, path: string): void {
   if (problems[0]?.quick_check !== 'ok') throw damaged(path, problems[0]?.quick_check);
   if (isBlank(database)) return;
   if (headerNumber(database, 'application_id') !== APPLICATION_ID) {
-    throw new KeyServerError('database-foreign', `${path} is a database of another program`, {
-      hint: 'set "data" in the configuration to a file of its own',
-    });
+    throw new KeyServerError('database-refused', `${path} is a database of another program`);
   }
   const version = versionOf(database);
   if (version > SCHEMA_VERSION) {
     throw new KeyServerError(
-      'database-newer',
+      'database-refused',
       `the database ${path} has schema version ${version}; this program knows version ${SCHEMA_VERSION}`,
-      { hint: 'install the newer version of wispr again; nothing was changed' },
     );
   }
 }
@@ -118,12 +115,11 @@ function versionOf(database: Database): number {
 export function asDatabaseError(error: unknown, path: string): unknown {
   if (!isSqliteError(error)) return error;
   if (saysDamaged(error)) return damaged(path, error.message, error);
-  return new KeyServerError('database-unavailable', `the database ${path} cannot be used: ${error.message}`, {
+  return new KeyServerError('database-refused', `the database ${path} cannot be used: ${error.message}`, {
     cause: error,
   });
 }
 
 function damaged(path: string, what = 'no reason given', cause?: Error): KeyServerError {
-  const hint = 'put back a backup, or move the file away to start anew; nothing was changed';
-  return new KeyServerError('database-damaged', `the database ${path} is damaged: ${what}`, { cause, hint });
+  return new KeyServerError('database-refused', `the database ${path} is damaged: ${what}`, { cause });
 }

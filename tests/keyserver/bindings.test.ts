@@ -166,7 +166,7 @@ describe('binding a device', () => {
       normaliseCode(deviceCode) ?? '',
       nowInSeconds(),
     );
-    expect(await tryBinding(foreign)).toEqual({ status: 409, body: { error: 'publisher-unknown' } });
+    expect(await tryBinding(foreign)).toEqual({ status: 409, body: { error: 'request-refused' } });
     const old = request(device, deviceCode, nowInSeconds() - 301);
     expect(await tryBinding(old)).toEqual({ status: 400, body: { error: 'stale-request' } });
     expect(devicesOf('lena')).toHaveLength(0);

@@ -218,7 +218,7 @@ describe('a greater pair at a push target', () => {
     putFile(the.site, '2.root.json', other);
     expect(await the.run()).toBe(true);
     expect(the.pushed()).toEqual(before);
-    expect(the.rig.log()).toContain('root-behind');
+    expect(the.rig.log()).toContain('publication-not-there');
     const snapshot = the.snapshot(8, { signer: snapshotKey });
     the.upload(the.site, 8, snapshot, roots);
     putFile(the.site, 'timestamp.json', await the.timestamp(8, snapshot));
