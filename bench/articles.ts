@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const PER_DIRECTORY = 100;
@@ -20,22 +20,15 @@ export async function writeArticles(
 
 /** Text that compresses about as prose does. */
 function text(length: number): string {
-  const words = [
-    'river',
-    'council',
-    'morning',
-    'the',
-    'of',
-    'and',
-    'harvest',
-    'letter',
-    'under',
-    'bridge',
-    'seven',
-    'quiet',
-  ];
+  const words = 'river council morning the of and harvest letter under bridge seven quiet'.split(' ');
   const bytes = randomBytes(length);
   let result = '';
   for (let index = 0; result.length < length; index++) result += `${words[(bytes[index] ?? 0) % words.length]} `;
   return result.slice(0, length);
+}
+
+/** A file of zeros that takes no room on the disk. */
+export async function writeSparse(file: string, length: number): Promise<void> {
+  await using handle = await open(file, 'w');
+  await handle.truncate(length);
 }

@@ -1,8 +1,7 @@
 /** `npm run bench [-- --json] [ROW…]`: figures beside their peers, measured in the same run. */
 import { parseArgs } from 'node:util';
 import type { Row } from './measure.ts';
-import { protect1gib, protect10k } from './rows/protect.ts';
-import { protectMemory, republish100k } from './rows/protect-scale.ts';
+import { protect1gib, protect10k, protectMemory, republish100k } from './rows/protect.ts';
 import { passRows, proxyRows } from './rows/proxy.ts';
 import { memoryRows, ttfbRows } from './rows/proxy-cost.ts';
 import { publicationCheck } from './rows/publication.ts';

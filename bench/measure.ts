@@ -30,22 +30,24 @@ export async function measureAlternately(contestants: readonly Contestant[], run
   return figures.map(median);
 }
 
-/** Rows of the first contestant beside each of the others. */
-export function compare(
-  row: { row: string; unit: string; runs: number; bound: string },
-  contestants: readonly Contestant[],
-  medians: readonly number[],
-): Row[] {
-  const [value = Number.NaN, ...peers] = medians;
+/** What a row says besides its figures. */
+export type About = Pick<Row, 'row' | 'unit' | 'runs' | 'bound'>;
+
+/** Measures the contestants in turn. @returns rows of the first beside each of the others */
+export async function sideBySide(about: About, contestants: readonly Contestant[]): Promise<Row[]> {
+  const names = contestants.map(({ name }) => name);
+  return compare(about, names, await measureAlternately(contestants, about.runs));
+}
+
+/** Rows of the first figure beside each of the others. */
+export function compare(about: About, names: readonly string[], figures: readonly number[]): Row[] {
+  const [value = Number.NaN, ...peers] = figures;
   return peers.map((peerValue, index) => ({
-    row: row.row,
+    ...about,
     value: round(value),
-    unit: row.unit,
-    peer: contestants[index + 1]?.name ?? '',
+    peer: names[index + 1] ?? '',
     peerValue: round(peerValue),
     ratio: round(value / peerValue),
-    runs: row.runs,
-    bound: row.bound,
   }));
 }
 
@@ -69,7 +71,7 @@ export async function runCommand(command: string, args: readonly string[], cwd?:
   return output.out;
 }
 
-function median(figures: number[]): number {
+export function median(figures: readonly number[]): number {
   const sorted = figures.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   const [low = Number.NaN, high = Number.NaN] = [sorted[sorted.length % 2 === 0 ? middle - 1 : middle], sorted[middle]];

@@ -3,7 +3,7 @@
  * shows in it: more than a quarter from the first tenth to the end is an error.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { ask } from './ask.ts';
@@ -36,7 +36,6 @@ try {
 }
 
 async function writeSite(source: string): Promise<void> {
-  await mkdir(source, { recursive: true });
   for (let number = 0; number < DOCUMENTS; number++)
     await writeFile(join(source, `${number}.bin`), randomBytes(LENGTHS[number % LENGTHS.length] ?? 0));
 }

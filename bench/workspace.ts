@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,7 @@ export async function createWorkspace(name: string): Promise<Workspace> {
   const passphraseFile = join(directory, 'passphrase');
   await writeFile(passphraseFile, 'bench bench bench\n', { mode: 0o600 });
   const wispr = (...args: string[]) => runCommand(NODE, [WISPR, ...args], directory);
+  await mkdir(join(directory, 'site'));
   await wispr('init', 'http://bench.example', '--passphrase-file', passphraseFile);
   return {
     directory,
@@ -32,4 +33,19 @@ export async function createWorkspace(name: string): Promise<Workspace> {
     wispr,
     remove: () => rm(directory, { recursive: true, force: true }),
   };
+}
+
+/** Does `work` in a workspace whose site `fill` has written. */
+export async function inWorkspace<Result>(
+  name: string,
+  fill: (source: string) => Promise<void>,
+  work: (workspace: Workspace) => Promise<Result>,
+): Promise<Result> {
+  const workspace = await createWorkspace(name);
+  try {
+    await fill(workspace.source);
+    return await work(workspace);
+  } finally {
+    await workspace.remove();
+  }
 }

@@ -1,72 +1,132 @@
-/** `wispr protect` beside `cp -r` and age (https://age-encryption.org), from one directory into another on the same file system. */
-
+/**
+ * `wispr protect` beside `cp -r` and age (https://age-encryption.org), from one directory into another on the same file system; its second run;
+ * and the memory that it takes.
+ */
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { writeArticles } from '../articles.ts';
-import { type Contestant, compare, measureAlternately, type Row, runCommand, timeCommand } from '../measure.ts';
-import { createWorkspace, NODE, WISPR, type Workspace } from '../workspace.ts';
+import { writeArticles, writeSparse } from '../articles.ts';
+import { type Contestant, compare, type Row, runCommand, sideBySide, timeCommand } from '../measure.ts';
+import { inWorkspace, NODE, WISPR, type Workspace } from '../workspace.ts';
 
 const RUNS = 3;
 const MiB = 1024 * 1024;
+const GiB = 1024 * MiB;
 
 /** 1 GiB of random bytes in one file. */
-export async function protect1gib(): Promise<Row[]> {
+export function protect1gib(): Promise<Row[]> {
   const bound = 'both cores: SHA-256 (1.4 GB/s each) and AES-256-GCM of every byte, then the write';
-  return measureProtect('protect-1gib', bound, async (source) => {
-    await pipeline(Readable.from(mebibytes(1024)), createWriteStream(join(source, 'film.bin')));
-  });
+  return besideCopies('protect-1gib', bound, (source) =>
+    pipeline(Readable.from(mebibytes(1024)), createWriteStream(join(source, 'film.bin'))),
+  );
 }
 
 /** 10,000 text files of 8 KiB in 100 directories; and the same bytes under a media type that is not compressed. */
 export async function protect10k(): Promise<Row[]> {
-  const bound = 'both cores: a signature for each document, gzip, the making of files';
+  const bound = 'both cores: a signature for each document, the making of files';
+  const texts = (source: string) => writeArticles(source, { ending: 'txt' });
   return [
-    ...(await measureProtect('protect-10k', bound, (source) => writeArticles(source, { ending: 'txt' }))),
-    ...(await measureProtect(
-      'protect-10k-plain',
-      'both cores: a signature for each document, the making of files',
-      (source) => writeArticles(source, { ending: 'bin' }),
-    )),
-    ...(await measureSize()),
+    ...(await besideCopies('protect-10k', `${bound}, gzip`, texts)),
+    ...(await besideCopies('protect-10k-plain', bound, (source) => writeArticles(source, { ending: 'bin' }))),
+    ...(await inWorkspace('protect-10k-size', texts, sizes)),
   ];
 }
 
-async function measureProtect(row: string, bound: string, fill: (source: string) => Promise<void>): Promise<Row[]> {
-  const workspace = await createWorkspace(row);
-  try {
-    await mkdir(workspace.source, { recursive: true });
-    await fill(workspace.source);
-    const contestants = [protectRun(workspace), copyRun(workspace), await ageRun(workspace)];
-    return compare({ row, unit: 's', runs: RUNS, bound }, contestants, await measureAlternately(contestants, RUNS));
-  } finally {
-    await workspace.remove();
-  }
+function besideCopies(row: string, bound: string, fill: (source: string) => Promise<void>): Promise<Row[]> {
+  return inWorkspace(row, fill, async (workspace) =>
+    sideBySide({ row, unit: 's', runs: RUNS, bound }, [
+      protectRun(workspace),
+      copyRun(workspace),
+      await ageRun(workspace),
+    ]),
+  );
 }
 
 /** What a document takes in the output, metadata of the publication included, beside what gzip makes of it. */
-async function measureSize(): Promise<Row[]> {
-  const row = 'protect-10k-size';
-  const workspace = await createWorkspace(row);
-  try {
-    await mkdir(workspace.source, { recursive: true });
-    await writeArticles(workspace.source, { ending: 'txt' });
-    const { directory } = workspace;
-    await workspace.wispr('protect', '--quiet', '--passphrase-file', workspace.passphraseFile);
-    const bytesOf = async (command: string) => Number(await runCommand('sh', ['-c', command], directory)) / 10_000;
-    const sizes = [
-      await bytesOf("find protected -type f -printf '%s\\n' | awk '{ sum += $1 } END { print sum }'"),
-      await bytesOf('find site -type f -exec gzip -nc {} \\; | wc -c'),
+async function sizes(workspace: Workspace): Promise<Row[]> {
+  await workspace.wispr(...protectArguments(workspace));
+  const bytesOf = async (command: string) =>
+    Number(await runCommand('sh', ['-c', command], workspace.directory)) / 10_000;
+  const figures = [
+    await bytesOf("find protected -type f -printf '%s\\n' | awk '{ sum += $1 } END { print sum }'"),
+    await bytesOf('find site -type f -exec gzip -nc {} \\; | wc -c'),
+  ];
+  const bound = 'head, authentication tags, and the entry in a signed bin';
+  return compare({ row: 'protect-10k-size', unit: 'bytes/doc', runs: 1, bound }, ['wispr protect', 'gzip'], figures);
+}
+
+/** A second run over 100,000 documents of 200 bytes: none changed, and one. */
+export function republish100k(): Promise<Row[]> {
+  const fill = (source: string) => writeArticles(source, { count: 100_000, length: 200 });
+  return inWorkspace('republish-100k', fill, async (workspace) => {
+    await workspace.wispr(...protectArguments(workspace));
+    const again = () => timeCommand(NODE, [WISPR, ...protectArguments(workspace)], workspace.directory);
+    let edits = 0;
+    const changed = async () => {
+      await writeFile(join(workspace.source, 'part-0', 'article-0.txt'), `changed ${++edits}`);
+      return again();
+    };
+    const look = { name: 'find, source and output', run: () => lookAtAll(workspace) };
+    const about = { unit: 's', runs: RUNS, bound: 'one core: a look at every file of source and output, and its row' };
+    return [
+      ...(await sideBySide({ row: 'republish-100k', ...about }, [{ name: 'wispr protect', run: again }, look])),
+      ...(await sideBySide({ row: 'republish-100k-one-changed', ...about }, [
+        { name: 'wispr protect', run: changed },
+        look,
+      ])),
     ];
-    const names = ['wispr protect', 'gzip'].map((name) => ({ name, run: async () => 0 }));
-    const bound = 'head, authentication tags, and the entry in a signed bin';
-    return compare({ row, unit: 'bytes/doc', runs: 1, bound }, names, sizes);
-  } finally {
-    await workspace.remove();
-  }
+  });
+}
+
+/** Peak memory for 20,000 small documents, and for a file of 2 GiB; docs/figures.md says how a million and 20 GiB are measured by hand. */
+export async function protectMemory(): Promise<Row[]> {
+  return [
+    ...(await memory('protect-memory-20k', (source) => writeArticles(source, { count: 20_000, length: 200 }))),
+    ...(await memory('protect-memory-2gib', (source) => writeSparse(join(source, 'film.bin'), 2 * GiB))),
+  ];
+}
+
+function memory(row: string, fill: (source: string) => Promise<void>): Promise<Row[]> {
+  return inWorkspace(row, fill, (workspace) => {
+    const bound = 'three JavaScript heaps with the program in each, Argon2id (64 MiB, before the threads work), SQLite';
+    return sideBySide({ row, unit: 'MiB', runs: 1, bound }, [
+      { name: 'wispr protect', run: () => peakMemory(workspace, [WISPR, ...protectArguments(workspace)]) },
+      { name: 'Node.js, doing nothing', run: () => peakMemory(workspace, ['-e', '0']) },
+    ]);
+  });
+}
+
+function protectArguments({ passphraseFile }: Workspace): string[] {
+  return ['protect', '--quiet', '--passphrase-file', passphraseFile];
+}
+
+/** As if nothing had been protected before. */
+async function forget({ directory }: Workspace): Promise<void> {
+  for (const ending of ['', '-wal', '-shm', '-journal'])
+    await rm(join(directory, `publisher.db${ending}`), { force: true });
+}
+
+/** The least that tells whether anything changed. */
+function lookAtAll({ directory, source }: Workspace): Promise<number> {
+  const script = `find "$1" "$2" -type f -printf '%s %T@ %p\\n' > /dev/null`;
+  return timeCommand('sh', ['-c', script, 'sh', source, join(directory, 'protected')]);
+}
+
+/** Says the peak memory of a process in KiB when it ends; threads run it too, and are silent. */
+const REPORT = `
+  const { isMainThread } = process.getBuiltinModule('node:worker_threads');
+  const { writeSync } = process.getBuiltinModule('node:fs');
+  if (isMainThread) process.on('exit', () => writeSync(1, String(process.resourceUsage().maxRSS)));
+`;
+
+/** Peak memory of a Node.js process, in MiB. */
+async function peakMemory(workspace: Workspace, args: readonly string[]): Promise<number> {
+  await forget(workspace);
+  const report = `data:text/javascript,${encodeURIComponent(REPORT)}`;
+  return Number(await runCommand(NODE, ['--import', report, ...args], workspace.directory)) / 1024;
 }
 
 /**
@@ -79,24 +139,20 @@ function freshDirectories(workspace: Workspace, name: string): () => string {
 }
 
 function protectRun(workspace: Workspace): Contestant {
-  const { directory, passphraseFile } = workspace;
   const nextOut = freshDirectories(workspace, 'protected');
   return {
     name: 'wispr protect',
     run: async () => {
-      for (const ending of ['', '-wal', '-shm']) await rm(join(directory, `publisher.db${ending}`), { force: true });
-      const args = ['protect', '--quiet', '--passphrase-file', passphraseFile, '--out', nextOut()];
-      return timeCommand(NODE, [WISPR, ...args], directory);
+      await forget(workspace);
+      const args = [...protectArguments(workspace), '--out', nextOut()];
+      return timeCommand(NODE, [WISPR, ...args], workspace.directory);
     },
   };
 }
 
 function copyRun(workspace: Workspace): Contestant {
   const nextTarget = freshDirectories(workspace, 'copy');
-  return {
-    name: 'cp -r',
-    run: async () => timeCommand('cp', ['-r', workspace.source, nextTarget()]),
-  };
+  return { name: 'cp -r', run: () => timeCommand('cp', ['-r', workspace.source, nextTarget()]) };
 }
 
 async function ageRun(workspace: Workspace): Promise<Contestant> {
@@ -108,7 +164,7 @@ async function ageRun(workspace: Workspace): Promise<Contestant> {
   const script = `cd "$1" && find . -type d -exec mkdir -p "$2/{}" \\; && find . -type f -print0 | xargs -0 -P 2 -I @FILE@ age -r "$3" -o "$2/@FILE@.age" @FILE@`;
   return {
     name: 'age, two at once',
-    run: async () => timeCommand('sh', ['-c', script, 'sh', workspace.source, nextTarget(), recipient]),
+    run: () => timeCommand('sh', ['-c', script, 'sh', workspace.source, nextTarget(), recipient]),
   };
 }
 

@@ -1,13 +1,14 @@
 /** What the personal proxy costs besides throughput: time to the first byte, and memory. */
 import { randomBytes } from 'node:crypto';
-import { open, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
+import { writeSparse } from '../articles.ts';
 import { ask } from '../ask.ts';
 import { memoryOf } from '../load.ts';
-import { compare, measureAlternately, type Row } from '../measure.ts';
+import { compare, measureAlternately, median, type Row } from '../measure.ts';
 import { SITE, type Stage } from '../proxies.ts';
-import { onStage } from './proxy.ts';
+import { FLOOR, MEMORY_GOAL, onStage } from './proxy.ts';
 
 const LENGTH = 65_536;
 const REQUESTS = 400;
@@ -17,7 +18,6 @@ const GIB = 2 ** 30;
 const FILM = GIB;
 const STREAMED = Number(process.env.WISPR_BENCH_STREAM_GIB ?? 10) * GIB;
 const CONNECTIONS = 1000;
-const MEMORY_GOAL = 150;
 
 const writeDocument = (source: string) => writeFile(join(source, 'document.bin'), randomBytes(LENGTH));
 
@@ -32,18 +32,14 @@ export async function ttfbRows(row: string): Promise<Row[]> {
     const contestants = [
       { name: 'read again', run: () => firstByte(keeping.url, `http://${SITE}`) },
       { name: 'without cache', run: () => firstByte(bare.url, `http://${SITE}`) },
-      { name: 'floor: forward proxy on node:http', run: () => firstByte(floor.url, stage.plainUrl) },
+      { name: FLOOR, run: () => firstByte(floor.url, stage.plainUrl) },
       { name: 'nginx', run: () => firstByte(stage.plainUrl, stage.plainUrl) },
     ];
     for (const { run } of contestants) await run();
     const [again = 0, uncached = 0, byFloor = 0, direct = 0] = await measureAlternately(contestants, RUNS);
     const about = { unit: 'ms added', runs: RUNS, bound: 'one core, and the scheduling of three processes' };
     const beside = (name: string, value: number) =>
-      compare(
-        { row: `${row}, ${name}`, ...about },
-        [contestants[0], contestants[2]].flatMap((one) => one ?? []),
-        [value - direct, byFloor - direct],
-      );
+      compare({ row: `${row}, ${name}`, ...about }, [name, FLOOR], [value - direct, byFloor - direct]);
     return [...beside('read again', again), ...beside('without cache', uncached)];
   });
 }
@@ -57,16 +53,14 @@ async function firstByte(proxy: string, origin: string): Promise<number> {
     times.push(firstByte);
   }
   agent.destroy();
-  return times.sort((a, b) => a - b)[REQUESTS / 2] ?? Number.NaN;
+  return median(times);
 }
 
 /** MiB that the Reader has in memory at most, while 10 GiB stream through it, and with 1,000 connections that each have got a document. */
 export async function memoryRows(row: string): Promise<Row[]> {
   const write = async (source: string) => {
     await writeDocument(source);
-    const film = await open(join(source, 'film.bin'), 'w');
-    await film.truncate(FILM);
-    await film.close();
+    await writeSparse(join(source, 'film.bin'), FILM);
   };
   return onStage(row, write, async (stage) => [
     ...goal(`${row}, streaming ${STREAMED / GIB} GiB`, await whileStreaming(stage)),
@@ -98,7 +92,6 @@ async function withConnections(stage: Stage): Promise<number> {
 }
 
 function goal(row: string, value: number): Row[] {
-  const contestants = ['wispr proxy', 'goal'].map((name) => ({ name, run: async () => value }));
-  const about = { row, unit: 'MiB', runs: 1, bound: 'the runtime (100 at rest), and what waits to be collected' };
-  return compare(about, contestants, [value, MEMORY_GOAL]);
+  const bound = 'the runtime (100 at rest), and what waits to be collected';
+  return compare({ row, unit: 'MiB', runs: 1, bound }, ['wispr proxy', 'goal'], [value, MEMORY_GOAL]);
 }

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Load, measureEachOnce, measureLoad } from '../load.ts';
-import { compare, measureAlternately, type Row } from '../measure.ts';
+import { compare, measureAlternately, median, type Row } from '../measure.ts';
 import { SITE, Stage, type StartedProxy } from '../proxies.ts';
 import { createWorkspace, type Workspace } from '../workspace.ts';
 
@@ -61,18 +61,20 @@ export async function proxyRows(row: string): Promise<Row[]> {
       ];
       const again = ask('read again', keeping, `http://${SITE}/document.bin`);
       const uncached = ask('without cache', bare, `http://${SITE}/document.bin`);
-      const rows = await sideBySide(row, bound, [again, uncached, ...peers]);
+      const rows = await besidePeers(row, bound, [again, uncached, ...peers]);
       const first = [
         new Asked('first read', () => measureEachOnce(keeping, `http://${SITE}/many/`, count)),
         new Asked(FLOOR, () => measureEachOnce(floor, `${stage.plainUrl}/many/`, count)),
       ];
-      return [...rows, ...(await sideBySide(row, `${bound}; making files`, first, 1))];
+      return [...rows, ...(await besidePeers(row, `${bound}; making files`, first, 1))];
     },
   );
 }
 
-const FLOOR = 'floor: forward proxy on node:http';
+export const FLOOR = 'floor: forward proxy on node:http';
 const MITMPROXY = 'mitmproxy';
+/** MiB that the project wants to stay below. */
+export const MEMORY_GOAL = 150;
 
 /** Sites that are not connected, through the Reader. */
 export async function passRows(row: string): Promise<Row[]> {
@@ -90,7 +92,7 @@ export async function passRows(row: string): Promise<Row[]> {
         (who, index) =>
           new Asked(who, () => measureLoad(proxies[index] as StartedProxy, { url, seconds: SECONDS }, workspace)),
       );
-      rows.push(...(await sideBySide(`${row}-${name}`, 'one core: HTTP on both sides', asked)));
+      rows.push(...(await besidePeers(`${row}-${name}`, 'one core: HTTP on both sides', asked)));
     }
     return rows;
   });
@@ -104,7 +106,6 @@ export async function onStage(
   const workspace = await createWorkspace(row);
   const endings: (() => Promise<void>)[] = [workspace.remove];
   try {
-    await mkdir(workspace.source, { recursive: true });
     await write(workspace.source);
     return await work(await Stage.open(workspace, endings), workspace);
   } finally {
@@ -113,7 +114,7 @@ export async function onStage(
 }
 
 /** Each of ours beside each peer: requests a second, and processor time. */
-async function sideBySide(row: string, bound: string, asked: readonly Asked[], runs = RUNS): Promise<Row[]> {
+async function besidePeers(row: string, bound: string, asked: readonly Asked[], runs = RUNS): Promise<Row[]> {
   if (runs > 1) for (const { run } of asked) await run(); // warm
   for (const { processorTimes } of asked) processorTimes.length = 0;
   const rates = await measureAlternately(asked, runs);
@@ -124,17 +125,13 @@ async function sideBySide(row: string, bound: string, asked: readonly Asked[], r
     const others = asked.map((other, at) => ({ other, at })).filter(({ other }) => isPeer(other));
     const pick = (figures: readonly number[]) =>
       [index, ...others.map(({ at }) => at)].map((at) => figures[at] ?? Number.NaN);
-    const contestants = [one, ...others.map(({ other }) => other)];
+    const names = [one, ...others.map(({ other }) => other)].map(({ name }) => name);
     const name = `${row}, ${one.name}`;
     return [
-      ...compare({ row: name, unit: 'requests/s', runs, bound }, contestants, pick(rates)),
-      ...compare({ row: name, unit: 'µs of CPU', runs, bound }, contestants, pick(times)),
+      ...compare({ row: name, unit: 'requests/s', runs, bound }, names, pick(rates)),
+      ...compare({ row: name, unit: 'µs of CPU', runs, bound }, names, pick(times)),
     ];
   });
-}
-
-function median(figures: readonly number[]): number {
-  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN;
 }
 
 async function writeDocuments(source: string, length: number, count: number): Promise<void> {

@@ -7,7 +7,7 @@ import { Updater } from 'tuf-js';
 import { METADATA_PATH } from '../../core/publication/names.ts';
 import { SitePublication } from '../../core/publication/site-publication.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { type Contestant, compare, measureAlternately, type Row } from '../measure.ts';
+import { type Contestant, type Row, sideBySide } from '../measure.ts';
 import { CountingSource, type LargePublication, pathOf, publicationOf } from '../publication-of.ts';
 
 const RUNS = 15;
@@ -51,7 +51,7 @@ async function coldStart(publication: LargePublication, now: number): Promise<Ro
   ];
   const bound = 'one core: JSON.parse of the snapshot, SHA-256, and an entry for each bin';
   const row = { row: 'publication-check: cold start', unit: 'ms', runs: RUNS, bound };
-  return compare(row, contestants, await measureAlternately(contestants, RUNS));
+  return sideBySide(row, contestants);
 }
 
 async function lookUps(publication: LargePublication, now: number): Promise<Row[]> {
@@ -72,7 +72,7 @@ async function lookUps(publication: LargePublication, now: number): Promise<Row[
   ];
   const bound = 'one core: SHA-256 and JSON.parse of a bin that was not there yet, one signature';
   const row = { row: 'publication-check: look-up', unit: 'ms', runs: RUNS, bound };
-  return compare(row, contestants, await measureAlternately(contestants, RUNS));
+  return sideBySide(row, contestants);
 }
 
 /** tuf-js, with its files from memory too, and its own metadata in a folder as it wants. */
@@ -82,7 +82,7 @@ async function besideTufJs(publication: LargePublication, now: number): Promise<
     { name: 'tuf-js', run: () => readWithTufJs(publication) },
   ];
   const row = { row: `publication-check: ${publication.documents}`, unit: 'ms', runs: RUNS, bound: 'as above' };
-  return compare(row, contestants, await measureAlternately(contestants, RUNS));
+  return sideBySide(row, contestants);
 }
 
 async function readCold(
