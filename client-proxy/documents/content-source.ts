@@ -4,7 +4,6 @@
  */
 import type { ByteRange } from '../../core/object/geometry.ts';
 import { ReadingError } from '../../core/reading/errors.ts';
-import type { ContentAnswer } from '../../core/reading/open-at.ts';
 import { hedged } from '../../node-support/hedged.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { type Answer, fetchBody, PAST_CACHES, type Wanted } from '../content/fetch-body.ts';
@@ -26,21 +25,15 @@ export class HostAttempt {
     this.#how = how;
   }
 
-  /** For `openAt`. */
-  readonly fetch = (urlPath: string): Promise<ContentAnswer> => this.fetchRange(urlPath);
-
-  /** For `describeAt`. */
-  readonly fetchPart = (urlPath: string, range?: ByteRange): Promise<ContentAnswer> => this.fetchRange(urlPath, range);
-
-  /** One path, or a range of it. */
-  async fetchRange(urlPath: string, range?: ByteRange): Promise<Answer> {
+  /** Fetches one path, or a range of it. */
+  readonly fetch = async (urlPath: string, range?: ByteRange): Promise<Answer> => {
     const { signal } = this.#ending;
     signal.throwIfAborted();
     const wanted = { path: urlPath, range, ...this.#how };
     this.#answer = await fetchBody(this.#upstream, this.origin, wanted, signal);
     signal.throwIfAborted();
     return this.#answer;
-  }
+  };
 
   /** Abandons what is coming: something else will be fetched. */
   release(): void {

@@ -42,7 +42,7 @@ export async function describeFor(
   context: ReadingContext,
 ): Promise<DocumentReader> {
   const kept = await openStored(supply, wanted, context);
-  return kept?.reader ?? supply.source.ask((attempt) => describeAt(attempt.fetchPart, wanted, context));
+  return kept?.reader ?? supply.source.ask((attempt) => describeAt(attempt.fetch, wanted, context));
 }
 
 /** A part of the payload of a document that was opened before, whole blocks from their beginning. @throws as `fetchPayload` */

@@ -213,7 +213,7 @@ export interface FetchedPayload {
  * The payload from the beginning of `range`, once its first bytes are there; where the content host ignores the range, what is before it is skipped.
  *
  * @throws ReadingError `content-host-answer` where the host answers neither with a range nor with the whole, or the payload is not a file of
- * bytes; those of `fetchRange`
+ * bytes; those of `HostAttempt.fetch`
  */
 export async function fetchPayload(
   { head }: DocumentReader,
@@ -225,7 +225,7 @@ export async function fetchPayload(
   if (encrypted && entry.inPage) throw unusable('the object stands in a page as text');
   const offset = encrypted ? head.length : 0; // a signed document's payload is a file of its own
   const wanted = { start: offset + range.start, end: offset + range.end };
-  const { status, body } = await attempt.fetchRange(payloadUrl(path, entry), wanted);
+  const { status, body } = await attempt.fetch(payloadUrl(path, entry), wanted);
   if (status !== 200 && status !== 206) {
     await body.return();
     throw unusable(`the content host answered ${status} when asked for a part of ${path}`);

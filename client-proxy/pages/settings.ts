@@ -14,43 +14,52 @@ import {
 import type { Asked, PageAnswer, PagesContext } from './context.ts';
 import { doneText, type FormField, renderPage } from './template.ts';
 
-const TEXT = {
-  title: 'Settings',
-  submit: 'Save',
-  wrongTitle: 'Something is not valid, so nothing was saved.',
-  fixed: 'Set on the command line this time.',
-  port: {
+/** What the form says of a setting. */
+interface Shown {
+  readonly label: string;
+  readonly hint: string;
+  /** For a value that is not valid. */
+  readonly complaint?: string;
+}
+
+const RESTART = 'Takes effect after a restart.';
+
+const SHOWN: { readonly [name in SettingName]: (context: PagesContext) => Shown } = {
+  port: ({ port }) => ({
     label: 'Port',
-    hint: (now: number, usual: number) =>
-      `A number from 1024 to 65535; empty: ${usual}. Now ${now}; a new one takes effect after a restart, and changes all addresses of the Reader.`,
-    wrong: 'Not a port: a number from 1024 to 65535, or nothing.',
-  },
-  parentProxy: {
+    hint: `A number from ${PORTS.least} to ${PORTS.most}; empty: ${DEFAULT_PORT}. Now ${port() ?? DEFAULT_PORT}; a new one takes effect after a restart, and changes all addresses of the Reader.`,
+    complaint: `Not a port: a number from ${PORTS.least} to ${PORTS.most}, or nothing.`,
+  }),
+  parentProxy: () => ({
     label: 'Another proxy to go through',
-    hint: 'For example http://proxy.example:3128; empty: none. Takes effect after a restart.',
-    wrong:
+    hint: `For example http://proxy.example:3128; empty: none. ${RESTART}`,
+    complaint:
       'Not the address of a proxy: http://, a name, and perhaps a port. One with a password is given on the command line, with --parent-proxy-file.',
-  },
-  allowLocal: {
+  }),
+  allowLocal: () => ({
     label: 'Local addresses that pages may reach',
-    hint: 'On this computer and in your network, one per line: printer.lan:631, 192.168.1.0/24. Empty: none, the safe choice. Takes effect after a restart.',
-    wrong: 'Something here is neither a name nor an address, or there are more than 32.',
+    hint: `On this computer and in your network, one per line: printer.lan:631, 192.168.1.0/24. Empty: none, the safe choice. ${RESTART}`,
+    complaint: 'Something here is neither a name nor an address, or there are more than 32.',
+  }),
+  cacheBytes: ({ cache }) => {
+    const { bytes, limit } = cache.status();
+    const used =
+      bytes === undefined ? '' : `${Math.ceil(bytes / MEGABYTE)} of ${Math.floor(limit / MEGABYTE)} in use. `;
+    return {
+      label: 'Megabytes kept of what you read',
+      hint: `For reading without a network; protected pages stay encrypted. 0 keeps nothing. ${used}${RESTART}`,
+      complaint: 'Not a number of megabytes.',
+    };
   },
-  cacheBytes: {
-    label: 'Megabytes kept of what you read',
-    hint: (now: number | undefined, limit: number) =>
-      `For reading without a network; protected pages stay encrypted. 0 keeps nothing. ${now === undefined ? '' : `${now} of ${limit} megabytes ${now === 1 ? 'is' : 'are'} in use. `}Takes effect after a restart.`,
-    wrong: 'Not a number of megabytes.',
-  },
-  notices: {
+  notices: () => ({
     label: 'Warn me before I read a site that has not been confirmed for long',
     hint: 'A page in front of it, twice a day at most. “Your sites” says it in any case.',
-  },
-  activity: {
+  }),
+  activity: () => ({
     label: 'List what I read recently on the first page',
     hint: 'In memory only: the list is gone when the Reader stops.',
-  },
-} as const;
+  }),
+};
 
 type Texts = ReadonlyMap<SettingName, string>;
 
@@ -83,30 +92,30 @@ function textIn(form: URLSearchParams, name: SettingName): string {
 
 function renderSettings(context: PagesContext, texts: Texts, wrong: readonly SettingName[], status?: string): string {
   return renderPage({
-    title: TEXT.title,
+    title: 'Settings',
     place: 'settings',
     status,
-    alert: wrong.length > 0 ? { text: TEXT.wrongTitle } : undefined,
+    alert: wrong.length > 0 ? { text: 'Something is not valid, so nothing was saved.' } : undefined,
     form: {
       action: '/settings',
       token: context.token,
-      fields: SETTING_NAMES.map((name) => fieldOf(name, texts, wrong, context)),
-      submit: TEXT.submit,
+      fields: SETTING_NAMES.map((name) => fieldOf(name, texts.get(name), wrong.includes(name), context)),
+      submit: 'Save',
     },
   });
 }
 
-function fieldOf(name: SettingName, texts: Texts, wrong: readonly SettingName[], context: PagesContext): FormField {
+function fieldOf(name: SettingName, text = '', isWrong: boolean, context: PagesContext): FormField {
   const given = givenText(name, context);
-  const { label, hint, complaint } = wordsOf(name, context);
+  const { label, hint, complaint } = SHOWN[name](context);
   const common = {
     name,
     label,
-    hint: given === undefined ? hint : TEXT.fixed,
-    wrong: wrong.includes(name) ? complaint : undefined,
+    hint: given === undefined ? hint : 'Set on the command line this time.',
+    wrong: isWrong ? complaint : undefined,
     fixed: given !== undefined,
   };
-  const value = given ?? texts.get(name) ?? '';
+  const value = given ?? text;
   switch (name) {
     case 'port':
       return { ...common, kind: 'number', value, minimum: PORTS.least, maximum: PORTS.most };
@@ -126,22 +135,4 @@ function fieldOf(name: SettingName, texts: Texts, wrong: readonly SettingName[],
 function givenText(name: SettingName, { fixed, port }: PagesContext): string | undefined {
   const given = fixed.get(name);
   return name === 'port' && given !== undefined ? String(port() ?? given) : given;
-}
-
-function wordsOf(
-  name: SettingName,
-  { port, cache }: PagesContext,
-): { label: string; hint: string; complaint?: string } {
-  if (name === 'port') {
-    const { label, hint, wrong } = TEXT.port;
-    return { label, hint: hint(port() ?? DEFAULT_PORT, DEFAULT_PORT), complaint: wrong };
-  }
-  if (name === 'cacheBytes') {
-    const { label, hint, wrong } = TEXT.cacheBytes;
-    const { bytes, limit } = cache.status();
-    const now = bytes === undefined ? undefined : Math.ceil(bytes / MEGABYTE);
-    return { label, hint: hint(now, Math.floor(limit / MEGABYTE)), complaint: wrong };
-  }
-  const { wrong: complaint, ...words } = { wrong: '', ...TEXT[name] };
-  return { ...words, complaint };
 }

@@ -27,7 +27,7 @@ export function measure(document: WantedDocument, context: SyncContext): Promise
   const range = entry.inPage ? undefined : { start: 0, end: entry.headLength }; // no part of a page is a part of the object
   return withSource(document, context, (source) =>
     source.ask(async (attempt) => {
-      const { status, body } = await attempt.fetchRange(objectUrl(path, entry), range);
+      const { status, body } = await attempt.fetch(objectUrl(path, entry), range);
       if (status !== 200 && status !== 206)
         throw new ReadingError('object-missing', `the content host answered ${status} when asked for ${path}`);
       const object = new ByteReader(entry.inPage ? openCarrier(body) : body);
