@@ -3,50 +3,44 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core
 /** What can go wrong at the key server, for its operator, a publisher or a reader. */
 export const KEY_SERVER_ERRORS = {
   'config-missing': {
-    means: 'there is no configuration where one was looked for, or the first one cannot be written',
-    remedy: '`-c FILE`, or let `wispr keyserver` write one in a folder of its own',
+    means: 'no configuration was found, or none can be written',
+    remedy: '`-c FILE`, or let `wispr keyserver` write one',
   },
   'config-invalid': {
-    means:
-      'the configuration is malformed, incomplete, or would open the key server without TLS; the message names line, member or file',
-    remedy: 'correct it (docs/configuration.md#keyserverjson); to try things out on this machine, `--dev`',
+    means: 'the configuration is malformed; the message names line, member or file',
+    remedy: 'correct it (docs/configuration.md#keyserverjson); on one machine, `--dev`',
   },
   'listen-failed': {
     means: 'the address cannot be listened on, or another program does',
     remedy: 'stop the other program, or set `{member}` in the configuration',
   },
   'master-key-refused': {
-    means:
-      'the master key file is missing, malformed, readable for other users, or not that of this database, which was not touched',
-    remedy: 'put back the copy that you keep, with `chmod 600`',
+    means: 'the master key is missing, malformed, readable by others, or of another database',
+    remedy: 'restore your copy, with `chmod 600`',
   },
   'database-refused': {
-    means:
-      'the database is missing, damaged, by another program or a newer wispr, or cannot be opened; it was not touched',
-    remedy: 'put back a backup, update wispr, or set `data`; to start anew, move the master key away as well',
+    means: 'the database is missing, damaged or from a newer wispr; it was not touched',
+    remedy: 'restore a backup, update wispr, or set `data`',
   },
   'row-unreadable': {
     means: 'a row of the database was altered, or moved from another row',
     remedy: 'put back a backup; find out who wrote to the database',
   },
   'argument-invalid': {
-    means: 'a name, pattern, validity or file in the command is not possible, or does not exist',
-    remedy:
-      '`wispr admin list` shows names; names have letters, digits, spaces and `. _ @ + -`; patterns are like `2026-11-*`',
+    means: 'a name, pattern, validity or file in the command is not possible',
+    remedy: '`wispr admin list` shows names; patterns are like `2026-11-*`',
   },
   'bundle-foreign': {
-    means:
-      'the key bundle is by another publisher, from another workspace, or names another key server or reading site; nothing was changed',
-    remedy: 'import the right one; make `"keyServer"` in `wispr.json` and the configuration of the key server agree',
+    means: 'the bundle is of another publisher, workspace, key server or reading site',
+    remedy: 'import the right one; compare `keyServer` in `wispr.json`',
   },
   'bundle-older': {
-    means: 'a newer key bundle, or another one with the same serial, was imported before; nothing was changed',
-    remedy:
-      "import the newest. If this is the newest, the publisher's keys were put back from an older copy: `wispr publish --rekey SET` makes a newer one",
+    means: 'a newer bundle, or another one with the same serial, was imported before',
+    remedy: 'import the newest; after a restored backup: `wispr publish --rekey SET`',
   },
   'publisher-key-changed': {
-    means: 'the bundle is signed by another publisher key than the known or named one; nothing was changed',
-    remedy: 'ask the publisher by another channel; if it is theirs, import with `--new-publisher-key {key}`',
+    means: 'the bundle is signed by another publisher key than the known one',
+    remedy: 'ask the publisher over another channel, then import with `--new-publisher-key {key}`',
   },
   'no-provider': {
     means: 'no key bundle was imported yet',
@@ -61,7 +55,7 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'set the clock',
   },
   'request-refused': {
-    means: 'no proof of possession of a device key of this key server, or the device means another publisher',
+    means: 'no proof of possession of a device key of this key server',
     remedy: 'connect again',
   },
   busy: {
@@ -101,23 +95,20 @@ export const KEY_SERVER_ERRORS = {
     remedy: 'publish again, which makes a higher one',
   },
   'publication-other': {
-    means:
-      'another publication of the same version is current, or lies at a push target: two copies of the workspace made one each',
-    remedy: 'publish again from the right copy, which makes a higher one',
+    means: 'another publication has the same version: two copies of the workspace',
+    remedy: 'publish again from the right copy',
   },
   'timestamp-key-unusable': {
-    means:
-      'the publisher has handed over no timestamp key, or one that its root does not name or that cannot sign alone; nothing was signed',
-    remedy: 'the publisher hands over a new bundle, and publishes again',
+    means: "the timestamp key is missing, or not one of the root's; nothing was signed",
+    remedy: 'the publisher publishes again, with a new bundle',
   },
   'clock-back': {
-    means: 'the clock is more than 300 seconds behind the last timestamp; nothing was signed',
+    means: 'the clock is more than 300 seconds behind the last timestamp',
     remedy: 'set the clock of the key server',
   },
   'publication-not-there': {
-    means:
-      'a push target does not have the current publication or its roots, or has a newer root under which the timestamp is not good; it was not changed, and is tried again',
-    remedy: '`wispr publish` to that target, or take it out of `push`',
+    means: 'a push target lacks the current publication or root, or has a newer root',
+    remedy: 'publish to that target, or remove it from `push`',
   },
 } as const satisfies ErrorCatalogue;
 

@@ -68,12 +68,11 @@ export const KEY_ERRORS = {
   'descriptor-expired': {
     step: 'D3',
     means: 'the provider descriptor is out of date',
-    remedy: 'check the connection, and the clock of this machine; if it stays so, tell the publisher this code',
+    remedy: 'check the connection and the clock of this machine',
   },
   'host-proof': {
     step: 'D4',
-    means:
-      'a host was asked, and does not say that it belongs to this publisher, or whoever answers cannot show to be the host (certificate, TLS handshake); one that was not reached is `host-proof-unreachable`',
+    means: 'the host does not name this publisher, or cannot prove to be the host (TLS)',
     remedy: 'do not connect',
   },
   'bundle-malformed': {
@@ -89,7 +88,7 @@ export const KEY_ERRORS = {
   'bundle-recipient': {
     step: 'B3',
     means: 'a key bundle is for another key server, or its key file is wrong',
-    remedy: 'give the publisher the keyserver.pub of this key server, and let them protect again',
+    remedy: "give the publisher this key server's keyserver.pub, and protect again",
   },
   'bundle-unreadable': {
     step: 'B4',
@@ -99,13 +98,12 @@ export const KEY_ERRORS = {
   'roaming-malformed': {
     step: 'R1, R2, R3, R5, R6',
     means: 'not a roaming file, damaged, or made by a newer wispr',
-    remedy:
-      'fetch it again, whole: it may have been cut or changed on the way; or a newer wispr made it: update this one',
+    remedy: 'fetch it again, whole; or update wispr',
   },
   'roaming-unreadable': {
     step: 'R4',
-    means: 'other words, or the file was changed; words that were changed since do not open a file of before',
-    remedy: 'compare the words with what you wrote down, and fetch the newest file; older ones may have other words',
+    means: 'the words are wrong, or the file was changed',
+    remedy: 'compare the words; after `--new-words`, older files still need the older ones',
   },
 } as const satisfies ErrorCatalogue;
 

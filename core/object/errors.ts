@@ -4,8 +4,8 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../erro
 export const OBJECT_ERRORS = {
   'object-unrecognised': {
     step: '1',
-    means: 'what the host sent is not a protected object: another page, or damaged',
-    remedy: 'try again, or from another network; `wispr inspect` reads `.protected` files, and pages that carry one',
+    means: 'the host sent something else than a protected object',
+    remedy: 'try again, or from another network; `wispr inspect FILE` reads `.protected` files',
   },
   'object-version': {
     step: '1',
@@ -15,8 +15,7 @@ export const OBJECT_ERRORS = {
   'head-length': {
     step: '2',
     means: 'the object claims an impossible header',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'object-truncated': {
     step: '2, 4, 7, 11',
@@ -26,49 +25,42 @@ export const OBJECT_ERRORS = {
   'header-not-canonical': {
     step: '3',
     means: 'the header is not in its one spelling',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'header-invalid': {
     step: '4',
     means: 'the header says what the format does not allow',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'publisher-unexpected': {
     step: '5',
     means: 'signed by another publisher than the one this site is bound to',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'signature-invalid': {
     step: '6',
     means: 'the publisher did not sign this',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'digest-list': {
     step: '7',
     means: 'the list of block digests was changed',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'site-mismatch': {
     step: '8',
     means: 'the object belongs to another site',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'path-mismatch': {
     step: '9',
     means: 'the object belongs to another address of this site',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'key-missing': {
     step: '10',
     means: "there is no key for this document's set",
-    remedy: 'if it should be yours to read, ask the publisher; after subscribing, wait a minute and try again',
+    remedy: 'ask the publisher for access; after subscribing, try again in a minute',
   },
   'key-not-valid-now': {
     step: '10',
@@ -83,37 +75,31 @@ export const OBJECT_ERRORS = {
   commitment: {
     step: '13',
     means: "the object was not made with its set's key",
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'block-digest': {
     step: '12',
     means: 'a part was changed on the way',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'chunk-tag': {
     step: '14',
     means: 'a part does not decrypt',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'metadata-invalid': {
     step: '15',
     means: 'the encrypted description is malformed',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'object-trailing': {
     step: '10, 11',
     means: 'something follows the end of the object',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'carrier-malformed': {
     means: 'the HTML form of an object is damaged',
-    remedy:
-      'it was changed or mixed up on its way: try again, or in another network; if it stays so, tell the publisher this code',
+    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
 } as const satisfies ErrorCatalogue;
 

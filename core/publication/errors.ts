@@ -19,7 +19,7 @@ export const PUBLICATION_ERRORS = {
   },
   'metadata-mismatch': {
     step: 'P4',
-    means: 'a file is not the one that the publication names: parts of two publications are mixed, or one was changed',
+    means: 'a file is not the one that the publication names: changed, or mixed with another publication',
     remedy: 'try again later',
   },
   'metadata-rollback': {
@@ -29,15 +29,15 @@ export const PUBLICATION_ERRORS = {
   },
   'metadata-expired': {
     step: 'P6',
-    means: 'a role has not been signed for so long that it counts no more; the message shows the clock',
-    remedy: 'check the clock; the publisher runs `wispr keys renew` or `wispr protect`',
+    means: 'the metadata of a role have expired; the message shows the clock',
+    remedy: 'check the clock; publishers: `wispr keys renew`, then `wispr publish`',
   },
   'metadata-missing': {
-    means: 'the hosts do not have a file of the publication, or nothing of it was read yet',
+    means: 'no host has a file of the publication',
     remedy: 'try again later',
   },
   'root-unexpected': {
-    means: "the site's first root is not the one it was connected with: another publisher",
+    means: "the site's first root is another publisher's",
     remedy: 'do not trust it; if the publisher announced a new root, connect again',
   },
   'publication-expired': {
@@ -47,15 +47,13 @@ export const PUBLICATION_ERRORS = {
   },
   'publication-withdrawn': {
     step: 'P9',
-    means:
-      'the publisher has withdrawn this publication; `wispr publish`: what is in `out` was withdrawn here, and would take the place of what readers have, or is served from there and does not say so; `wispr timestamp`: so was what is to be confirmed, or something later that its place owes',
+    means: "the publisher withdrew the site's current publication",
     remedy: 'wait for the next one; publishers: change what was wrong, and publish that',
   },
   'clock-behind': {
     step: 'P8',
-    means:
-      'the publication was confirmed in what is the future for this machine: one of two clocks is, or was, wrong; the message shows both times',
-    remedy: 'set the clock of this machine, and let it set itself from now on',
+    means: "the publication was confirmed in the future: this clock or the signer's is wrong",
+    remedy: 'set the clock of this machine',
   },
   'settings-malformed': {
     means: 'the site settings say what they cannot say',
@@ -63,7 +61,7 @@ export const PUBLICATION_ERRORS = {
   },
   'head-unexpected': {
     step: 'P10',
-    means: 'the object is not the one that the publication names, however well it is signed',
+    means: 'the object is not the one that the publication names',
     remedy: 'try again later; do not trust the host',
   },
 } as const satisfies ErrorCatalogue;

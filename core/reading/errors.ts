@@ -7,12 +7,11 @@ export const READING_ERRORS = {
     remedy: 'check the address for doubled slashes, dots and odd characters',
   },
   'no-such-document': {
-    means:
-      'the publisher signed a list of all documents, and this one is not in it; where the Reader could not look for a newer publication, or still does, its page says so, and which publication has it not',
+    means: 'the signed publication has no such document',
     remedy: 'check the address',
   },
   'object-missing': {
-    means: 'the publication names the document, and the content host does not have it',
+    means: 'the content host does not have a document that the publication names',
     remedy: 'try again in a few minutes; if it stays so, tell the publisher this code',
   },
   'content-host-answer': {

@@ -7,24 +7,23 @@ export const STORAGE_ERRORS = {
     remedy: 'correct it',
   },
   'target-path': {
-    means: 'a name that no target can hold, or a link in the target that leads out of it',
+    means: 'the target cannot hold this name, or a link leads out of it',
     remedy: 'rename the document; remove the link',
   },
   'target-unreachable': {
-    means: 'nobody answers there, not in time, or not to the end; or there is no such bucket',
-    remedy: 'check name, `AWS_ENDPOINT_URL_S3` and network; try again',
+    means: 'the target does not answer in time, or the bucket does not exist',
+    remedy: 'check name, `AWS_ENDPOINT_URL_S3` and network',
   },
   'target-denied': {
     means: 'it does not let us in, or not write',
     remedy: 'check credentials and permissions',
   },
   'target-failed': {
-    means: 'it cannot do it: full, read-only, out of order; or it lists without an end, or more than a site has',
-    remedy: 'see the message; then publish again, and it goes on from there',
+    means: 'the target is full, read-only or failing, or its listing does not end',
+    remedy: 'see the message, then publish again',
   },
   'target-changed': {
-    means:
-      'somebody else changed the same file at the same moment: another run for the same site, perhaps of a copy of the workspace. Nothing of theirs was replaced',
+    means: 'another run changed the same file at the same moment; it was not replaced',
     remedy: 'publish again',
   },
 } as const satisfies ErrorCatalogue;
