@@ -1,76 +1,73 @@
 /** Every bound of the reader's programs, in one place; those of messages about keys are in `MESSAGE_LIMITS` of `core/keys`. Lengths in bytes, times in milliseconds. */
 export const LIMITS = {
-  /** Connections of clients at a time; beyond, the one that has waited longest for a request is closed. */
+  /** Connections of clients; beyond, the one that has been idle longest is closed. */
   clientConnections: 2_048,
-  /** Requests on one connection that wait for those before them. */
+  /** Pipelined requests on one connection that wait for those before them. */
   pipelined: 32,
-  /** What is dropped of a request that was answered before it was all there, to keep its connection, instead of closing it. */
+  /** What is read and dropped of a request that was answered early, to keep its connection. */
   droppedOfRequest: 16_777_216,
-  /** How often a message may pass here: through several of these programs in a row perhaps, but not in a circle. */
+  /** How often a message may pass a program like this one before it counts as a loop. */
   passages: 8,
   /** Header fields of a request or an answer together. */
   headerFields: 32_768,
-  /** Answers with a status below 200 before one that counts. */
+  /** Interim answers (1xx) before the final one. */
   interimAnswers: 128,
-  /** What is taken of an unwanted answer to keep its connection, instead of closing it. */
+  /** What is read and dropped of an unwanted answer, to keep its connection. */
   drained: 65_536,
-  /** What is held of an answer's body before its sender has to wait. */
+  /** What is buffered of an answer's body before its sender has to wait. */
   bodyQueue: 262_144,
   /** The same in pieces, however small. */
   bodyPieces: 1_024,
-  /** How far ahead in an open answer a wanted range may begin; beyond, a request of its own is cheaper. */
+  /** How far ahead in an open answer a range may begin; beyond, a request of its own is cheaper. */
   skippedInStream: 1_048_576,
-  /** How far is looked for the end of a range that is cut out of a document of unknown length, before its head is handed on. */
+  /** How far the end of a range is searched for in a document of unknown length, before the head is passed on. */
   rangeLookAhead: 1_048_576,
-  /** Opened documents kept for one site: what they take together, and for how long. */
+  /** Verified heads kept for one site: their size together, and for how long. */
   rememberedBytes: 16_777_216,
   rememberedFor: 300_000,
-  /**
-   * Documents under way that are decoded or changed for their clients; further ones wait in order. Brotli may take 16 MiB for each. As many as
-   * browsers have connections to one proxy.
-   */
+  /** Documents that are decoded or changed at a time, 16 MiB each for Brotli; further ones wait. As many as browsers have connections to one proxy. */
   changedDeliveries: 32,
-  /** How long nothing must have been taken of one to end it where others wait: a client that reads steadily can seem to stand still for seconds, while sockets are full. And how long those wait. */
+  /** How long a client must have read nothing before its document is ended for others: a steady one can seem to stop for seconds. And how long others wait. */
   changedStalled: 10_000,
   changedWait: 60_000,
   /** Refused key ids remembered, and for how long. */
   refusedKeys: 10_000,
   refusedKeysFor: 20_000,
   connectTimeout: 10_000,
-  /** From how many bytes on blocks are opened on a thread; about how many at a time; and how many times that may be under way for one request. */
+  /** Length from which blocks are opened on a thread; about how much at a time; and how many such runs one request may have pending. */
   openedOnThread: 262_144,
   run: 524_800,
   runsAhead: 2,
-  /** The longest block that is, and the memory for all requests together. */
+  /** The longest block opened on a thread, and the memory for all requests together. */
   blockOnThread: 1_049_600,
   runMemory: 33_554_432,
   /** Threads that open blocks, on however many cores. */
   openingThreads: 4,
-  /** Before the first probe of a connection on which nothing happens, whether the other side is still there. */
+  /** Until an idle connection is probed. */
   tcpKeepAlive: 60_000,
-  /** Until the head of a request is there; and between two requests on a connection. */
+  /** Until the head of a request has arrived; and between two requests on a connection. */
   requestHead: 60_000,
   clientIdle: 65_000,
-  /** Without a byte in either direction, of a client in the midst of a request or an answer. */
+  /** Without a byte in either direction, during a request or an answer of a client. */
   clientSilence: 600_000,
-  /** The same, of a host to which a request passes through: long enough for those that answer when something happens. */
+  /** The same for a host that is passed through: long enough for long polling. */
   passingSilence: 300_000,
-  /** To one content host, key server or parent proxy at once; further requests for content wait. Browsers have six. */
+  /** Connections to one content host, key server or parent proxy; further requests for content wait. Browsers have six. */
   contentConnections: 64,
-  /** Connections to hosts kept for the next request: for how long, whatever a host says; and how many for one host, of requests that pass through and are no plain GETs. */
+  /** Idle connections to hosts: how long they are kept, whatever a host says; and how many per host, of requests that pass through. */
   keptPerHost: 64,
   keptIdle: 4_000,
-  /** Until the head of an answer is there. */
+  /** Until the head of an answer has arrived. */
   headersTimeout: 30_000,
   /** Between two pieces of a body. */
   bodyTimeout: 30_000,
   /** Until a document's first block is verified, all requests for it together. */
   openTimeout: 60_000,
-  /** How long one content host alone may take to that, where there are others: then the next is asked beside it. */
+  /** The same for one content host, where there are others: then the next is asked in parallel. */
   hedgeAfter: 2_000,
   /** Between two pieces of a body, where there are other content hosts. */
   bodyTimeoutAmongSeveral: 10_000,
-  /** For how long a content host is asked after the others: one that was late, was not there, or gave wrong bytes. And of how many that is known. */
+  /** How long a content host is asked after the others: a slow, an unreachable and a wrong one. And how many are remembered. */
   slowFor: 60_000,
   deadFor: 30_000,
   wrongFor: 600_000,
@@ -79,35 +76,35 @@ export const LIMITS = {
   exchangeTimeout: 15_000,
   /** Until an unreachable or refusing key server is asked again for the same descriptor. */
   descriptorRetry: 30_000,
-  /** Between two looks for a newer publication, while the one at hand is good; and between the longest, where they fail. */
+  /** Between two checks for a newer publication, while the current one is fresh; and at most, while checks fail. */
   checkInterval: 30_000,
   checkIntervalMaximum: 300_000,
-  /** The same where nothing at hand may be shown, and where the reader asks for a reload. */
+  /** The same where no publication may be shown, and where the reader reloads. */
   checkIntervalUrgent: 1_000,
-  /** How long a request waits for a newer publication while one is at hand that is merely no longer fresh. */
+  /** How long a request waits for a newer publication while there is a stale one. */
   staleWait: 3_000,
-  /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one look for newer ones, with all its files. */
+  /** One file of a publication, from the first byte of the request to the last of the answer; the timestamp; and one check with all its files. */
   metadataTimeout: 20_000,
   timestampTimeout: 5_000,
-  /** How long a content host is asked by the validators that it gave. */
+  /** How long the validators of a content host are used. */
   validatorsFor: 3_600_000,
   checkTimeout: 60_000,
-  /** Kept of one site's publication on disk, besides what every look needs. */
+  /** Kept of one site's publication on disk, besides what every check needs. */
   publicationBytes: 67_108_864,
   /** Of one publisher's set keys that could not be written and are tried again. */
   unkeptKeys: 1_000,
-  /** Between two pages that say of a site that it has not been confirmed for long. */
+  /** Between two warnings that a site has not been confirmed for long. */
   noticeInterval: 43_200_000,
   /** A form of the Reader's own pages: its bytes, its fields, and the time it may take to arrive. */
   formLength: 16_384,
   formFields: 64,
   formTimeout: 10_000,
-  /** Connections that were shown and not decided yet, and for how long they can be accepted. */
+  /** Proposed connections, and how long they can be accepted. */
   proposals: 16,
   proposalTime: 1_800_000,
-  /** Documents on the first page's list of what was verified lately. */
+  /** Documents in the first page's list of what was read recently. */
   activity: 200,
-  /** Hosts and browsers that the Reader noticed on the side; characters of each. */
+  /** Hosts and browsers that the Reader noticed; characters of each. */
   observed: 16,
   observedName: 300,
   /** Until a program at the usual port has said whether it is the same reader's Reader. */
@@ -166,6 +163,6 @@ export const LIMITS = {
   /** One word with the service manager, and until a service that it started answers; how often that is looked at. */
   serviceTimeout: 60_000,
   servicePoll: 200,
-  /** How long requests under way may take to end when the proxy stops. */
+  /** How long pending requests may take when the proxy stops. */
   stopTimeout: 1_000,
 } as const;

@@ -44,7 +44,7 @@ const SHOWN: { readonly [name in SettingName]: (context: PagesContext) => Shown 
   cacheBytes: ({ cache }) => {
     const { bytes, limit } = cache.status();
     const used =
-      bytes === undefined ? '' : `${Math.ceil(bytes / MEGABYTE)} of ${Math.floor(limit / MEGABYTE)} in use. `;
+      bytes === undefined ? '' : `${Math.ceil(bytes / MEGABYTE)} of ${Math.floor(limit / MEGABYTE)} megabytes in use. `;
     return {
       label: 'Megabytes kept of what you read',
       hint: `For reading without a network; protected pages stay encrypted. 0 keeps nothing. ${used}${RESTART}`,
