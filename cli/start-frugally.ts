@@ -1,5 +1,6 @@
 /** How the Reader's process starts, which runs all day beside everything else that its user does. */
 import { isSea } from 'node:sea';
+import { setFlagsFromString } from 'node:v8';
 
 /**
  * Young objects have 4 MiB, not 16 and more, and older ones are looked through before they have doubled, not when they are several times as many:
@@ -21,4 +22,15 @@ export function startFrugally(): void {
   // The single file has the flags in itself, and takes none.
   const rest = isSea() ? process.argv.slice(2) : [...FRUGAL_FLAGS, ...process.execArgv, ...process.argv.slice(1)];
   process.execve?.(process.execPath, [process.execPath, ...rest], { ...process.env, [ARENAS]: '1' });
+}
+
+/**
+ * For commands that go through many documents. The space for young objects stays as small as it is when a program starts (1 MiB; Node.js lets it
+ * grow to 64 MiB), and garbage among the older ones is looked for when they have grown by a third, not by several times: metadata for a million
+ * documents took 350 MiB without this and 210 MiB with it, in the same time. It works for heaps that are there already, and for threads.
+ */
+export function saveMemory(): void {
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setFlagsFromString('--min-semi-space-size=4'); // for threads that may have so much: begun with 1 MiB, they would stay there
+  setFlagsFromString('--heap-growing-percent=30');
 }

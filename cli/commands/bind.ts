@@ -6,9 +6,14 @@ import { printable } from '../../node-support/printable.ts';
 import { currentIo } from '../io/context.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, UsageError } from '../io/voice.ts';
-import { describeDecision } from '../keys-place.ts';
-import { addProofOptions, type ProofFlags } from '../proof-options.ts';
-import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { describeDecision } from './keys-place.ts';
+import {
+  addProofOptions,
+  addReaderOptions,
+  type ProofFlags,
+  type ReaderFlags,
+  readerOptions,
+} from './reader-options.ts';
 
 interface BindFlags extends ReaderFlags, ProofFlags {
   readonly yes?: boolean;

@@ -5,13 +5,21 @@ import { DocumentRefused, type FetchedDocument, fetchDocument, type WantedRange 
 import { CodedError } from '../../core/errors.ts';
 import { validateHeaderName, validateHeaderValue } from '../../node-support/http.ts';
 import { size } from '../../node-support/size.ts';
-import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
-import { type Delivered, deliver } from '../deliver.ts';
 import { setExitCode } from '../io/context.ts';
 import { untilSignal } from '../io/signals.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
-import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
-import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
+import { type Delivered, deliver } from './deliver.ts';
+import {
+  addCacheOption,
+  addParentProxyOptions,
+  addReaderOptions,
+  type CacheFlags,
+  cacheOptions,
+  type ParentProxyFlags,
+  parentProxyOptions,
+  type ReaderFlags,
+  readerOptions,
+} from './reader-options.ts';
 
 interface FetchFlags extends ReaderFlags, CacheFlags, ParentProxyFlags {
   readonly range?: WantedRange;

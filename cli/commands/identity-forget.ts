@@ -13,7 +13,7 @@ import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
-import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 import { failIfAnyDidNot, sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {

@@ -3,7 +3,7 @@ import { Argument, type Command } from 'commander';
 import { protectIdentity } from '../../client-proxy/index.ts';
 import { readNewPassphrase } from '../io/passphrase.ts';
 import { print, say, UsageError } from '../io/voice.ts';
-import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 import { sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {

@@ -6,7 +6,8 @@ import { systemReason } from '../../node-support/system-error.ts';
 import { readSecretLine } from '../io/passphrase.ts';
 import { askSecret, askYesOrNo, canAsk, showSecretly } from '../io/terminal.ts';
 import { print, say, UsageError } from '../io/voice.ts';
-import { describeDecision } from '../keys-place.ts';
+import { utcMinute } from './describe.ts';
+import { describeDecision } from './keys-place.ts';
 import {
   addReaderOptions,
   addStorageOptions,
@@ -14,8 +15,7 @@ import {
   readerOptions,
   type StorageFlags,
   storageOptions,
-} from '../reader-options.ts';
-import { utcMinute } from './describe.ts';
+} from './reader-options.ts';
 
 interface CommonFlags {
   readonly wordsFile?: string;

@@ -12,12 +12,12 @@ import { printable } from '../../node-support/printable.ts';
 import { setExitCode } from '../io/context.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { EXIT, explain, print, say } from '../io/voice.ts';
-import { describePlace } from '../keys-place.ts';
-import { addStorageOptions, type StorageFlags, storageOptions } from '../reader-options.ts';
 import { isoDay, utcMinute } from './describe.ts';
 import { addForgetCommand } from './identity-forget.ts';
 import { addProtectCommand } from './identity-protect.ts';
 import { addRoamingCommands } from './identity-roaming.ts';
+import { describePlace } from './keys-place.ts';
+import { addStorageOptions, type StorageFlags, storageOptions } from './reader-options.ts';
 import { failIfAnyDidNot, nameIn, sayWhoDidNot } from './readers-told.ts';
 
 interface Flags extends StorageFlags {

@@ -7,7 +7,7 @@ import { collect, locateConfiguration } from '../io/arguments.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { UsageError } from '../io/voice.ts';
 import type { EarlyStart, ProtectCommandOptions } from '../protecting.ts';
-import { saveMemory } from '../save-memory.ts';
+import { saveMemory } from '../start-frugally.ts';
 
 const DESCRIPTION = `make the protected form of a site, as its wispr.json says, or bring it up to date: only what changed is written, and readers find the publication before until the new one is complete`;
 

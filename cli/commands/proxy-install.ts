@@ -12,10 +12,8 @@ import {
 import { printable } from '../../node-support/printable.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, UsageError } from '../io/voice.ts';
-import { parentProxyOptions } from '../parent-proxy.ts';
-import { addProxyOptions, type ProxyFlags } from '../proxy-options.ts';
-import { readerOptions } from '../reader-options.ts';
-import { serviceCommand } from '../service-command.ts';
+import { addProxyOptions, type ProxyFlags, parentProxyOptions, readerOptions } from './reader-options.ts';
+import { serviceCommand } from './service-command.ts';
 
 /** Where no session answers. */
 export const ENABLE_HINT = `where you are logged in, type: systemctl --user daemon-reload && systemctl --user enable --now ${UNIT_NAME}`;

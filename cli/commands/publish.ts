@@ -31,8 +31,8 @@ import {
 } from '../protection-summary.ts';
 import { clocksOf, locatePlaces, type PublicationPlaces } from '../publication-places.ts';
 import { describeMove, describePublishing, hintsAfterPublishing, warningsAfterPublishing } from '../publish-summary.ts';
-import { saveMemory } from '../save-memory.ts';
 import { readSigners } from '../signers.ts';
+import { saveMemory } from '../start-frugally.ts';
 
 interface Options {
   config?: string;

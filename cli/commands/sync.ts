@@ -4,14 +4,22 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type SyncOptions, type SyncProgress, type SyncSummary, syncSite } from '../../client-proxy/index.ts';
 import { isKeyId } from '../../core/keys/key-id.ts';
 import { isSite } from '../../core/site/site.ts';
-import { addCacheOption, type CacheFlags, cacheOptions } from '../cache-options.ts';
 import { setExitCode } from '../io/context.ts';
 import { showProgress } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
 import { EXIT, print, say, UsageError } from '../io/voice.ts';
-import { addParentProxyOptions, type ParentProxyFlags, parentProxyOptions } from '../parent-proxy.ts';
-import { addReaderOptions, type ReaderFlags, readerOptions } from '../reader-options.ts';
-import { describeTrouble, describeWhatIsHere, describeWhatIsOthers, fitsNothing, hasFailed } from '../sync-summary.ts';
+import {
+  addCacheOption,
+  addParentProxyOptions,
+  addReaderOptions,
+  type CacheFlags,
+  cacheOptions,
+  type ParentProxyFlags,
+  parentProxyOptions,
+  type ReaderFlags,
+  readerOptions,
+} from './reader-options.ts';
+import { describeTrouble, describeWhatIsHere, describeWhatIsOthers, fitsNothing, hasFailed } from './sync-summary.ts';
 
 type WantedSets = NonNullable<SyncOptions['sets']>;
 

@@ -2,14 +2,14 @@
 import { resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
-import { formatConnectTo } from '../client-proxy/index.ts';
-import type { ProxyFlags } from './proxy-options.ts';
+import { formatConnectTo } from '../../client-proxy/index.ts';
+import type { ProxyFlags } from './reader-options.ts';
 
 /** Program and arguments of `wispr proxy` with these flags. */
 export function serviceCommand(flags: ProxyFlags): string[] {
   const { port, parentProxy, parentProxyFile, data, keyFile, passphraseFile, cacheSize, otherUsers } = flags;
   const { connectTo = [], allowLocal = [], trustSite = [], dnsServer = [] } = flags;
-  const script = fileURLToPath(new URL('../bin/wispr.js', import.meta.url));
+  const script = fileURLToPath(new URL('../../bin/wispr.js', import.meta.url));
   return [
     process.execPath,
     ...(isSea() ? [] : [script]),

@@ -1,6 +1,6 @@
 /** Where the reader's keys are, in the words of the command line. */
-import type { CodedError } from '../core/errors.ts';
-import { systemCode } from '../node-support/system-error.ts';
+import type { CodedError } from '../../core/errors.ts';
+import { systemCode } from '../../node-support/system-error.ts';
 
 type Place = 'passphrase' | 'keyring' | 'key-file';
 

@@ -6,13 +6,13 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { DocumentRefused, type FetchedDocument, ReaderError } from '../client-proxy/index.ts';
-import { CodedError } from '../core/errors.ts';
-import { isDiskFull } from '../node-support/disk-full.ts';
-import { size } from '../node-support/size.ts';
-import { systemCode, systemReason } from '../node-support/system-error.ts';
-import { currentIo } from './io/context.ts';
-import { UsageError } from './io/voice.ts';
+import { DocumentRefused, type FetchedDocument, ReaderError } from '../../client-proxy/index.ts';
+import { CodedError } from '../../core/errors.ts';
+import { isDiskFull } from '../../node-support/disk-full.ts';
+import { size } from '../../node-support/size.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { currentIo } from '../io/context.ts';
+import { UsageError } from '../io/voice.ts';
 
 export interface DeliveryWish {
   /** `-` is standard output, also where that is a terminal. */

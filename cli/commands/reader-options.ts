@@ -1,0 +1,219 @@
+/** Options of the Reader's commands: where the database is, what opens it, how sockets are redirected, cache, parent proxy and host proofs. */
+import { Resolver } from 'node:dns';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type AllowLocal,
+  type ConnectTo,
+  DEFAULT_PORT,
+  type Passphrase,
+  parseAllowLocal,
+  parseConnectTo,
+  parseParentProxy,
+  ReaderError,
+} from '../../client-proxy/index.ts';
+import { isSite } from '../../core/site/site.ts';
+import { offerPassphrase, readNewPassphrase, readPassphrase, readSecretLine } from '../io/passphrase.ts';
+import { canAsk } from '../io/terminal.ts';
+import { plain, UsageError } from '../io/voice.ts';
+
+/** Of the commands that use what is there. */
+export interface StorageFlags {
+  readonly data?: string;
+  readonly keyFile?: string;
+  readonly passphraseFile?: string;
+}
+
+/** Of the commands that make the database where there is none. */
+export interface ReaderFlags extends StorageFlags {
+  readonly passphrase?: boolean;
+  readonly connectTo?: readonly ConnectTo[];
+  readonly allowLocal?: readonly AllowLocal[];
+}
+
+/** Adds what says where the database is and what opens it. */
+export function addStorageOptions(command: Command): Command {
+  return command
+    .option('--data <dir>', "the folder of the Reader's database (default: $XDG_DATA_HOME/wispr)")
+    .option('--key-file <file>', 'the file with its key (default: the keyring, or $XDG_CONFIG_HOME/wispr/reader.key)')
+    .option('--passphrase-file <file>', 'a file with the passphrase of the database');
+}
+
+/** The same for a command that makes the database where there is none; with what redirects sockets, and what permits them. */
+export function addReaderOptions(command: Command): Command {
+  return addStorageOptions(command)
+    .option('--passphrase', 'protect a new database by a passphrase, asked for on the terminal')
+    .option(
+      '--connect-to <rule>',
+      'HOST1:PORT1:HOST2:PORT2: connect to HOST2:PORT2 for HOST1:PORT1; repeatable',
+      collecting(parseConnectTo),
+    )
+    .option(
+      '--allow-local <host>',
+      'HOST[:PORT] or ADDRESS/BITS of this computer or its network to allow; repeatable',
+      collecting(parseAllowLocal),
+    );
+}
+
+/** The options that the functions of the reader take. */
+export async function readerOptions({ passphrase, connectTo = [], allowLocal = [], ...flags }: ReaderFlags) {
+  const given = flags.passphraseFile === undefined && passphrase ? { passphrase: fromTerminal } : {};
+  return { connectTo, allowLocal, ...(await storageOptions(flags)), ...given };
+}
+
+/** Those that say where the database is and what opens it. */
+export async function storageOptions({ data, keyFile, passphraseFile }: StorageFlags) {
+  const given = passphraseFile === undefined ? undefined : await fromFile(passphraseFile);
+  return {
+    ...(data !== undefined && { dataDirectory: data }),
+    ...(keyFile !== undefined && { keyFile }),
+    ...(given && { passphrase: given }),
+    ...(canAsk() && { askPassphrase: offered }),
+  };
+}
+
+function collecting<Rule>(parse: (text: string) => Rule) {
+  return (text: string, previous: readonly Rule[] = []): readonly Rule[] => {
+    try {
+      return [...previous, parse(text)];
+    } catch (error) {
+      throw new InvalidArgumentError(
+        error instanceof ReaderError ? `${error.message}\nwispr: hint: ${plain(error.remedy ?? '')}` : String(error),
+      );
+    }
+  };
+}
+
+/** Read before anything is opened, so that a wrong name changes nothing; and again when it is needed, so that it is not held. */
+async function fromFile(file: string): Promise<Passphrase> {
+  await readPassphrase(file);
+  return () => readPassphrase(file);
+}
+
+const fromTerminal: Passphrase = async (isNew) => {
+  const passphrase = isNew
+    ? await readNewPassphrase(undefined, 'choose a passphrase for the reader')
+    : await readPassphrase(undefined, 'passphrase of the reader');
+  if (passphrase === '') throw new UsageError('an empty passphrase protects nothing');
+  return passphrase;
+};
+
+/** Optional: without one, the key is in a file. */
+const offered: Passphrase = (isNew) =>
+  isNew
+    ? offerPassphrase('choose a passphrase for your keys (or just press Enter: they are kept in a file of yours)')
+    : fromTerminal(false);
+
+export interface CacheFlags {
+  readonly cacheSize?: number;
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
+
+export function addCacheOption(command: Command): Command {
+  return command.option(
+    '--cache-size <size>',
+    'size of the encrypted cache: 500M, 20G, 0 for none (default: that of the settings, or 2G)',
+    parseSize,
+  );
+}
+
+/** For the functions of the reader. */
+export function cacheOptions({ cacheSize }: CacheFlags): { cacheBytes?: number } {
+  return cacheSize === undefined ? {} : { cacheBytes: cacheSize };
+}
+
+function parseSize(text: string): number {
+  const [matched, digits = '', unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?)([KMGT]?)(?:i?B)?$/i.exec(text) ?? [];
+  const bytes = Math.floor(Number(digits) * (UNITS[unit.toUpperCase()] ?? Number.NaN));
+  if (matched === undefined || !Number.isSafeInteger(bytes))
+    throw new InvalidArgumentError('a size is a number of bytes, or of K, M, G or T: 500M, 20G.');
+  return bytes;
+}
+
+export interface ParentProxyFlags {
+  readonly parentProxy?: string;
+  readonly parentProxyFile?: string;
+}
+
+export function addParentProxyOptions(command: Command): Command {
+  return command
+    .option('--parent-proxy <url>', 'fetch all plain HTTP through this proxy: http://127.0.0.1:3128')
+    .option('--parent-proxy-file <file>', 'a file with its URL, for one with a password');
+}
+
+/**
+ * @returns what the functions of the reader take, with nothing where no proxy was named
+ * @throws UsageError, ReaderError `address-malformed`
+ */
+export async function parentProxyOptions({
+  parentProxy,
+  parentProxyFile,
+}: ParentProxyFlags): Promise<{ readonly parentProxy?: string }> {
+  if (parentProxyFile === undefined)
+    return parentProxy === undefined ? {} : { parentProxy: withoutPassword(parentProxy) };
+  if (parentProxy !== undefined)
+    throw new UsageError('--parent-proxy and --parent-proxy-file name the same thing', 'leave one of them out');
+  const url = await readSecretLine(parentProxyFile, 'parent proxy');
+  parseParentProxy(url); // what is wrong with it is said now, not at the first request
+  return { parentProxy: url };
+}
+
+/** Every user of the machine can see the arguments of a program, for as long as it runs. */
+function withoutPassword(url: string): string {
+  if (parseParentProxy(url).credentials === undefined) return url;
+  throw new UsageError(
+    'a password in --parent-proxy would be shown to all users of this machine',
+    'put the URL into a file that only you can read, and name that with --parent-proxy-file',
+  );
+}
+
+export interface ProofFlags {
+  readonly trustSite?: readonly string[];
+  readonly dnsServer?: readonly string[];
+}
+
+/** Adds `trustSite` and `dnsServer` to a command. */
+export function addProofOptions(command: Command): Command {
+  return command
+    .option('--trust-site <host>', 'development: accept HOST without a host proof; repeatable', collectSite)
+    .option('--dns-server <address>', 'ask this DNS server for host proofs; repeatable', collectDnsServer);
+}
+
+function collectSite(text: string, previous: readonly string[] = []): readonly string[] {
+  const site = text.toLowerCase();
+  if (!isSite(site)) throw new InvalidArgumentError('a site is a host name, like news.example');
+  return [...previous, site];
+}
+
+function collectDnsServer(text: string, previous: readonly string[] = []): readonly string[] {
+  try {
+    new Resolver().setServers([text]);
+  } catch {
+    throw new InvalidArgumentError('a DNS server is an IP address, perhaps with a port, like 192.0.2.1:53');
+  }
+  return [...previous, text];
+}
+
+/** How the proxy runs, whether by hand or as a service. */
+export interface ProxyFlags extends ReaderFlags, CacheFlags, ParentProxyFlags, ProofFlags {
+  readonly port?: number;
+  readonly otherUsers?: boolean;
+}
+
+/** Those of {@link ProxyFlags}. */
+export function addProxyOptions(command: Command): Command {
+  command
+    .option(
+      '-p, --port <port>',
+      `the port to listen on, 0 for a free one (default: that of the settings, or ${DEFAULT_PORT})`,
+      parsePort,
+    )
+    .option('--other-users', 'serve all users of this machine');
+  return addReaderOptions(addCacheOption(addParentProxyOptions(addProofOptions(command))));
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('a port is a number from 0 to 65535.');
+  return port;
+}
