@@ -1,10 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { useMemoryForTemporaryFiles } from './tests/support/memory-folder.ts';
 import { SlowestFiles } from './tests/support/slowest-files.ts';
 
 // Threads and programs that tests start find the sources compiled, where bin/wispr.js keeps them: otherwise each takes the types out of them anew.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/wispr-compiled', import.meta.url));
+
+useMemoryForTemporaryFiles();
 
 /** Begun first: one of these that is left for the end runs alone, while the other core has nothing to do. */
 const LONG =
