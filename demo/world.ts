@@ -17,10 +17,10 @@ import {
 } from '../client-proxy/index.ts';
 import { toBase64url } from '../core/encoding/base64url.ts';
 import { normaliseCode } from '../core/keys/binding.ts';
-import { joinWithCode } from '../keyserver/accounts.ts';
-import { invitationLinks, inviteSubscriber } from '../keyserver/invitations.ts';
+import { createToken } from '../keyserver/publication/tokens.ts';
+import { joinWithCode } from '../keyserver/readers/accounts.ts';
+import { invitationLinks, inviteSubscriber } from '../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../keyserver/server.ts';
-import { createToken } from '../keyserver/tokens.ts';
 import { type InitResult, initWorkspace } from '../publisher/init.ts';
 import { protectSite } from '../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';

@@ -1,7 +1,7 @@
 /** Under which origins the key server is reached, for the commands beside it. */
 import type { KeyServerConfig } from './config.ts';
 import { KeyServerError } from './errors.ts';
-import type { Origins } from './import-bundle.ts';
+import type { Origins } from './publication/import-bundle.ts';
 import { type Database, first, run } from './storage/database.ts';
 
 const SETTING = 'dev-origins';

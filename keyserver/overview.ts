@@ -1,10 +1,10 @@
 /** What `wispr admin list` shows: everything but secrets. */
-import { readProviderRow } from './provider.ts';
+import { readProviderRow } from './publication/provider.ts';
 import { isWithdrawn, readPublication } from './publication/stored.ts';
-import type { KeyServerState } from './state.ts';
+import { listTokens, type TokenOverview } from './publication/tokens.ts';
+import { type Grant, grantsOf, type Subscriber } from './readers/subscribers.ts';
 import { all, first } from './storage/database.ts';
-import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
-import { listTokens, type TokenOverview } from './tokens.ts';
+import type { KeyServerState } from './storage/state.ts';
 
 export interface Overview {
   readonly publisher: { readonly id: string | null; readonly key: string; readonly serial: number } | null;

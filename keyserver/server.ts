@@ -5,17 +5,17 @@ import { createApiApp } from './api/app.ts';
 import { DEFAULT_PUBLICATION, type KeyServerConfig } from './config.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from './http/limits.ts';
 import { checkDoor, type Listener, listenFor } from './http/listen.ts';
-import type { Origins } from './import-bundle.ts';
 import { metricsDoor } from './metrics/door.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { forgetDevOrigins, rememberDevOrigins } from './origins.ts';
-import { ProviderReader, siteReadAt } from './provider.ts';
+import type { Origins } from './publication/import-bundle.ts';
 import { TimestampKeeper } from './publication/keeper.ts';
+import { ProviderReader, siteReadAt } from './publication/provider.ts';
 import { PushTarget } from './publication/push-target.ts';
 import { createReadingSite } from './reading-site/app.ts';
 import { type ContentHosts, createContentHosts } from './reading-site/content-host.ts';
 import { ReadPublications } from './reading-site/publications.ts';
-import { type KeyServerState, openState } from './state.ts';
+import { type KeyServerState, openState } from './storage/state.ts';
 
 /** What the apps work with. */
 export interface KeyServerDependencies {

@@ -1,8 +1,8 @@
 /** `wispr admin token`: what the publisher hands over bundles and publications with, over the network. */
 import type { Command } from 'commander';
 import { readConfig } from '../../keyserver/config.ts';
-import { withState } from '../../keyserver/state.ts';
-import { createToken, listTokens, revokeToken, type TokenOverview } from '../../keyserver/tokens.ts';
+import { createToken, listTokens, revokeToken, type TokenOverview } from '../../keyserver/publication/tokens.ts';
+import { withState } from '../../keyserver/storage/state.ts';
 import { print, say } from '../io/voice.ts';
 import { isoDay } from './describe.ts';
 

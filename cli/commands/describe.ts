@@ -1,6 +1,6 @@
 /** How the key server's commands write grants, times and publications. */
 import type { PublicationOverview } from '../../keyserver/overview.ts';
-import type { Grant } from '../../keyserver/subscribers.ts';
+import type { Grant } from '../../keyserver/readers/subscribers.ts';
 
 /** A day in UTC, like 2026-11-20. */
 export function isoDay(time: number): string {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { DEFAULT_CONFIG_FILE, readConfig } from '../../keyserver/config.ts';
-import { type Invitation, invitationLinks, inviteSubscriber } from '../../keyserver/invitations.ts';
 import { knownOrigins } from '../../keyserver/origins.ts';
-import { readProviderRow } from '../../keyserver/provider.ts';
-import { withState } from '../../keyserver/state.ts';
+import { readProviderRow } from '../../keyserver/publication/provider.ts';
+import { type Invitation, invitationLinks, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { withState } from '../../keyserver/storage/state.ts';
 import { print, say, UsageError } from '../io/voice.ts';
 import { describeGrant, isoDay } from './describe.ts';
 

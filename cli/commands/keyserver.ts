@@ -5,7 +5,7 @@ import { reasonOf } from '../../core/errors.ts';
 import { DEFAULT_CONFIG_FILE, forDevelopment, type KeyServerConfig, readConfig } from '../../keyserver/config.ts';
 import { writeConfig } from '../../keyserver/config-template.ts';
 import type { RunningKeyServer } from '../../keyserver/server.ts';
-import { createState } from '../../keyserver/state.ts';
+import { createState } from '../../keyserver/storage/state.ts';
 import { currentIo } from '../io/context.ts';
 import { stopRequested } from '../io/signals.ts';
 import { print, say } from '../io/voice.ts';

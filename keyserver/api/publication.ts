@@ -5,14 +5,14 @@ import { toBase64url } from '../../core/encoding/base64url.ts';
 import { MESSAGE_LIMITS } from '../../core/keys/limits.ts';
 import { BUNDLE_PATH, HAND_OVER_LIMITS, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
 import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { digest } from '../digest.ts';
 import { limitRequests, type RequestLimits } from '../http/limits.ts';
-import { importBundle, type Origins } from '../import-bundle.ts';
+import { importBundle, type Origins } from '../publication/import-bundle.ts';
 import type { TimestampKeeper } from '../publication/keeper.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
-import type { KeyServerState } from '../state.ts';
+import { checkToken } from '../publication/tokens.ts';
 import type { Database } from '../storage/database.ts';
-import { checkToken } from '../tokens.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { body, bytesOf, noStore, refuseTooMany, send, sendError } from './answers.ts';
 
 export interface PublicationOptions {

@@ -1,7 +1,7 @@
 /** Every limit on requests, in one place. Failed attempts are counted where guessing is the danger, all of them where load is. */
 import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
-import { nameKey } from '../subscribers.ts';
+import { nameKey } from '../readers/subscribers.ts';
 
 const QUARTER_OF_AN_HOUR = 15 * 60_000;
 const MINUTE = 60_000;

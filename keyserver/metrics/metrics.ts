@@ -2,8 +2,8 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { PushTarget } from '../publication/push-target.ts';
 import { isWithdrawn, newestRoot, type Publication, readPublication } from '../publication/stored.ts';
-import type { KeyServerState } from '../state.ts';
 import { all } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
 
 export interface Metrics {
   /** Counts an answer. */

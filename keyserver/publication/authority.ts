@@ -14,8 +14,8 @@ import { checkExpiry, isoTime, verifyOwnSnapshot } from '../../core/publication/
 import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
 import { inTransaction } from '../../node-support/sqlite.ts';
 import { KeyServerError } from '../errors.ts';
-import type { KeyServerState } from '../state.ts';
 import type { Database } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { readTimestampKey } from './key.ts';
 import {
   followRoots,

@@ -1,7 +1,7 @@
 /** Keeps the publication fresh while the key server runs: looks at the push targets, signs again, pushes. */
 import type { Logger } from 'pino';
 import { withinTime } from '../../node-support/within-time.ts';
-import type { KeyServerState } from '../state.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { acceptHandOver, confirmAgain, type HandOverOutcome } from './authority.ts';
 import type { PushTarget } from './push-target.ts';
 import { Pusher, reasonFor } from './pusher.ts';

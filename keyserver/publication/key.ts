@@ -2,8 +2,8 @@
 import { ed25519KeyPair, type KeyPair, sha256 } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
 import { KeyServerError } from '../errors.ts';
-import type { KeyServerState } from '../state.ts';
 import { first } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
 
 /** The seed as it stands in the database. */
 export interface SealedTimestampKey {

@@ -1,7 +1,6 @@
 /** The pages below `/-/`: signing in and out, joining with an invitation, the account. */
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { normaliseCode } from '../../core/keys/binding.ts';
-import { endSession, findSession, joinWithCode, type NewSession, signIn } from '../accounts.ts';
 import { KeyServerError } from '../errors.ts';
 import {
   type CountedBy,
@@ -11,9 +10,10 @@ import {
   MAXIMUM_FORM_LENGTH,
   type RequestLimits,
 } from '../http/limits.ts';
-import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../passwords.ts';
-import type { KeyServerState } from '../state.ts';
-import { grantsOf, type Subscriber } from '../subscribers.ts';
+import { endSession, findSession, joinWithCode, type NewSession, signIn } from '../readers/accounts.ts';
+import { isAcceptablePassword, MINIMUM_PASSWORD_LENGTH } from '../readers/passwords.ts';
+import { grantsOf, type Subscriber } from '../readers/subscribers.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { ASSETS, accountPage, type JoinPage, joinPage, type Masthead, type SignInPage, signInPage } from './pages.ts';
 import { type SessionCookie, sameOriginOnly } from './session-cookie.ts';
 

@@ -14,12 +14,12 @@ import { openAt } from '../../core/reading/open-at.ts';
 import { chooseRepresentation, type Representation } from '../../core/reading/representation.ts';
 import { isNotModified, rangeApplies } from '../../core/reading/validators.ts';
 import { createDecoder } from '../../node-support/content-coding.ts';
-import { findKeyForReading } from '../entitlement.ts';
 import { KeyServerError } from '../errors.ts';
 import { cutConnection } from '../http/cut.ts';
-import type { Provider } from '../provider.ts';
-import type { KeyServerState } from '../state.ts';
-import type { Subscriber } from '../subscribers.ts';
+import type { Provider } from '../publication/provider.ts';
+import { findKeyForReading } from '../readers/entitlement.ts';
+import type { Subscriber } from '../readers/subscribers.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 
 /** Milliseconds until head, key and first block must be there. */

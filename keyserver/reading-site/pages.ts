@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Eta } from 'eta';
 import { openInReaderUrl } from '../../core/site/open-in-reader.ts';
 import { READING_SITE_PAGES } from '../../core/site/path.ts';
-import type { Grant } from '../subscribers.ts';
+import type { Grant } from '../readers/subscribers.ts';
 import type { Refusal } from './refusals.ts';
 
 const eta = new Eta({ autoEscape: true });

@@ -7,9 +7,9 @@ import type { MetadataStore } from '../../core/publication/client.ts';
 import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { HostedSource } from '../../node-support/publication/hosted-source.ts';
 import { PublicationKeeper } from '../../node-support/publication/publication-keeper.ts';
-import type { Provider } from '../provider.ts';
+import type { Provider } from '../publication/provider.ts';
 import { readRoot, readSnapshot, readTimestamp } from '../publication/stored.ts';
-import type { KeyServerState } from '../state.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import type { ContentHosts } from './content-host.ts';
 
 /** In milliseconds. */

@@ -1,7 +1,7 @@
 /** The session cookie, and the check that a form was sent by a page of this origin. */
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
-import { SESSION_LIFETIME } from '../accounts.ts';
 import { KeyServerError } from '../errors.ts';
+import { SESSION_LIFETIME } from '../readers/accounts.ts';
 
 export interface SessionCookie {
   readonly read: (request: Request) => string | undefined;

@@ -1,7 +1,7 @@
 /** The version of {@link SCHEMA}, as the database's header has it. */
 export const SCHEMA_VERSION = 1;
 
-/** The database. Times are seconds since 1970. `sealed` values are the vault's (keyserver/vault.ts). */
+/** The database. Times are seconds since 1970. `sealed` values are the vault's (keyserver/storage/vault.ts). */
 export const SCHEMA = `
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 

@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomBytes, xwingKeyPair } from '#primitives';
 import { toBase64url } from '../../core/encoding/base64url.ts';
-import { type ImportResult, importBundle } from '../../keyserver/import-bundle.ts';
 import { overview } from '../../keyserver/overview.ts';
-import { type KeyServerState, openState } from '../../keyserver/state.ts';
+import { type ImportResult, importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { type KeyServerState, openState } from '../../keyserver/storage/state.ts';
 import { configIn, temporaryFolder } from '../support/keyserver-rig.ts';
 import {
   type BundleOptions,

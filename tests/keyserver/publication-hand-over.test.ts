@@ -6,7 +6,7 @@ import { BUNDLE_PATH, encodeHandOver, HAND_OVER_LIMITS, PUBLICATION_PATH } from 
 import { roleSigner } from '../../core/publication/keys.ts';
 import { overview } from '../../keyserver/overview.ts';
 import { readPublication } from '../../keyserver/publication/stored.ts';
-import { revokeToken } from '../../keyserver/tokens.ts';
+import { revokeToken } from '../../keyserver/publication/tokens.ts';
 import { encodeRoot } from '../support/first-root.ts';
 import { startRig } from '../support/keyserver-rig.ts';
 import { HOUR, newKey, PublicationRig, TIMESTAMP_PATH } from '../support/publication-rig.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { InvitationRequest } from '../../keyserver/invitations.ts';
 import { overview } from '../../keyserver/overview.ts';
+import type { InvitationRequest } from '../../keyserver/readers/invitations.ts';
+import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
 import { first, run } from '../../keyserver/storage/database.ts';
-import { revokeSubscriber } from '../../keyserver/subscribers.ts';
 import { postFrom } from '../support/device.ts';
 import { type Rig, startRig } from '../support/keyserver-rig.ts';
 import { publish } from '../support/publisher-with-sets.ts';

@@ -10,8 +10,8 @@ import { fromBase64url } from '../../core/encoding/base64url.ts';
 import { forDevelopment, readConfig } from '../../keyserver/config.ts';
 import { configTemplate } from '../../keyserver/config-template.ts';
 import { checkDoor } from '../../keyserver/http/listen.ts';
-import { createMasterKey, readMasterKeys } from '../../keyserver/master-key.ts';
 import { type RunningKeyServer, startKeyServer } from '../../keyserver/server.ts';
+import { createMasterKey, readMasterKeys } from '../../keyserver/storage/master-key.ts';
 import { temporaryFolder } from '../support/keyserver-rig.ts';
 import { runWispr, startWispr } from '../support/wispr.ts';
 

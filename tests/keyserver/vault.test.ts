@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from '#primitives';
-import { Vault } from '../../keyserver/vault.ts';
+import { Vault } from '../../keyserver/storage/vault.ts';
 
 const PLACE = { table: 'sets', row: 'a', keyId: 'a' };
 const [first, second] = [randomBytes(32), randomBytes(32)];

@@ -1,10 +1,10 @@
 /** The real key server of one publisher on loopback, for tests of the reader. */
 import { rm } from 'node:fs/promises';
 import { pino } from 'pino';
-import { importBundle } from '../../keyserver/import-bundle.ts';
-import { invitationLinks, inviteSubscriber } from '../../keyserver/invitations.ts';
+import { importBundle } from '../../keyserver/publication/import-bundle.ts';
+import { invitationLinks, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
+import { revokeSubscriber } from '../../keyserver/readers/subscribers.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
-import { revokeSubscriber } from '../../keyserver/subscribers.ts';
 import { configIn, temporaryFolder } from './keyserver-rig.ts';
 import type { DescriptorWish, TestPublisher } from './test-publisher.ts';
 

@@ -16,9 +16,9 @@ import {
   timestampMetadata,
 } from '../../core/publication/writer.ts';
 import type { KeyServerConfig } from '../../keyserver/config.ts';
-import { importBundle } from '../../keyserver/import-bundle.ts';
+import { importBundle } from '../../keyserver/publication/import-bundle.ts';
 import { STRICT } from '../../keyserver/publication/stored.ts';
-import { createToken } from '../../keyserver/tokens.ts';
+import { createToken } from '../../keyserver/publication/tokens.ts';
 import { type Rig, startRig, temporaryFolder } from './keyserver-rig.ts';
 import { type PublisherWithSets, sealBundle } from './publisher-with-sets.ts';
 

@@ -1,8 +1,8 @@
 /** Password hashing: Argon2id, a bounded number at a time. Stored as `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 import { equalSecrets, randomBytes } from '#primitives';
-import { utf8 } from '../core/encoding/bytes.ts';
-import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH, type Argon2idCost, argon2id } from '../node-support/argon2id.ts';
-import { KeyServerError } from './errors.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { ARGON2ID_LENGTH, ARGON2ID_SALT_LENGTH, type Argon2idCost, argon2id } from '../../node-support/argon2id.ts';
+import { KeyServerError } from '../errors.ts';
 
 interface StoredPassword extends Argon2idCost {
   readonly salt: Uint8Array;

@@ -1,10 +1,10 @@
 /** Invitations: one-time codes that connect a device, or make an account on the reading site. Only their digests are stored. */
 import { randomBytes } from '#primitives';
-import { inTransaction } from '../node-support/sqlite.ts';
-import { digest } from './digest.ts';
-import { KeyServerError } from './errors.ts';
-import type { KeyServerState } from './state.ts';
-import { type Database, first, run } from './storage/database.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { KeyServerError } from '../errors.ts';
+import { type Database, first, run } from '../storage/database.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import {
   findSubscriber,
   type Grant,

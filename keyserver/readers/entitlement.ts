@@ -1,10 +1,11 @@
 /** Decides whether a subscriber may have the key of a set, and gets it. */
 
-import { type KeyId, keyIdOf } from '../core/keys/key-id.ts';
-import type { SetKey } from '../core/object/document-reader.ts';
-import { KeyServerError } from './errors.ts';
-import type { KeyServerState } from './state.ts';
-import { first } from './storage/database.ts';
+import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import type { SetKey } from '../../core/object/document-reader.ts';
+import { KeyServerError } from '../errors.ts';
+import { setPlace } from '../publication/import-bundle.ts';
+import { first } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { type Grant, grantsOf, type Subscriber } from './subscribers.ts';
 
 /** Seconds for which a key is handed out at most: what a revoked device keeps at the longest. */
@@ -79,11 +80,6 @@ export function matchesPattern(pattern: string, name: string): boolean {
     position = found + part.length;
   }
   return true;
-}
-
-/** Where a set key stands in the database. */
-export function setPlace(id: KeyId) {
-  return { table: 'sets', row: id, keyId: id };
 }
 
 function findSet({ database }: KeyServerState, id: KeyId): SetRow | undefined {

@@ -1,14 +1,13 @@
 /** What every part of the key server works on: the database, the vault over it, and the key pair that bundles are sealed to. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type KeyPair, randomBytes, xwingKeyPair } from '#primitives';
-import { toBase64url } from '../core/encoding/base64url.ts';
-import { utf8 } from '../core/encoding/bytes.ts';
-import { recipientIdOf } from '../core/keys/bundle.ts';
-import { nowInSeconds } from '../node-support/clock.ts';
-import { createFile } from '../node-support/files/write-file.ts';
-import type { KeyServerConfig } from './config.ts';
-import { KeyServerError } from './errors.ts';
-import { createMasterKey, readMasterKeys } from './master-key.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { utf8 } from '../../core/encoding/bytes.ts';
+import { recipientIdOf } from '../../core/keys/bundle.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import type { KeyServerConfig } from '../config.ts';
+import { KeyServerError } from '../errors.ts';
 import {
   asDatabaseError,
   type Database,
@@ -18,7 +17,8 @@ import {
   isBlank,
   openDatabase,
   run,
-} from './storage/database.ts';
+} from './database.ts';
+import { createMasterKey, readMasterKeys } from './master-key.ts';
 import { Vault } from './vault.ts';
 
 const CANARY = utf8('wispr/1 canary');

@@ -1,12 +1,12 @@
 /** Accounts on the reading site, and their sessions. A session's token is stored as its digest only. */
 import { randomBytes } from '#primitives';
-import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
-import { inTransaction } from '../node-support/sqlite.ts';
-import { digest } from './digest.ts';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { type Database, first, run } from '../storage/database.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { findInvitation, markUsed } from './invitations.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
-import type { KeyServerState } from './state.ts';
-import { type Database, first, run } from './storage/database.ts';
 import { findSubscriber, type Subscriber } from './subscribers.ts';
 
 /** Seconds for which a session lasts. */

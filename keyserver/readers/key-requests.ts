@@ -1,6 +1,6 @@
 /** Answering key requests: docs/spec/keys.md, "Key requests", the server's side. */
 
-import type { KeyId } from '../core/keys/key-id.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
 import {
   encodeKeyAnswer,
   isRequestBy,
@@ -9,14 +9,14 @@ import {
   parseKeyRequest,
   REQUEST_TIME_TOLERANCE,
   type RefusalReason,
-} from '../core/keys/key-request.ts';
-import { type NamedKey, type WrappedKey, wrapKey } from '../core/keys/wrapped-key.ts';
-import { inTransaction } from '../node-support/sqlite.ts';
+} from '../../core/keys/key-request.ts';
+import { type NamedKey, type WrappedKey, wrapKey } from '../../core/keys/wrapped-key.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { KeyServerError } from '../errors.ts';
+import { first, run } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { devicePlace } from './bindings.ts';
 import { decideKey } from './entitlement.ts';
-import { KeyServerError } from './errors.ts';
-import type { KeyServerState } from './state.ts';
-import { first, run } from './storage/database.ts';
 import type { Subscriber } from './subscribers.ts';
 
 /** Seconds between two notes of when a device was last seen. */

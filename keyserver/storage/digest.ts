@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { concat, lengthPrefixed, utf8 } from '../core/encoding/bytes.ts';
+import { concat, lengthPrefixed, utf8 } from '../../core/encoding/bytes.ts';
 
 /** SHA-256 of `parts`, each behind its length, under a label: what stands in the database for codes, tokens and device keys. */
 export function digest(label: string, ...parts: readonly (string | Uint8Array)[]): Uint8Array {

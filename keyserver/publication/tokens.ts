@@ -1,12 +1,12 @@
 /** Tokens for publishing over the network: they allow handing over bundles and publications, which are signed besides, and nothing else. */
 import { timingSafeEqual } from 'node:crypto';
 import { randomBytes } from '#primitives';
-import { toBase64url } from '../core/encoding/base64url.ts';
-import { inTransaction } from '../node-support/sqlite.ts';
-import { digest } from './digest.ts';
-import { KeyServerError } from './errors.ts';
-import type { KeyServerState } from './state.ts';
-import { all, run } from './storage/database.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { KeyServerError } from '../errors.ts';
+import { all, run } from '../storage/database.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
 
 /** So that a token is recognised where it does not belong. */
 const PREFIX = 'wispr-publish-';

@@ -1,9 +1,9 @@
 /** Subscribers: who they are, what they were granted, and how a grant ends. */
-import { printable } from '../node-support/printable.ts';
-import { inTransaction } from '../node-support/sqlite.ts';
-import { KeyServerError } from './errors.ts';
-import type { KeyServerState } from './state.ts';
-import { all, type Database, first, run } from './storage/database.ts';
+import { printable } from '../../node-support/printable.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { KeyServerError } from '../errors.ts';
+import { all, type Database, first, run } from '../storage/database.ts';
+import type { KeyServerState } from '../storage/state.ts';
 
 const MAXIMUM_NAME_LENGTH = 64;
 const MAXIMUM_PATTERN_LENGTH = 100;

@@ -1,7 +1,7 @@
 /** The publisher that this key server serves: its pinned identity, and its descriptor. */
-import { type SiteDescription, type VerifiedDescriptor, verifyDescriptor } from '../core/keys/descriptor.ts';
-import type { KeyId } from '../core/keys/key-id.ts';
-import { type Database, first } from './storage/database.ts';
+import { type SiteDescription, type VerifiedDescriptor, verifyDescriptor } from '../../core/keys/descriptor.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { type Database, first } from '../storage/database.ts';
 
 export interface Provider {
   /** The root id. */

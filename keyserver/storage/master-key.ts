@@ -6,9 +6,9 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { randomBytes } from '#primitives';
-import { fromBase64url, toBase64url } from '../core/encoding/base64url.ts';
-import { createFile } from '../node-support/files/write-file.ts';
-import { KeyServerError } from './errors.ts';
+import { fromBase64url, toBase64url } from '../../core/encoding/base64url.ts';
+import { createFile } from '../../node-support/files/write-file.ts';
+import { KeyServerError } from '../errors.ts';
 
 const FIRST_LINE = 'wispr-master-key/1';
 const KEY_LENGTH = 32;

@@ -1,15 +1,15 @@
 /** Binding a device: docs/spec/keys.md, "Binding", the issuer's side. */
-import { toBase64url } from '../core/encoding/base64url.ts';
-import { answerBinding, type VerifiedBindingRequest, verifyBindingRequest } from '../core/keys/binding.ts';
-import type { KeyId } from '../core/keys/key-id.ts';
-import { REQUEST_TIME_TOLERANCE } from '../core/keys/key-request.ts';
-import { inTransaction } from '../node-support/sqlite.ts';
-import { digest } from './digest.ts';
-import { KeyServerError } from './errors.ts';
+import { toBase64url } from '../../core/encoding/base64url.ts';
+import { answerBinding, type VerifiedBindingRequest, verifyBindingRequest } from '../../core/keys/binding.ts';
+import type { KeyId } from '../../core/keys/key-id.ts';
+import { REQUEST_TIME_TOLERANCE } from '../../core/keys/key-request.ts';
+import { inTransaction } from '../../node-support/sqlite.ts';
+import { KeyServerError } from '../errors.ts';
+import type { ProviderReader } from '../publication/provider.ts';
+import { run } from '../storage/database.ts';
+import { digest } from '../storage/digest.ts';
+import type { KeyServerState } from '../storage/state.ts';
 import { findInvitation, markUsed } from './invitations.ts';
-import type { ProviderReader } from './provider.ts';
-import type { KeyServerState } from './state.ts';
-import { run } from './storage/database.ts';
 
 /**
  * Answers a binding request. The device is in the database, and its code used up, before the answer leaves; a device that lost the answer
