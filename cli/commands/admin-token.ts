@@ -17,10 +17,10 @@ interface Options {
 
 export function addTokenCommand(command: Command): void {
   command
-    .option('--name <name>', 'what the token is called in the list', 'publisher')
-    .option('--days <days>', 'how long it is good', '365')
-    .option('--list', 'show all tokens instead, without what they are')
-    .option('--revoke <name>', 'refuse a token from now on instead')
+    .option('--name <name>', 'name of the token', 'publisher')
+    .option('--days <days>', 'validity', '365')
+    .option('--list', 'list the tokens')
+    .option('--revoke <name>', 'revoke a token')
     .action(run);
 }
 

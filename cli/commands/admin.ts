@@ -24,20 +24,20 @@ interface ImportCommand extends Options {
 
 /** `wispr admin`: what the operator does beside the running key server. */
 export function addAdminCommand(program: Command): void {
-  const admin = program.command('admin').description("look after a key server's publisher, sets and subscribers");
+  const admin = program.command('admin').description('manage publisher, sets and subscribers');
   addSubcommand(admin, 'import <file>', "import the publisher's sealed key bundle")
-    .option('--new-publisher-key <id>', 'take this publisher key in place of the one that is known')
+    .option('--new-publisher-key <id>', 'accept this new publisher key')
     .action(runImport);
   addSubcommand(admin, 'list', 'show publication, sets, subscribers, devices and accounts').action(runList);
   addSubcommand(admin, 'revoke <name>', 'end a subscription: devices are refused, sessions end').action(runRevoke);
-  addTokenCommand(addSubcommand(admin, 'token', 'make a token with which the publisher hands over from afar'));
+  addTokenCommand(addSubcommand(admin, 'token', 'make, list or revoke publishing tokens'));
 }
 
 function addSubcommand(admin: Command, nameAndArguments: string, description: string): Command {
   return admin
     .command(nameAndArguments)
     .description(description)
-    .option('-c, --config <file>', "the key server's configuration", DEFAULT_CONFIG_FILE)
+    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
     .option('--json', 'print JSON');
 }
 

@@ -72,16 +72,13 @@ function flagOf(option: string): string {
 export function addCacheConfigCommand(program: Command): void {
   const command = program
     .command('cache-config')
-    .summary('print a working configuration for nginx, Varnish or Squid')
+    .summary('print a configuration for a cache')
     .description('print a commented configuration: nginx as content host, varnish in front of it, squid for readers')
     .addArgument(new Argument('<server>', 'which server').choices(CACHE_NAMES))
     .option('--listen <host:port>', 'IP address and port to listen on', endpoint)
     .option('--state-directory <dir>', 'where the server keeps its files')
     .option('--root <dir>', 'nginx: the protected site')
-    .option(
-      '--reading-origin <url>',
-      'nginx: where browsers without a reader are sent (default: "reading" in wispr.json here)',
-    )
+    .option('--reading-origin <url>', 'nginx: the reading site (default: that of wispr.json)')
     .option('--max-age <seconds>', 'nginx: how long caches may keep an answer', wholeNumber)
     .option('--backend <host:port>', 'varnish: the content host', endpoint)
     .option('--client <network>', 'squid: who may use it (repeatable)', collect)

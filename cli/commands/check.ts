@@ -12,7 +12,8 @@ interface Options {
   json?: boolean;
 }
 
-const DESCRIPTION = `look at a site before it is encrypted: what stays public and why, and what would break for readers, such as links to what is not there, links of the site to itself by its full address, and forms
+const DESCRIPTION = `check a site before it is encrypted: what stays public and why, and what would break for readers, such as missing
+links, links with the site's own host, and forms
 
 needs no passphrase and writes nothing; exit code 3 if something breaks`;
 
@@ -20,12 +21,12 @@ needs no passphrase and writes nothing; exit code 3 if something breaks`;
 export function addCheckCommand(program: Command): void {
   program
     .command('check')
-    .summary('look at a site before it is encrypted, for what would break')
+    .summary('find what would break for readers')
     .description(DESCRIPTION)
     .argument('[dir]', 'the directory of wispr.json (default: this one)')
     .option('-c, --config <file>', 'the configuration, if it has another name')
     .option('-q, --quiet', 'say only what breaks')
-    .option('--json', 'print one JSON object, with everything that was found')
+    .option('--json', 'print one JSON object with all findings')
     .action(check);
 }
 

@@ -14,10 +14,10 @@ interface Options {
 export function addInitCommand(program: Command): void {
   program
     .command('init')
-    .summary('make the keys and the configuration of a site')
+    .summary('make the keys and configuration of a site')
     .description('make wispr.json, publisher.keys and root.keys, which stay offline, in this directory')
     .argument('<url>', 'the site, such as https://news.example')
-    .option('--passphrase-file <file>', 'take the passphrase from a file instead of asking for it')
+    .option('--passphrase-file <file>', 'read the passphrase from a file')
     .option('--json', 'print one JSON object')
     .action(init);
 }

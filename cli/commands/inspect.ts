@@ -10,8 +10,8 @@ import { print, say } from '../io/voice.ts';
 export function addInspectCommand(program: Command): void {
   program
     .command('inspect')
-    .summary('show what a protected object says about itself')
-    .description('show the head of a .protected file or of an HTML page that carries one; nothing is proved by it')
+    .summary('show the head of a protected object')
+    .description('show the head of a .protected file or of a page that carries one; it proves nothing')
     .argument('<file>', 'the protected object')
     .option('--json', 'print one JSON object')
     .action(inspect);

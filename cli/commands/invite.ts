@@ -21,12 +21,12 @@ type Links = ReturnType<typeof invitationLinks>;
 export function addInviteCommand(program: Command): void {
   program
     .command('invite')
-    .description('create or extend a subscriber, and print two one-time links')
-    .argument('<name>', 'the name of the subscriber, by which they also sign in')
-    .option('-c, --config <file>', "the key server's configuration", DEFAULT_CONFIG_FILE)
-    .option('--sets <patterns>', 'which sets, * standing for any characters (default: all, or what was granted before)')
-    .option('--until <date>', 'last day of the subscription, like 2027-06-30 (default: no end)')
-    .option('--valid <days>', 'how long the links can be used (default: 7)')
+    .description('create or extend a subscriber; prints two links')
+    .argument('<name>', 'name of the subscriber, also for signing in')
+    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
+    .option('--sets <patterns>', 'which sets, like 2026-* (default: all, or as before)')
+    .option('--until <date>', 'last day, like 2027-06-30 (default: no end)')
+    .option('--valid <days>', 'validity of the links (default: 7)')
     .option('--json', 'print JSON')
     .action(run);
 }

@@ -20,9 +20,9 @@ interface Options {
 export function addKeyServerCommand(program: Command): void {
   program
     .command('keyserver')
-    .description('run the key server and its reading site; the first run writes a configuration and makes the keys')
+    .description('run the key server and its reading site; the first run makes configuration and keys')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG_FILE)
-    .option('--dev', 'plain HTTP on loopback, for trying things out')
+    .option('--dev', 'plain HTTP on loopback, for development')
     .option('--json', 'print one line of JSON when ready')
     .action(run);
 }

@@ -26,13 +26,13 @@ of a URL, files that the publication does not name cannot be seen; exit code 3 i
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
-    .summary('check a protected site, without any secret key')
+    .summary('check a protected site without secret keys')
     .description(DESCRIPTION)
-    .argument('[place]', 'a directory, or the URL of a site, without a path (default: "out" of wispr.json here)')
-    .argument('[paths...]', 'with a URL: check these documents only')
-    .option('--root <id>', "the publisher's root id, as you know it from elsewhere")
-    .option('--sample <n>', 'with a URL: check so many documents, picked at random', positive)
-    .option('--site <host>', 'the site, where the descriptor names several')
+    .argument('[place]', 'a directory, or the URL of a site (default: "out" of wispr.json)')
+    .argument('[paths...]', 'with a URL: only these documents')
+    .option('--root <id>', "the publisher's root id, known from elsewhere")
+    .option('--sample <n>', 'with a URL: so many documents, picked at random', positive)
+    .option('--site <host>', 'which site, if the descriptor names several')
     .option('-q, --quiet', 'print findings only')
     .option('--json', 'print one JSON object')
     .action(verify);
