@@ -51,7 +51,7 @@ async function bundle(entry, outfile, banner = '') {
   return [...new Set(folders)].sort();
 }
 
-/** Their licences ask for their texts to come along. */
+/** Their licences require their texts to be included. */
 function licenses(packages) {
   const texts = packages.map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));

@@ -1,5 +1,5 @@
 // Brings a fresh clone to the point where the command after it can run. Plain JavaScript for the machine's own Node.js
-// (20 or newer), because the pinned one arrives with the packages. Speaks on standard error only; fast when done already.
+// (20 or newer), because the pinned one is installed with the packages. Speaks on standard error only; fast when done already.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -120,8 +120,7 @@ function apt(packages) {
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   const [command, ...args] = [...asRoot, 'sh', '-c', APT_SCRIPT, 'sh', ...packages];
   run(command, args);
-  if (existsSync('/run/systemd/system'))
-    say('services that came along do not run now, but will when the machine starts');
+  if (existsSync('/run/systemd/system')) say('installed services do not run now, but will when the machine starts');
 }
 
 /** What is Python, each in an environment of its own with its own libraries. */

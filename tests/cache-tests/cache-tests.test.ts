@@ -18,11 +18,11 @@ async function results(...proxy: string[]): Promise<Results> {
   return JSON.parse(stdout) as Results;
 }
 
-/** Tests in which nobody passes anything on in the same words; they fail without the proxy, too, since there is no cache. */
+/** Tests of header rewriting that no proxy does; they fail without the proxy too, since there is no cache. */
 function isExplained(id: string, without: Results[string] | undefined): boolean {
   // The host closes without an answer: to the client itself that is an error of the connection, behind a proxy it is a 502.
   if (without !== true && without?.[1] === 'fetch failed') return true;
-  // The host uses a transfer coding that was not offered, and nobody can know how long such an answer is.
+  // The host uses a transfer coding that was not offered, and the length of such an answer is unknown.
   return id === 'headers-store-Transfer-Encoding';
 }
 

@@ -28,7 +28,7 @@ export async function openPage(browser: Browser): Promise<WatchedPage> {
   const trouble: string[] = [];
   const origins = new Set<string>();
   page.on('console', (message) => {
-    // An icon is asked for without anybody wanting one.
+    // Browsers request an icon by themselves.
     const wanted = !message.location().url.endsWith('/favicon.ico');
     if (message.type() === 'error' && wanted) trouble.push(`console: ${message.text()}`);
   });
@@ -63,7 +63,7 @@ export function pictures(page: Page): Promise<{ name: string; width: number }[]>
   });
 }
 
-/** Plays a film, then jumps to a second near its end; tells what its player says. */
+/** Plays a film, then jumps to a second near its end; returns what its player reports. */
 export function playFilm(page: Page, selector: string): Promise<{ duration: number; played: boolean; at: number }> {
   return page.evaluate(async (wanted) => {
     const film = document.querySelector(wanted) as HTMLVideoElement;

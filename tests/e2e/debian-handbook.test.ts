@@ -79,7 +79,7 @@ describe('the Debian handbook', () => {
   );
 });
 
-/** Publishes, and lets somebody new in another office read everything. */
+/** Publishes, and reads everything as a new reader in another office. */
 async function publishAndRead(name: string): Promise<WholeSite['protection']['changes']> {
   const { changes } = await site.publishAgain();
   const report = await site.readAll(await site.addReader(name, await site.startSquid()));

@@ -57,7 +57,7 @@ function stepsOf(output: string): string[] {
 }
 
 describe('npm run demo', () => {
-  test('--once tells the journey in six to twelve lines, and ends well', async () => {
+  test('--once prints the journey in six to twelve lines, and ends well', async () => {
     const { code, stdout, stderr } = await demo('--once');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const steps = stepsOf(stdout);
@@ -92,7 +92,7 @@ describe('npm run demo', () => {
     await expectNothingLeft();
   });
 
-  test('--json stays up, every address answers, and everything ends when npm is told to end', async () => {
+  test('--json stays up, every address answers, and everything ends when npm is stopped', async () => {
     running = startCommand(['npm', 'run', '--silent', 'demo', '--', '--json'], { env, cwd: ROOT });
     const addresses: Addresses = JSON.parse(await running.line(/^\{/));
     expect(Object.keys(addresses)).toEqual(KEYS);

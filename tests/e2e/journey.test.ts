@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts `wispr` as somebody types it in a directory, which is their home too. */
+/** Starts `wispr` as typed in a directory, which is the home directory too. */
 function start(cwd: string, ...args: string[]): RunningProgram {
   return startProgram(WISPR, args, { cwd, env: { PATH: process.env.PATH, HOME: cwd } });
 }
@@ -66,7 +66,7 @@ async function stays<Ready>(cwd: string, ...args: string[]): Promise<Ready> {
 /** Everything around the reader is on this machine. */
 const HERE = ['--allow-local', '127.0.0.1'];
 
-/** Nobody's name server knows the site: `--connect-to` says where it is. */
+/** No name server knows the site: `--connect-to` says where it is. */
 function startProxy(home: string): Promise<{ proxy: string; sites: { site: string; gateway: string }[] }> {
   return stays(home, 'proxy', '--port', '0', '--connect-to', `${SITE}:80:${new URL(content).host}`, ...HERE);
 }
@@ -242,7 +242,7 @@ describe('looking after it', () => {
     expect(printed).toContain(`/${ARTICLE}`);
   });
 
-  test('publish brings a correction to the host, and the key server what it has to know', async () => {
+  test('publish uploads a correction to the host, and updates the key server', async () => {
     const token = await good(operator, 'admin', 'token');
     writeFileSync(join(publisher, 'token'), token, { mode: 0o600 });
     writeFileSync(join(publisher, 'site', ARTICLE), CORRECTED);

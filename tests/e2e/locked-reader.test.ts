@@ -54,7 +54,7 @@ describe('the button "Lock now"', () => {
 });
 
 describe('a locked Reader', () => {
-  it('asks for the passphrase in place of every page that needs keys, and tells nothing of what is behind it', async () => {
+  it('asks for the passphrase in place of every page that needs keys, and reveals nothing of what is behind it', async () => {
     for (const path of ['/', '/connect', '/unlock', '/publishers/1/disconnect']) {
       await open(path);
       expect(await heading()).toBe('The Reader is locked');

@@ -48,7 +48,7 @@ async function invite(link: string): Promise<void> {
 }
 
 describe('a reader with an invitation', () => {
-  it('is told what is wrong with a link, on the page and with the focus on it', async () => {
+  it('says what is wrong with a link, on the page and with the focus on it', async () => {
     await open();
     await look('empty');
     for (const [link, code] of [
@@ -193,7 +193,7 @@ describe('attack 71: a site that the publisher adds', () => {
     await look('asks');
   });
 
-  it('can be declined: nobody asks again, and it can be had after all', async () => {
+  it('can be declined: the question does not return, and can be accepted later', async () => {
     await press('No, thank you');
     expect(await status()).toContain('will not be asked');
     expect(await page.locator('.box h3').count()).toBe(0);

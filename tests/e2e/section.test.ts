@@ -1,4 +1,4 @@
-/** A site with a section, published and read by everybody who may: a person's Reader, python-tuf, tuf-js. */
+/** A site with a section, published, and read by a person's Reader, python-tuf and tuf-js. */
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 import type { Target } from '../../node-support/storage/target.ts';
 
-/** A real target of which some operations are done in another way: by a host with its own plans, or while somebody else is at work there. */
+/** A real target of which some operations are done differently: by a misbehaving host, or while another program writes there. */
 export function alteredTarget(inner: Target, changes: Partial<Target>): Target {
   return new Proxy(inner, {
     get: (_, key) => {
@@ -12,7 +12,7 @@ export function alteredTarget(inner: Target, changes: Partial<Target>): Target {
   });
 }
 
-/** Somebody does `work` right before the first file is put, or the first listing (`list /`) begun, that `isMoment` names. */
+/** Does `work` right before the first file is put, or the first listing (`list /`) begun, that `isMoment` names. */
 export function interrupted(
   inner: Target,
   work: () => Promise<unknown>,

@@ -1,4 +1,4 @@
-// A thread that ends as soon as it is asked for anything: by an exit, or by an error that nobody catches.
+// A thread that ends as soon as it is asked for anything: by an exit, or by an uncaught error.
 import { parentPort } from 'node:worker_threads';
 
 parentPort?.once('message', ({ out }) => {

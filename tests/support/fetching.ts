@@ -1,4 +1,4 @@
-/** `wispr fetch` by somebody with a home of their own, straight or out of a shell. */
+/** `wispr fetch` by a reader with their own home directory, directly or from a shell. */
 import { randomBytes } from 'node:crypto';
 import { type Ended, startCommand } from './programs.ts';
 import type { ReaderHome } from './reader-home.ts';

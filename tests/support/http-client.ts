@@ -1,4 +1,4 @@
-/** A client that says exactly what it is told, and reports exactly what came: also where an answer breaks off. */
+/** A client that sends exactly the given bytes and reports exactly what it received, also where an answer breaks off. */
 import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 
@@ -40,7 +40,7 @@ export function send(
       (answer) => {
         const parts: Buffer[] = [];
         answer.on('data', (part) => parts.push(part));
-        answer.on('error', () => undefined); // told by `complete`
+        answer.on('error', () => undefined); // reported by `complete`
         answer.on('close', () => {
           const whole = Buffer.concat(parts);
           resolve({

@@ -12,7 +12,7 @@ export interface TestKeyServer {
   readonly origin: string;
   /** A fresh invitation to all sets, as a reader gets it. */
   invite(): string;
-  /** Ends the subscription of whoever was invited. */
+  /** Ends the subscription of the invited reader. */
   revoke(): void;
   /** What it logged. */
   log(): string;

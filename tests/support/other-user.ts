@@ -1,11 +1,11 @@
-/** Runs programs as another user of this machine: as `nobody`. */
+/** Runs programs as another user of this machine. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-const NOBODY = 65_534;
+const OTHER_USER = 65_534;
 
 /** What a program wrote, when it has ended. */
-export async function runAsNobody(program: string, ...args: string[]): Promise<string> {
+export async function runAsOtherUser(program: string, ...args: string[]): Promise<string> {
   const child = start(program, args);
   let text = '';
   child.stdout?.setEncoding('utf8').on('data', (part: string) => {
@@ -16,7 +16,10 @@ export async function runAsNobody(program: string, ...args: string[]): Promise<s
 }
 
 /** A program that goes on running, and the first thing that it says. */
-export async function startAsNobody(program: string, args: string[]): Promise<{ child: ChildProcess; line: string }> {
+export async function startAsOtherUser(
+  program: string,
+  args: string[],
+): Promise<{ child: ChildProcess; line: string }> {
   const child = start(program, args);
   const [line] = await Promise.race([
     once(child.stdout ?? child, 'data'),
@@ -28,6 +31,9 @@ export async function startAsNobody(program: string, args: string[]): Promise<{ 
 function start(program: string, args: string[]): ChildProcess {
   const isRoot = process.getuid?.() === 0;
   return isRoot
-    ? spawn(program, args, { uid: NOBODY, gid: NOBODY, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] })
-    : spawn('sudo', ['-n', '-u', `#${NOBODY}`, program, ...args], { cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
+    ? spawn(program, args, { uid: OTHER_USER, gid: OTHER_USER, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] })
+    : spawn('sudo', ['-n', '-u', `#${OTHER_USER}`, program, ...args], {
+        cwd: '/',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
 }

@@ -1,4 +1,4 @@
-/** A Reader that passes on what nobody is connected with, to a host that answers by handlers and to one that answers in bytes. */
+/** A Reader that passes unconnected sites through, to a host that answers by handlers and to one that answers in bytes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseConnectTo } from '../../client-proxy/index.ts';

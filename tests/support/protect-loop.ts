@@ -1,5 +1,5 @@
 /**
- * Changes a site and protects it, again and again, until somebody kills it: `node protect-loop.ts CONFIGURATION FIRST`. Begins at a line on
+ * Changes a site and protects it, again and again, until it is killed: `node protect-loop.ts CONFIGURATION FIRST`. Begins at a line on
  * standard input. A copy of each key store that published something is kept in `key-stores`.
  */
 import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A real S3 server on loopback: moto's, which keeps everything in memory. Started by whoever needs it, on a free port. */
+/** A real S3 server on loopback: moto's, which keeps everything in memory. Each test that needs one starts it, on a free port. */
 import { existsSync } from 'node:fs';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { accepts, freePort, until } from '../../cache-config/child.ts';

@@ -9,7 +9,7 @@ import { freePort } from '../../../cache-config/child.ts';
 import { startProxy } from '../../../client-proxy/index.ts';
 import { ConnectionOwners, ownConnections } from '../../../client-proxy/listening/connection-owner.ts';
 import { refusalCode, send } from '../../support/http-client.ts';
-import { runAsNobody, startAsNobody } from '../../support/other-user.ts';
+import { runAsOtherUser, startAsOtherUser } from '../../support/other-user.ts';
 import { type ReaderRig, startReaderRig } from '../../support/reader-rig.ts';
 
 const SECRET = 'for one reader only';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rig.close());
 
 const CURL = ['-s', '-i', '--noproxy', '*', '--max-time', '20'];
-const curlAsNobody = (...args: string[]) => runAsNobody('/usr/bin/curl', ...CURL, ...args);
+const curlAsNobody = (...args: string[]) => runAsOtherUser('/usr/bin/curl', ...CURL, ...args);
 
 describe('attack 79: another user of the machine', () => {
   it.each([
@@ -52,7 +52,7 @@ describe('attack 79: another user of the machine', () => {
     const folder = await mkdtemp(join(tmpdir(), 'wispr-nobody-'));
     await chmod(folder, 0o777);
     const program = [join(import.meta.dirname, '../../../bin/wispr.js'), 'proxy', '--port', '0', '--json', '--quiet'];
-    const { child, line } = await startAsNobody(process.execPath, [
+    const { child, line } = await startAsOtherUser(process.execPath, [
       ...program,
       ...['--data', join(folder, 'data'), '--key-file', join(folder, 'reader.key')],
     ]);
