@@ -4,7 +4,7 @@ export type { ConnectionRequest } from './bind/connection.ts';
 export { type ConnectTo, formatConnectTo, parseConnectTo } from './content/connect-to.ts';
 export type { HostReport } from './content/host-health.ts';
 export { type AllowLocal, parseAllowLocal } from './content/local-addresses.ts';
-export { parseParentProxy } from './content/parent-proxy.ts';
+export { ParentProxy } from './content/parent-proxy.ts';
 export { ReaderError, readerRemedy } from './errors.ts';
 export { DocumentRefused } from './fetch/document-refused.ts';
 export { type FetchedDocument, fetchDocument, type WantedRange } from './fetch/fetch-document.ts';

@@ -5,10 +5,10 @@ import {
   type AllowLocal,
   type ConnectTo,
   DEFAULT_PORT,
+  ParentProxy,
   type Passphrase,
   parseAllowLocal,
   parseConnectTo,
-  parseParentProxy,
   ReaderError,
 } from '../../client-proxy/index.ts';
 import { isSite } from '../../core/site/site.ts';
@@ -154,13 +154,13 @@ export async function parentProxyOptions({
   if (parentProxy !== undefined)
     throw new UsageError('--parent-proxy and --parent-proxy-file name the same thing', 'leave one of them out');
   const url = await readSecretLine(parentProxyFile, 'parent proxy');
-  parseParentProxy(url); // what is wrong with it is said now, not at the first request
+  new ParentProxy(url); // a malformed URL is reported now, not at the first request
   return { parentProxy: url };
 }
 
 /** Every user of the machine can see the arguments of a program, for as long as it runs. */
 function withoutPassword(url: string): string {
-  if (parseParentProxy(url).credentials === undefined) return url;
+  if (!new ParentProxy(url).hasCredentials) return url;
   throw new UsageError(
     'a password in --parent-proxy would be shown to all users of this machine',
     'put the URL into a file that only you can read, and name that with --parent-proxy-file',

@@ -5,54 +5,35 @@ import { unbracket } from './connect-to.ts';
 import type { Connector } from './connector.ts';
 import { connectionReason, isBrokenOff, isOtherProtocol } from './failures.ts';
 
-export interface ParentAddress {
+/** No host answers with it (RFC 9110 section 15.5.8). A browser would take it for a request of the Reader's. */
+const PROXY_AUTHENTICATION_REQUIRED = 407;
+
+/** Distinguishes failures of the parent proxy from those of hosts behind it: a proxy that works answers 502 for a host that fails. */
+export class ParentProxy {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number;
   /** Without credentials. */
   readonly origin: string;
-  /** The same as `host:port`, for the log. */
-  readonly address: string;
-  /** `name:password`; `undefined` where the URL has none. */
-  readonly credentials: string | undefined;
-}
-
-/** No host answers with it (RFC 9110 section 15.5.8). A browser would take it for a request of the Reader's. */
-const PROXY_AUTHENTICATION_REQUIRED = 407;
-
-/** @throws ReaderError `address-malformed`, which does not repeat `text` */
-export function parseParentProxy(text: string): ParentAddress {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash)
-    throw malformed('not the URL of an HTTP proxy, such as http://127.0.0.1:3128');
-  const { username, password, origin, hostname } = url;
-  const port = Number(url.port) || 80;
-  return {
-    host: unbracket(hostname),
-    port,
-    origin,
-    address: `${hostname}:${port}`,
-    credentials: username || password ? `${decode(username)}:${decode(password)}` : undefined,
-  };
-}
-
-/** Distinguishes failures of the parent proxy from those of hosts behind it: a proxy that works answers 502 for a host that fails. */
-export class ParentProxy {
-  readonly host: string;
-  readonly port: number;
-  readonly origin: string;
-  /** Names and values alternate. */
+  readonly hasCredentials: boolean;
+  /** That carry the credentials. Names and values alternate. */
   readonly headers: readonly string[];
+  /** As `host:port`, for the log. */
   readonly #address: string;
 
-  /** @throws ReaderError `address-malformed` */
-  constructor(url: string) {
-    const { host, port, origin, address, credentials } = parseParentProxy(url);
-    this.host = host;
-    this.port = port;
+  /** @throws ReaderError `address-malformed`, which does not repeat `text` */
+  constructor(text: string) {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.protocol !== 'http:' || url.pathname !== '/' || url.search || url.hash)
+      throw malformed('not the URL of an HTTP proxy, such as http://127.0.0.1:3128');
+    const { username, password, origin, hostname } = url;
+    this.host = unbracket(hostname);
+    this.port = Number(url.port) || 80;
     this.origin = origin;
-    this.#address = address;
-    this.headers = credentials ? ['Proxy-Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`] : [];
+    this.#address = `${hostname}:${this.port}`;
+    this.hasCredentials = username !== '' || password !== '';
+    const credentials = Buffer.from(`${decode(username)}:${decode(password)}`).toString('base64');
+    this.headers = this.hasCredentials ? ['Proxy-Authorization', `Basic ${credentials}`] : [];
   }
 
   /** Reports a parent proxy that cannot be connected to as such. The address stands in the cause only, for the log. */
@@ -71,10 +52,9 @@ export class ParentProxy {
   /** @throws ReaderError `parent-proxy-auth` for a 407 */
   checkStatus(status: number | undefined): void {
     if (status !== PROXY_AUTHENTICATION_REQUIRED) return;
-    const message =
-      this.headers.length > 0
-        ? 'the parent proxy did not accept the name and the password that are set for it'
-        : 'the parent proxy requires a name and a password';
+    const message = this.hasCredentials
+      ? 'the parent proxy did not accept the name and the password that are set for it'
+      : 'the parent proxy requires a name and a password';
     throw new ReaderError('parent-proxy-auth', message, { cause: this.#causeOf('it answered 407') });
   }
 
