@@ -2,21 +2,17 @@
 import { nowInSeconds } from '../node-support/clock.ts';
 import { type KeyListing, type ListedKey, type ListedRole, SECTION_PREFIX } from '../publisher/keys/list-keys.ts';
 import { shortId } from '../publisher/keys/roots.ts';
-import type { RoleState } from '../publisher/timestamp/published.ts';
-import { EXPIRY_WARNING } from '../publisher/timestamp/sign-timestamp.ts';
+import { EXPIRY_WARNING, type RoleState } from '../publisher/publication/expiries.ts';
 import { isoDay, utcMinute } from './commands/describe.ts';
 import { say } from './io/voice.ts';
-import { describeUnfinished } from './withdraw-words.ts';
 
 const DAY = 86_400;
 
 export function describeKeys(listing: KeyListing): string {
-  const { rootId, rootVersion, secret, roles, withdrawn } = listing;
-  const gone = withdrawn.length > 0 ? [`Withdrawn: ${withdrawn.join(', ')}`] : [];
+  const { rootId, rootVersion, secret, roles } = listing;
   return [
     `${rootId}  (your fingerprint)`,
     `root ${rootVersion}, ${stateOf(listing)}`,
-    ...gone,
     '',
     ...table([
       ['ROLE', 'KEY', 'WHERE IT IS', 'NEEDED', 'VERSION', 'GOOD UNTIL'],
@@ -27,19 +23,23 @@ export function describeKeys(listing: KeyListing): string {
   ].join('\n');
 }
 
-function stateOf({ publication, atTarget }: KeyListing): string {
+function stateOf({ publication, closed }: KeyListing): string {
   if (publication === undefined) return 'nothing published yet';
-  if (atTarget === undefined || atTarget.publication >= publication) return `publication ${publication}`;
-  return `publication ${publication} in "out"; readers have publication ${atTarget.publication}, at ${atTarget.target}`;
+  return `publication ${publication}${closed ? ', WITHDRAWN' : ''}`;
 }
 
 /** What has to be done soon; on standard error, so that scripts hear it too. */
-export function warnAboutKeys(
-  { expiries, rootVersion, publishedRoot, publication, problem, waiting, withdrawn, unfinished }: KeyListing,
-  publishAgain: string,
-): void {
+export function warnAboutKeys({
+  expiries,
+  rootVersion,
+  publishedRoot,
+  publication,
+  problem,
+  waiting,
+  closed,
+}: KeyListing): void {
   const now = nowInSeconds();
-  const again = `run "${publishAgain}", or "wispr protect" where you copy the output yourself`;
+  const again = `run "wispr publish", or "wispr protect" where you copy the output yourself`;
   if (problem !== undefined) say(`what is published cannot be verified: ${problem}`);
   for (const { role, expires } of expiries) {
     if (role === 'timestamp' || expires > now + EXPIRY_WARNING) continue;
@@ -60,13 +60,9 @@ export function warnAboutKeys(
     say(`root ${publishedRoot} is published, and publisher.keys knows of root ${rootVersion}: it is older`);
     say('hint: bring the publisher.keys that knows it, from after that change of keys');
   }
-  for (const line of describeUnfinished(unfinished)) say(line);
-  const isFinished = !unfinished.some(({ version }) => version === publication);
-  if (publication !== undefined && withdrawn.includes(publication) && isFinished) {
-    say(`publication ${publication} is WITHDRAWN: readers refuse it until there is a newer one`);
-    say(
-      `hint: put right what was wrong, then "${publishAgain}", or "wispr protect" where you copy the output yourself`,
-    );
+  if (publication !== undefined && closed) {
+    say(`publication ${publication} is a withdrawal: readers are shown nothing until there is a higher one`);
+    say(`hint: put right what was wrong, then ${again}`);
   }
 }
 

@@ -1,12 +1,8 @@
 /** `wispr protect`, once it is known which site: everything that has much to load. */
 import { dirname, resolve } from 'node:path';
 import { readConfiguration } from '../publisher/configuration/read.ts';
-import { readLastPublished } from '../publisher/last-published.ts';
 import type { ProtectOptions } from '../publisher/protect/prepare.ts';
 import { protectSite } from '../publisher/protect/protect.ts';
-import type { ProtectSummary } from '../publisher/protect/summary.ts';
-import { publishAgainCommand } from '../publisher/publish/publish-command.ts';
-import { currentPublication } from '../publisher/published-places.ts';
 import { resolveRoot } from '../publisher/site/walk.ts';
 import { workspaceOf } from '../publisher/workspace.ts';
 import { sayWhatWouldBeDone } from './dry-run.ts';
@@ -92,20 +88,9 @@ async function protectOnce(
   if (json) print(JSON.stringify(summary));
   else if (!quiet) print(describeProtection(summary));
   if (!quiet) {
-    const earlier = await hintOfEarlier(what.configurationFile, summary);
-    for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary), ...earlier]) say(line);
+    for (const line of [...describeRekey(summary), ...hintsAfterProtection(summary)]) say(line);
   }
   for (const line of warningsAfterProtection(summary)) say(line);
-}
-
-/** A key server that was told of one publication confirms it until it is told of the next, and readers who ask it look no further. */
-async function hintOfEarlier(configurationFile: string, { publication }: ProtectSummary): Promise<string[]> {
-  const last = currentPublication(await readLastPublished(workspaceOf(configurationFile)));
-  if (last === undefined || last.version >= publication.version) return [];
-  const again = await publishAgainCommand(configurationFile);
-  return [
-    `hint: publication ${last.version} was published by "wispr publish": where the key server was told of it, readers stay with it until "${again}", with its token, tells it of this one`,
-  ];
 }
 
 /** While the site is being worked on, what is wrong with it now may be right in a moment. */

@@ -1,85 +1,96 @@
-/** What `wispr publish` did, for people. */
+/** What `wispr publish`, `timestamp`, `withdraw` and `rollback` did, for people. */
 import { size } from '../node-support/size.ts';
 import type { Configuration } from '../publisher/configuration/schema.ts';
-import type { PublishSummary } from '../publisher/publish/publish.ts';
-import { currentPlace, type LastPublished } from '../publisher/published-places.ts';
+import type { Confirmation } from '../publisher/publish/confirm.ts';
+import type { PublishPlaces } from '../publisher/publish/places.ts';
+import type { Behind, PublishedTarget, PublishSummary } from '../publisher/publish/publish.ts';
 import { count } from '../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
-import { warnAboutWithdrawal } from './protection-summary.ts';
-import type { PublicationPlaces } from './publication-places.ts';
+import { setExitCode } from './io/context.ts';
+import { EXIT, say, sayHint } from './io/voice.ts';
 
 /** The summary that is printed. */
 export function describePublishing(summary: PublishSummary): string {
-  const { target, publication, sent, unchanged, removed, waiting, milliseconds, freshUntil, expires } = summary;
-  const rest = unchanged > 0 ? `; ${count(unchanged, 'file')} there already` : '';
-  const tidied = removed > 0 ? [`  ${count(removed, 'old file')} removed`] : [];
-  const told = summary.keyServerTold ? ['  the key server was told'] : [];
-  const kept = waiting > 0 ? [`  ${count(waiting, 'file')} of earlier publications kept for readers on their way`] : [];
+  const { publication, targets, milliseconds, freshUntil, expires, keyServer } = summary;
+  const where = targets.map(({ target }) => target).join(', ');
   return [
-    `Published: ${target} has publication ${publication}${summary.withdrawn ? ', WITHDRAWN' : ''} (${(milliseconds / 1000).toFixed(1)} s)`,
-    `  sent ${count(sent.files, 'file')}, ${size(sent.bytes)}${rest}`,
-    ...tidied,
-    ...kept,
-    ...told,
+    `Published: publication ${publication}${where === '' ? '' : ` at ${where}`} (${(milliseconds / 1000).toFixed(1)} s)`,
+    ...targets.map((target) => describeTarget(target, targets.length > 1)),
+    ...(keyServer === 'confirms' ? ['  the key server confirms it'] : []),
     `  ${describeFreshness(freshUntil)}`,
     `  ${describeSignatures(expires)}`,
   ].join('\n');
 }
 
-/** What the publisher has to know even if nothing else is said. */
-export function warningsAfterPublishing(summary: PublishSummary, now = Date.now() / 1000): string[] {
-  const { withdrawn, publication, expires, keyServerFailure } = summary;
+function describeTarget(
+  { target, files, bytes, unchanged, removed, waiting }: PublishedTarget,
+  named: boolean,
+): string {
+  const parts = [
+    `sent ${count(files, 'file')}, ${size(bytes)}`,
+    ...(unchanged > 0 ? [`${count(unchanged, 'file')} there already`] : []),
+    ...(removed > 0 ? [`${count(removed, 'old file')} removed`] : []),
+    ...(waiting > 0 ? [`${count(waiting, 'file')} of earlier publications kept for a while`] : []),
+  ];
+  return `  ${named ? `${target}: ` : ''}${parts.join('; ')}`;
+}
+
+/** What the publisher has to know even if nothing else is said. Sets the exit code where something is left to do. */
+export function warnAfterPublishing(summary: PublishSummary, now = Date.now() / 1000): void {
+  warnAboutRest(summary, 'the same command');
+  for (const line of warnAboutSignatures(summary.expires, 'wispr publish', now)) say(line);
+}
+
+/**
+ * Names what is not done yet: targets left behind, a key server that did not answer.
+ *
+ * @param again - what finishes it
+ */
+export function warnAboutRest(
+  { behind, keyServer, publication }: Pick<Confirmation, 'behind' | 'keyServer' | 'publication'>,
+  again: string,
+): void {
+  for (const line of describeBehind(behind)) say(line);
+  if (keyServer === 'does not answer')
+    say(`the key server did not answer: it does not know of publication ${publication} yet`);
+  if (behind.length === 0 && keyServer !== 'does not answer') return;
+  sayHint(`run ${again} again when it is reachable: it finishes what is left`);
+  setExitCode(EXIT.failed);
+}
+
+function describeBehind(behind: readonly Behind[]): string[] {
+  return behind.map(({ target, message, code }) => {
+    return message.includes(target)
+      ? `left behind: ${message} [${code}]`
+      : `left behind: ${target}: ${message} [${code}]`;
+  });
+}
+
+/** What the publisher may want to know about where it was published. */
+export function hintsAfterPublishing(summary: PublishSummary, places: PublishPlaces): string[] {
+  const { isUnlisted, targets, configuration } = places;
   return [
-    ...(keyServerFailure === undefined ? [] : warnAboutKeyServer(summary, keyServerFailure)),
-    ...(withdrawn ? warnAboutWithdrawal(publication, 'publish') : []),
-    ...warnAboutSignatures(expires, 'wispr publish', now),
+    ...(isUnlisted ? [`${targets[0]?.name} is not in wispr.json: nothing keeps it current from now on`] : []),
+    ...hintAboutKeyServer(summary, configuration),
   ];
 }
 
-/** Its keys are with it, so the site could be published; what it confirms meanwhile may be this very publication. */
-function warnAboutKeyServer({ withdrawn, publication }: PublishSummary, failure: string): string[] {
-  const goesOn = withdrawn
-    ? `and may confirm publication ${publication}, though it is withdrawn`
-    : 'and knows nothing newer';
-  return [
-    `published, but ${failure}`,
-    `hint: run "wispr publish" again when it answers: until then it goes on with what it was told last, ${goesOn}`,
-  ];
-}
-
-/** What comes later goes to where it was published last, whatever "publish" of wispr.json says: a slip has consequences. */
-export function describeMove(
-  last: LastPublished,
-  {
-    configuration,
-    configured,
-    target,
-    out,
-  }: Pick<PublicationPlaces, 'configuration' | 'configured' | 'target' | 'out'>,
-): string[] {
-  const before = currentPlace(last)?.target ?? null;
-  const now = target === undefined ? `no target, because ${out} counts as served itself` : target.name;
-  const goesTo = `from now on, "wispr timestamp" takes what it signs to ${now}`;
-  if (configured !== undefined)
-    return [
-      `${goesTo}, and not to ${configured}, which wispr.json names`,
-      `hint: if that was a slip, publish to ${configured}; docs/publishing.md says how to keep two targets`,
-    ];
-  if (configuration.publish !== undefined || before === null || before === target?.name) return [];
-  return [
-    `${goesTo}; until now it took that to ${before}`,
-    `hint: if that was a slip, publish to ${before} again; "publish" in wispr.json says it once for all`,
-  ];
-}
-
-/** What the publisher may want to do something about. */
-export function hintsAfterPublishing(
-  { keyServerTold, keyServerFailure }: PublishSummary,
+function hintAboutKeyServer(
+  { keyServer }: PublishSummary,
   { timestampBy }: Pick<Configuration, 'timestampBy'>,
 ): string[] {
-  if (keyServerTold || keyServerFailure !== undefined || timestampBy === 'publisher') return [];
+  if (keyServer !== undefined || timestampBy === 'publisher') return [];
   return [
-    'the key server was not told: it goes on confirming the publication before, if it confirms any',
+    'this machine has confirmed the publication itself: without a token, the key server hears of it only from a target that it reads',
     'hint: make a token there ("wispr admin token"), and name its file in "keyServerTokenFile" of wispr.json',
   ];
+}
+
+/** Where a confirmation lies, on one line. */
+export function describePlaces(
+  { targets, keyServer }: Pick<Confirmation, 'targets' | 'keyServer'>,
+  out: string,
+): string {
+  const places = [...(targets.length > 0 ? targets : [out]), ...(keyServer === 'confirms' ? ['the key server'] : [])];
+  return places.join(', ');
 }

@@ -2,7 +2,7 @@
  * Everything that the demonstration starts: a publisher's workspace, a content host, a shared cache, a key server with its reading site, and
  * one Reader for each of two people. All of it on loopback, in one temporary directory, and all of it ended by `close`.
  */
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -22,10 +22,9 @@ import { joinWithCode } from '../keyserver/readers/accounts.ts';
 import { invitationLinks, inviteSubscriber } from '../keyserver/readers/invitations.ts';
 import { type RunningKeyServer, startKeyServer } from '../keyserver/server.ts';
 import { type InitResult, initWorkspace } from '../publisher/init.ts';
-import { protectSite } from '../publisher/protect/protect.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
-import { handOverKeys, type KeyServerAccess } from '../publisher/publish/key-server.ts';
-import { publishSite } from '../publisher/publish/publish.ts';
+import { locatePlaces } from '../publisher/publish/places.ts';
+import { publishFromWorkspace } from '../publisher/publish/run.ts';
 import { type DishonestCache, startDishonestCache } from './dishonest-cache.ts';
 import { type ContentHost, type SharedCache, startContentHost, startSharedCache } from './hosts.ts';
 import type { SiteSettings } from './site.ts';
@@ -44,7 +43,7 @@ export interface Person {
 interface Publisher {
   readonly made: InitResult;
   readonly passphrase: string;
-  readonly keyServer: KeyServerAccess;
+  readonly token: string;
 }
 
 export class World {
@@ -114,21 +113,17 @@ export class World {
     const url = `http://${this.site}`;
     const made = await initWorkspace({ directory: this.#directory, url, passphrase, settings });
     const { token } = createToken(server.state, 'publisher', 1);
-    this.#publisher = { made, passphrase, keyServer: { origin: server.url, token } };
+    this.#publisher = { made, passphrase, token };
     return { made, protection: await this.publishAgain() };
   }
 
   /** What `wispr publish` does where the output itself is served: whatever changed in the site, readers find it at their next look. */
   async publishAgain(): Promise<ProtectSummary> {
     if (this.#publisher === undefined) throw new Error('the site was not published yet');
-    const { made, passphrase, keyServer } = this.#publisher;
-    const { workspace } = made;
-    const protection = await protectSite({
-      configurationFile: workspace.configuration,
-      passphrase,
-      handOverKeys: async (bundle) => handOverKeys(keyServer, await readFile(bundle)),
-    });
-    await publishSite({ workspace, out: this.out, keyServer });
+    const { made, passphrase, token } = this.#publisher;
+    const places = await locatePlaces({ configurationFile: made.workspace.configuration });
+    const { protection } = await publishFromWorkspace({ places: { ...places, token }, passphrase, protect: {} });
+    if (protection === undefined) throw new Error('it was protected first');
     return protection;
   }
 

@@ -98,21 +98,12 @@ export const PUBLISH_ERRORS = {
     remedy: 'let more signers sign the root; for a publication, add their key files: `--key FILE`',
   },
   'publication-missing': {
-    means: 'there is no publication where one was looked for; the message says where',
-    remedy:
-      'run `wispr protect`, or name the directory with `--metadata DIR`; on a new disk, copy what is served into `out` first (docs/publish.md#when-the-disk-is-lost)',
+    means: 'there is no publication where one was looked for',
+    remedy: '`wispr publish` makes one; on a new disk, see docs/publish.md#when-the-disk-is-lost',
   },
   'version-unknown': {
-    means:
-      'a version was to be withdrawn that was never published, or that is not there yet, as each place shows and the key server says; one that was on its way counts as withdrawn from then on. The message names all places; where the key server does not say, it may have it, and that stays unfinished',
-    remedy:
-      '`wispr keys list` shows the last one; what was made on another machine is withdrawn there; change what was wrong before you publish again',
-  },
-  'withdrawals-full': {
-    means:
-      'a version was to be withdrawn that is lower than 64 others that were withdrawn here: a timestamp names no more. Nothing was changed',
-    remedy:
-      'only readers who have not looked for anything newer since could still read it, and they hear of no withdrawal either',
+    means: 'the publication that was named was never published',
+    remedy: '`wispr keys list` shows the current one',
   },
   'recipient-invalid': {
     means: "the key server's public key is not one",
@@ -171,64 +162,40 @@ export const PUBLISH_ERRORS = {
     remedy: 'run the same command again: it goes on where the run ended',
   },
   'output-incomplete': {
-    means: '`out` lacks a file that its publication names, or changed while it was being published',
+    means: '`out` lacks a file that its publication names',
     remedy: '`wispr protect` makes it again',
   },
   'target-foreign': {
-    means: "the target holds another publisher's site: a good first root that is not ours; nothing was sent",
+    means: "the target holds another publisher's site; nothing was sent",
     remedy: 'name another target, or remove what is there',
   },
-  'target-newer': {
-    means:
-      'the target has a newer publication or root, which was not made here, or its timestamp names one; nothing was sent',
-    remedy:
-      'publish from where it was made, or bring `publisher.keys` and `out` from there; where that is lost, put a whole copy of the target, in which `wispr verify` finds nothing corrupted or missing, in the place of `out` (docs/publish.md#when-the-disk-is-lost), and publish. If what the timestamp names is not there and nobody of you has made it, somebody else has your timestamp key: `wispr keys rotate timestamp`, then publish; if it was made with a stolen timestamp key that has been replaced, `--replace-newer`',
-  },
-  'target-forked': {
-    means:
-      'the target has another publication, or another root, of a number that was used here: a copy of the workspace has published, or is about to; nothing of that was replaced',
-    remedy:
-      'publish from that copy, or bring its `publisher.keys` and `out`; where that is lost, as with `target-newer`; if it was made with a stolen timestamp key that has been replaced, `--replace-newer`',
-  },
   'target-behind': {
-    means:
-      '`wispr timestamp` or `wispr withdraw` would have told readers of a publication that is in `out`, and not at the target any more, nor the one that was published last; nothing was put there. The key server was told if it confirms that publication already; else nothing was signed. Or what was published last is to be had nowhere any more; or an upload ended between a new root and the timestamp, so that readers have nothing',
-    remedy: '`wispr publish` first',
+    means: 'the target lacks the publication or the root that a timestamp names; nothing was put there',
+    remedy: '`wispr publish`',
   },
-  'target-reverted': {
-    means:
-      'the target took the timestamp, and goes on showing something else: an older one, or what nobody has signed. The key server was told of this publication, if there is a token for it',
-    remedy: 'publish again; if that does not help, ask the operator of the host, or name another target',
+  'publication-older': {
+    means: 'the publication is older than the one that is current',
+    remedy: '`wispr publish` makes a higher one',
   },
-  'timestamp-outrun': {
-    means:
-      'the key server confirmed the publication before while this one was on its way, or this one without what was withdrawn here; or the timestamp there withdraws what this one does not know of; and nothing was there to sign a newer timestamp with',
-    remedy: 'the same command again, `wispr publish` without `--no-protect`',
+  'publication-other': {
+    means: 'another copy of this workspace has published the same number, or has changed the signing keys',
+    remedy: '`wispr publish` makes a higher one; with other signing keys, use the copy that changed them',
   },
   'clock-ahead': {
-    means:
-      "this machine's clock, or the time at which the publication was signed, is more than 300 seconds ahead of the clock of the key server or the bucket; readers would refuse what is signed so. Nothing was signed, or sent (`wispr withdraw` only warns)",
-    remedy:
-      "set the clock, and let it set itself; where it is the key server's that is wrong, go on without its token; what was signed already: `wispr keys rotate timestamp`, then `wispr publish`",
-  },
-  'keys-not-handed-over': {
-    means:
-      'documents are in sets whose keys the key server may not have been given, or no earlier publication can be read to tell; nothing was sent',
-    remedy: 'set `keyServerTokenFile`, or hand over `keys.bundle` and say `--keys-handed-over`',
+    means: "this machine's clock is far ahead of the one of a bucket; readers refuse what is signed so",
+    remedy: 'set the clock; what was signed already: `wispr keys rotate timestamp`, then `wispr publish`',
   },
   'token-unreadable': {
     means: "the file with the key server's token cannot be read, holds none, or can be read by others",
     remedy: '`wispr admin token` makes one; `chmod 600` the file',
   },
   'key-server-refused': {
-    means:
-      'the key server does not take keys or publication; the message has its own code. `wispr timestamp` and `wispr withdraw` say what is signed and at the target all the same. One that has a higher publication of yours than it is told of is told once, and the message names that',
-    remedy: 'see that code below, under key server; then the same command again',
+    means: 'the key server refuses keys or publication; the message says why',
+    remedy: 'correct that, then run the same command again',
   },
   'key-server-unreachable': {
-    means:
-      'the key server does not answer, or not in time, and has to know something first: new keys, another descriptor, another root',
-    remedy: 'run the same command again when it does; `--keys-handed-over` if it was given `keys.bundle` by hand',
+    means: 'the key server does not answer, and is needed',
+    remedy: 'run the same command again when it does',
   },
   'tree-unreadable': {
     means: 'what was to be verified or inspected cannot be read',

@@ -15,7 +15,6 @@ const KEY_STORE_FILE = 'publisher.keys';
 const ROOT_KEYS_FILE = 'root.keys';
 const BUNDLE_FILE = 'keys.bundle';
 const DATABASE_FILE = 'publisher.db';
-const LAST_PUBLISHED_FILE = 'publisher.last';
 
 /** The files of one workspace, absolute. */
 export interface Workspace {
@@ -29,8 +28,6 @@ export interface Workspace {
   readonly bundle: string;
   /** What earlier runs wrote, and the lock of the workspace; may be lost. */
   readonly database: string;
-  /** Where to it was published last, and what was withdrawn. */
-  readonly lastPublished: string;
 }
 
 /** The workspace whose configuration is `configurationFile`. */
@@ -45,7 +42,6 @@ export function workspaceOf(configurationFile: string): Workspace {
     rootKeys: file(ROOT_KEYS_FILE),
     bundle: file(BUNDLE_FILE),
     database: file(DATABASE_FILE),
-    lastPublished: file(LAST_PUBLISHED_FILE),
   };
 }
 

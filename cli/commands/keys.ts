@@ -21,7 +21,6 @@ import { listKeys, SECTION_PREFIX } from '../../publisher/keys/list-keys.ts';
 import { shortId, TOP_LEVEL_ROLES } from '../../publisher/keys/roots.ts';
 import { finishDraft } from '../../publisher/keys/sign-root.ts';
 import { readSigner } from '../../publisher/keys/signer-file.ts';
-import { publishAgainCommand } from '../../publisher/publish/publish-command.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say } from '../io/voice.ts';
@@ -109,7 +108,7 @@ async function list(flags: Flags & { readonly public?: boolean }): Promise<void>
   const passphrase = flags.public ? undefined : await readPassphrase(flags.passphraseFile);
   const listing = await listKeys(configurationFile, passphrase, flags.rootKeys);
   print(flags.json ? JSON.stringify(listing) : describeKeys(listing));
-  warnAboutKeys(listing, await publishAgainCommand(configurationFile));
+  warnAboutKeys(listing);
 }
 
 async function rotate(role: TopLevelRole | 'publisher', flags: Flags): Promise<void> {
@@ -126,7 +125,7 @@ async function rotatePublisher(options: KeysOptions, { json }: Flags): Promise<v
   const { before, after } = await rotatePublisherKey(options);
   if (json) print(JSON.stringify({ outcome: 'changed', before, publisherKey: after }));
   else print(`The publisher key is ${after} now (before: ${before}).`);
-  const publishing = await publishAgainCommand(options.configurationFile);
+  const publishing = 'wispr publish';
   say(`every object is signed again at the next "${publishing}": all of the site is written and uploaded anew`);
   say('readers follow by themselves; your fingerprint stays as it is');
   say(

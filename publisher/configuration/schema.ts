@@ -148,9 +148,15 @@ export const configurationSchema = z
     padding: z.enum(['none', 'padme']).default('none').meta({
       description: '"padme" hides the exact lengths of documents, for at most 12 % more bytes.',
     }),
-    publish: z.string().min(1).optional().meta({
-      description: 'Where `wispr publish` puts the site: a directory, relative to this file, or s3://BUCKET/PREFIX.',
-    }),
+    publish: z
+      .union([z.string().min(1), z.array(z.string().min(1)).min(1).max(16)], {
+        error: 'must be a target, or a list of targets',
+      })
+      .optional()
+      .meta({
+        description:
+          'Where `wispr publish` puts the site: a directory, relative to this file, or s3://BUCKET/PREFIX; or a list of these.',
+      }),
     keyServerTokenFile: z.string().min(1).optional().meta({
       description: 'The file with the publishing token of your key server, relative to this file.',
     }),
@@ -160,7 +166,8 @@ export const configurationSchema = z
       .default('keyserver.pub')
       .meta({ description: "The file with your key server's public key, relative to this file." }),
     timestampBy: z.enum(['keyserver', 'publisher']).default('keyserver').meta({
-      description: '"publisher": the key server is not given the timestamp key, and you run "wispr timestamp" by cron.',
+      description:
+        'Who says which publication is current: the key server, which needs `keyServerTokenFile`; or the publisher, who runs `wispr timestamp` by cron.',
     }),
   })
   .superRefine(({ site, reading, content }, context) => {

@@ -31,6 +31,8 @@ export type FactName =
   | 'sections'
   /** Names of the sections that `publisher.keys` alone could not sign in the last run. */
   | 'held'
+  /** Key server and SHA-256 of the key bundle that was handed over last. */
+  | 'handedOver'
   /** base64url of the last timestamp that was signed or seen: publisher/authority/. */
   | 'timestamp';
 

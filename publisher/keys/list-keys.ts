@@ -1,23 +1,19 @@
 /** What `wispr keys list` shows: every role and set, where its key is, and when it ends. */
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ed25519KeyPair } from '#primitives';
 import { CodedError } from '../../core/errors.ts';
 import { type KeyId, keyIdOf } from '../../core/keys/key-id.ts';
+import { DOCUMENTS_ROLE } from '../../core/publication/bins.ts';
 import { tufKeyId } from '../../core/publication/keys.ts';
 import type { Delegation, RootMetadata, TopLevelRole } from '../../core/publication/metadata.ts';
+import { METADATA_PATH } from '../../core/publication/names.ts';
 import { readConfiguration } from '../configuration/read.ts';
 import { PublishError } from '../errors.ts';
-import { readLastPublished } from '../last-published.ts';
+import { openShown, type ShownPublication } from '../publication/current.ts';
+import { expiriesOf, type RoleState } from '../publication/expiries.ts';
 import { metadataIn } from '../publication/places.ts';
-import {
-  currentPlace,
-  currentPublication,
-  type LastPublished,
-  type Unfinished,
-  unfinishedOf,
-} from '../published-places.ts';
-import { type Published, type RoleState, readPublished } from '../timestamp/published.ts';
-import { metadataDirectory } from '../timestamp/run.ts';
+import { openSnapshot } from '../publication/snapshot.ts';
 import { readKeyStore, workspaceOf } from '../workspace.ts';
 import { type OpenKeyStore, openKeyStore } from './key-store.ts';
 import { TOP_LEVEL_ROLES, verifyChain } from './roots.ts';
@@ -56,11 +52,8 @@ export interface KeyListing {
   readonly expiries: readonly RoleState[];
   /** Of the publication; `undefined` before the first. */
   readonly publication: number | undefined;
-  /** What `wispr publish` has published last at a target, completely; `undefined` where that is nothing, or `out` itself is served. */
-  readonly atTarget: { readonly target: string; readonly publication: number } | undefined;
-  readonly withdrawn: readonly number[];
-  /** What is withdrawn here, and not known to be with all who are to hear of it: with whom it is not. */
-  readonly unfinished: readonly Unfinished[];
+  /** Whether it is a withdrawal: readers are shown nothing. */
+  readonly closed: boolean;
   /** Files of roots beside `wispr.json` that need signatures of others. */
   readonly waiting: readonly string[];
   /** Why nothing can be said about what is published. */
@@ -88,11 +81,10 @@ export async function listKeys(
   const directory = await metadataDirectory(configurationFile);
   const workspace = workspaceOf(configurationFile);
   const names = await readdir(workspace.directory);
-  const last = await readLastPublished(workspace);
   if (passphrase === undefined)
-    return listing({ published: await readPublished(metadataIn(directory)), problem: undefined, names, last });
+    return listing({ published: await readPublished(directory), problem: undefined, names });
   const keyStore = await openKeyStore(await readKeyStore(workspace), passphrase);
-  const read = { ...(await readIfGood(directory, keyStore.rootId)), names, last };
+  const read = { ...(await readIfGood(directory, keyStore.rootId)), names };
   const { timestampBy, sections } = await readConfiguration(workspace.configuration);
   const rootKeys = await rootKeyIds(rootKeysFile ?? workspace.rootKeys, passphrase);
   return listing(read, {
@@ -101,6 +93,30 @@ export async function listKeys(
     timestampAtKeyServer: timestampBy === 'keyserver',
     sections: sections.map(({ name }) => name),
   });
+}
+
+/** What is published, and when its roles expire. */
+interface Published extends ShownPublication {
+  readonly sections: readonly Delegation[];
+  readonly expiries: readonly RoleState[];
+}
+
+async function readPublished(directory: string, rootId?: KeyId): Promise<Published> {
+  const place = metadataIn(directory);
+  const shown = await openShown(place, directory, rootId);
+  const publication = await openSnapshot(shown.snapshot, place, shown.roots);
+  const { version, expires } = shown.timestamp;
+  return {
+    ...shown,
+    sections: publication.state.targets.delegations.filter(({ name }) => name !== DOCUMENTS_ROLE),
+    expiries: [...(await expiriesOf(publication)), { role: 'timestamp', version, expires }],
+  };
+}
+
+/** The directory of the metadata in `out`. */
+async function metadataDirectory(configurationFile: string): Promise<string> {
+  const { out } = await readConfiguration(configurationFile);
+  return join(workspaceOf(configurationFile).directory, out, METADATA_PATH);
 }
 
 /** What could be read of what is published. */
@@ -112,7 +128,6 @@ interface Read {
 /** Names of the files in the workspace. */
 interface Found extends Read {
   readonly names: readonly string[];
-  readonly last: LastPublished;
 }
 
 /** Names of roots that need signatures. */
@@ -129,13 +144,13 @@ interface Known {
 
 async function listing(read: Found, known?: Known): Promise<KeyListing> {
   const { published } = read;
-  const root = known ? verifyChain(known.keyStore.roots) : published?.root;
+  const root = known ? verifyChain(known.keyStore.roots) : published?.roots[0];
   if (root === undefined) throw new Error('either is known');
   const { version, expires } = root;
   return {
     rootId: known?.keyStore.rootId ?? published?.rootId ?? '',
     rootVersion: version,
-    publishedRoot: published?.root.version,
+    publishedRoot: published?.roots[0].version,
     roles: [
       ...TOP_LEVEL_ROLES.map((role) => listRole(role, root, known)),
       ...(known ? await listSections(known) : (published?.sections ?? []).map(publishedSection)),
@@ -144,20 +159,12 @@ async function listing(read: Found, known?: Known): Promise<KeyListing> {
       { role: 'root', version, expires },
       ...(published?.expiries ?? []).filter(({ role }) => role !== 'root'),
     ],
-    publication: published?.snapshot.version,
-    withdrawn: published?.timestamp.withdrawn ?? [],
-    atTarget: atTarget(read.last),
-    unfinished: unfinishedOf(read.last),
+    publication: published?.snapshot.file.version,
+    closed: published?.snapshot.snapshot.closed ?? false,
     waiting: laterThan(version, read.names),
     problem: read.problem,
     secret: known && (await listSecrets(known.keyStore)),
   };
-}
-
-function atTarget(last: LastPublished): KeyListing['atTarget'] {
-  const target = currentPlace(last)?.target;
-  const publication = currentPublication(last)?.version;
-  return target && publication !== undefined ? { target, publication } : undefined;
 }
 
 /** Drafts up to the current root are obsolete. */
@@ -224,7 +231,7 @@ async function rootKeyIds(file: string, passphrase: string): Promise<string[]> {
 /** What is published may be missing or damaged: the keys are listed all the same. */
 async function readIfGood(directory: string, rootId: KeyId): Promise<Read> {
   try {
-    return { published: await readPublished(metadataIn(directory), rootId), problem: undefined };
+    return { published: await readPublished(directory, rootId), problem: undefined };
   } catch (error) {
     if (error instanceof PublishError && error.code === 'publication-missing')
       return { published: undefined, problem: undefined };

@@ -47,6 +47,11 @@ async function protectLocked(place: Place, index: PublisherIndex, options: Prote
   return summarise(run, done, recoveredFrom(run, lost, known), performance.now() - started);
 }
 
+/** Where `wispr publish` brings the site to targets, it has the timestamp signed when the files are there. */
+function signsTimestamp({ configuration }: Run, { timestamp }: ProtectOptions): boolean {
+  return timestamp !== 'later' && configuration.publish === undefined;
+}
+
 /** What a run came to. */
 interface Done {
   readonly secured: SecuredKeys;
@@ -63,7 +68,7 @@ async function carryOut(run: Run, options: ProtectOptions): Promise<Done> {
   const isAsked = (options.rekey?.length ?? 0) > 0;
   const secured = await secureKeys({ ...run, isAsked, sets: plan.sets.keys(), rings: sections.made, heldBack });
   if (run.recipient) await options.handOverKeys?.(run.workspace.bundle);
-  const context = publicationOf(run, secured, options.timestamp !== 'later');
+  const context = publicationOf(run, secured, signsTimestamp(run, options));
   const tasks = await writeAndPlace(run, options, context);
   await putPlainFiles(run, secured.descriptor);
   const publication = await publish(context);

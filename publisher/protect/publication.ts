@@ -20,7 +20,7 @@ import {
 import type { RoleRow } from '../index/rows.ts';
 import { readIfThere } from '../keys/file-update.ts';
 import { verifyChain } from '../keys/roots.ts';
-import { checkSignedInPast } from '../timestamp/future.ts';
+import { checkSignedInPast } from '../publication/clock.ts';
 import { putTargets, targetFacts } from './own-targets.ts';
 import { timestampIn, timestampOf } from './published.ts';
 import { replaceOutputFile } from './replace-output-file.ts';

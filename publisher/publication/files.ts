@@ -48,7 +48,7 @@ export function filesOf({ path, entry }: PublishedDocument): PublicationFile[] {
 }
 
 /** The files that the role `targets` itself names. */
-export function* ownTargetFiles({ targets }: TrustedState): Generator<PublicationFile> {
+export function* ownTargetFiles({ targets }: Pick<TrustedState, 'targets'>): Generator<PublicationFile> {
   for (const path of targets.targetPaths()) {
     const target = targets.target(path);
     if (target) yield immutable(targetFile(path, target.sha256), 'content');

@@ -103,7 +103,7 @@ export function fileOfRole(role: string, version: number): string {
 }
 
 /** Every metadata file that belongs to a state, but for the timestamp: roots, then what they are about, the snapshot last. */
-export function* metadataFilesOf({ root, snapshot }: TrustedState): Generator<string> {
+export function* metadataFilesOf({ root, snapshot }: Pick<TrustedState, 'root' | 'snapshot'>): Generator<string> {
   for (let version = 1; version <= root.version; version++) yield fileOfRole('root', version);
   for (const [role, { version }] of snapshot.roles) yield fileOfRole(role, version);
   yield fileOfRole('snapshot', snapshot.version);

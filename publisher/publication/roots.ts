@@ -1,10 +1,13 @@
 /** The chain of roots of a publication. */
+
+import type { TrustedState } from '../../core/publication/client.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
+import { rootIdOf } from '../../core/publication/writer.ts';
 import { READER_OPTIONS } from '../keys/roots.ts';
-import type { OpenedPublication } from './open.ts';
+import type { PublicationPlace } from './open.ts';
 import { fileOfRole } from './roles.ts';
 
 /**
@@ -12,13 +15,40 @@ import { fileOfRole } from './roles.ts';
  *
  * @throws PublicationError
  */
-export async function rootsOf({ state, place }: OpenedPublication): Promise<RootMetadata[]> {
+export async function rootsOf({
+  state,
+  place,
+}: {
+  readonly state: Pick<TrustedState, 'root'>;
+  readonly place: PublicationPlace;
+}): Promise<RootMetadata[]> {
   const roots: RootMetadata[] = [];
   for (let version = 1; version <= state.root.version; version++) {
     const bytes = await place.read(fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
     if (bytes === undefined) throw new PublicationError('metadata-missing', `there is no ${version}.root.json`);
     const [before] = roots;
     roots.unshift(before ? verifyNextRoot(bytes, before, READER_OPTIONS) : verifyFirstRoot(bytes, READER_OPTIONS));
+  }
+  return roots;
+}
+
+/**
+ * The roots at a place, as far as each is signed by the one before, the newest first.
+ *
+ * @param rootId - whose they have to be. Default: any publisher's
+ */
+export async function rootsAt(place: PublicationPlace, rootId?: string): Promise<RootMetadata[]> {
+  const roots: RootMetadata[] = [];
+  while (roots.length < PUBLICATION_LIMITS.rootRotations) {
+    const bytes = await place.read(fileOfRole('root', roots.length + 1), PUBLICATION_LIMITS.rootLength);
+    if (bytes === undefined) break;
+    const [before] = roots;
+    if (before === undefined && rootId !== undefined && (await rootIdOf(bytes)) !== rootId) break;
+    const verify = () =>
+      before ? verifyNextRoot(bytes, before, READER_OPTIONS) : verifyFirstRoot(bytes, READER_OPTIONS);
+    const root = ifGood(verify);
+    if (root === undefined) break;
+    roots.unshift(root);
   }
   return roots;
 }

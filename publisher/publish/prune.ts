@@ -2,28 +2,30 @@
  * Removes what no live publication names: docs/spec/publication.md, section 8. A publication lives until it has been replaced for longer than
  * freshness and grace together; when it was replaced, the metadata of its successor at the target say.
  */
+
+import { PublicationError } from '../../core/publication/errors.ts';
 import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
 import type { RootMetadata } from '../../core/publication/metadata.ts';
 import { METADATA_PATH, SETTINGS_TARGET, targetFile } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
-import { verifyOwnSnapshot, verifyTargets } from '../../core/publication/verify-roles.ts';
 import { ROLE_VALIDITY } from '../../core/publication/writer.ts';
 import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
-import { READER_OPTIONS } from '../keys/roots.ts';
 import { filesOf, isImmutablePath, ownTargetFiles } from '../publication/files.ts';
-import type { OpenedPublication } from '../publication/open.ts';
 import { placeAtTarget } from '../publication/places.ts';
-import { contentsOf, delegatedRoles, fileOfRole, metadataFilesOf } from '../publication/roles.ts';
-import { rootsOf, underAny } from '../publication/roots.ts';
+import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
+import { rootsOf } from '../publication/roots.ts';
+import { openSnapshot, readSnapshot, type SnapshotPublication } from '../publication/snapshot.ts';
 import { copyOf, KeptListing, PathSet } from './inventory.ts';
 
 export interface PruneOptions {
   readonly target: Target;
   /** That is visible at the target now. */
-  readonly publication: OpenedPublication;
+  readonly publication: SnapshotPublication;
   /** Its files. */
   readonly named: PathSet;
+  /** Seconds for which a timestamp is good. */
+  readonly freshFor: number;
   /** Seconds since 1970, by our clock. */
   readonly now: number;
   /** Bytes for names that are kept; what this process has if left out. */
@@ -58,9 +60,8 @@ export async function pruneTarget(options: PruneOptions): Promise<Pruned> {
 type Counts = { -readonly [Name in keyof Pruned]: Pruned[Name] };
 
 async function prune(options: PruneOptions, done: Counts): Promise<void> {
-  const { publication, signal } = options;
-  const { expires, version } = publication.state.timestamp;
-  const keepFor = Math.max(ROLE_VALIDITY.timestamp, expires - version) + (await graceOf(publication)) + MARGIN;
+  const { publication, signal, freshFor } = options;
+  const keepFor = Math.max(ROLE_VALIDITY.timestamp, freshFor) + (await graceOf(publication)) + MARGIN;
   const before = options.now - keepFor;
   const roots = await rootsOf(publication);
   const asked = new Set<string>();
@@ -159,24 +160,18 @@ async function addPublication({ version, live }: OldSnapshot, context: Context, 
  * An old publication at the target; `undefined` if it cannot be read any more. Whoever has stolen replaced keys, and can write to the target,
  * could make us keep files, or remove pages that are not named now: no more than they can do there without us.
  */
-async function openOld(
-  version: number,
-  { target, publication, roots }: Context,
-): Promise<OpenedPublication | undefined> {
+async function openOld(version: number, { target, roots }: Context): Promise<SnapshotPublication | undefined> {
   const place = placeAtTarget(target);
-  const bytes = await place.read(fileOfRole('snapshot', version), PUBLICATION_LIMITS.snapshotLength);
-  const snapshot = bytes && (await underAny(roots, (root) => verifyOwnSnapshot(bytes, root, READER_OPTIONS)));
-  const file = snapshot?.roles.get('targets');
-  if (!snapshot || !file) return undefined;
-  const below = await place.read(fileOfRole('targets', file.version), PUBLICATION_LIMITS.targetsLength);
-  if (!below) return undefined;
-  const targets = await underAny(roots, ({ roles, keys }) =>
-    verifyTargets(below, 'targets', { roleKeys: roles.targets, keys }, file, READER_OPTIONS),
-  );
-  return targets && { ...publication, place, state: { ...publication.state, snapshot, targets } };
+  const signed = await readSnapshot(version, place, roots);
+  try {
+    return signed && (await openSnapshot(signed, place, roots));
+  } catch (error) {
+    if (error instanceof PublicationError) return undefined;
+    throw error;
+  }
 }
 
-async function graceOf({ state, place }: OpenedPublication): Promise<number> {
+async function graceOf({ state, place }: SnapshotPublication): Promise<number> {
   const target = state.targets.target(SETTINGS_TARGET);
   const bytes = target && (await place.read(targetFile(SETTINGS_TARGET, target.sha256), target.length));
   return bytes ? parseSettings(bytes).grace : PUBLICATION_LIMITS.grace;

@@ -7,8 +7,8 @@ import type { PutOptions, Target } from '../../node-support/storage/target.ts';
 import { systemCode } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
 import { filesOf, headersOf, ownTargetFiles, type PublicationFile, SITE_FILES } from '../publication/files.ts';
-import type { OpenedPublication } from '../publication/open.ts';
 import { contentsOf, delegatedRoles, metadataFilesOf } from '../publication/roles.ts';
+import type { SnapshotPublication } from '../publication/snapshot.ts';
 import { isText, isUtf8Text, withCharset } from '../site/media-type.ts';
 import { type Inventory, PathSet } from './inventory.ts';
 
@@ -25,15 +25,13 @@ export interface UploadProgress {
 export interface UploadOptions {
   readonly out: string;
   readonly target: Target;
-  readonly publication: OpenedPublication;
+  readonly publication: SnapshotPublication;
   readonly inventory: Inventory;
-  readonly onProgress?: (progress: UploadProgress) => void;
+  readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** @throws PublishError `stopped` */
   readonly checkNotStopped: () => void;
-  /** Asked before the first of the metadata, which others may have put there since the inventory was taken. */
-  readonly checkNotOvertaken: () => Promise<unknown>;
-  /** Told before a new root is sent. @param path - its own */
-  readonly onRoot?: (path: string) => void;
+  /** Called before metadata are sent, which another copy of the workspace may have put there since. @throws PublishError `publication-other` */
+  readonly checkOurs: () => Promise<void>;
 }
 
 /** What has to be sent, and what belongs to the publication. */
@@ -41,8 +39,6 @@ export interface UploadPlan {
   readonly files: number;
   readonly bytes: number;
   readonly unchanged: number;
-  /** Ids of the sets that documents are encrypted for. */
-  readonly sets: ReadonlySet<string>;
   /** Every file of the publication, but for the timestamp. */
   readonly named: PathSet;
   /** Those that have to be sent. */
@@ -62,7 +58,7 @@ const LOOKED_AT = 1024 * 1024;
  */
 export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
   const { publication, checkNotStopped, onProgress } = options;
-  const [sets, named, missing] = [new Set<string>(), new PathSet(), new PathSet()];
+  const [named, missing] = [new PathSet(), new PathSet()];
   let [files, bytes, unchanged] = [0, 0, 0];
   const look = async (file: PublicationFile) => {
     checkNotStopped();
@@ -79,7 +75,6 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
     if (role.failure) throw role.failure;
     const { documents, wrong } = await contentsOf(role);
     if (wrong[0]) throw wrong[0];
-    for (const { entry } of documents) if (entry.set !== undefined) sets.add(entry.set);
     await forEachInFlight(documents.flatMap(filesOf), IN_FLIGHT, look);
   }
   await forEachInFlight(
@@ -87,7 +82,7 @@ export async function planUpload(options: UploadOptions): Promise<UploadPlan> {
     IN_FLIGHT,
     look,
   );
-  return { files, bytes, unchanged, sets, named, missing };
+  return { files, bytes, unchanged, named, missing };
 }
 
 /**
@@ -116,7 +111,7 @@ export async function upload(options: UploadOptions, plan: UploadPlan): Promise<
   await forEachInFlight(siteFiles(), IN_FLIGHT, send);
   // What names other files comes after them; a new root last of all, because readers who see it may give up the metadata of before.
   const files = [...metadata(publication)];
-  if (files.some(({ path }) => plan.missing.has(path))) await options.checkNotOvertaken();
+  if (files.some(({ path }) => plan.missing.has(path))) await options.checkOurs();
   await forEachInFlight(
     files.filter(({ path }) => !LATE.test(path)),
     IN_FLIGHT,
@@ -130,15 +125,12 @@ export async function upload(options: UploadOptions, plan: UploadPlan): Promise<
   await forEachInFlight(
     files.filter(({ path }) => path.endsWith('.root.json')),
     1,
-    async (file) => {
-      if (plan.missing.has(file.path)) options.onRoot?.(file.path);
-      await send(file);
-    },
+    send,
   );
 }
 
 async function* documentFiles(
-  publication: OpenedPublication,
+  publication: SnapshotPublication,
   wanted: (file: PublicationFile) => boolean,
 ): AsyncGenerator<PublicationFile> {
   for await (const role of delegatedRoles(publication)) {
@@ -150,7 +142,7 @@ function siteFiles(): PublicationFile[] {
   return SITE_FILES.map((path) => ({ path, kind: 'plain', immutable: false, optional: true }));
 }
 
-function* metadata({ state }: OpenedPublication): Generator<PublicationFile> {
+function* metadata({ state }: SnapshotPublication): Generator<PublicationFile> {
   for (const path of metadataFilesOf(state)) yield { path, kind: 'metadata', immutable: true, optional: false };
 }
 

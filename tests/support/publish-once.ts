@@ -1,18 +1,19 @@
-/** Publishes once, as a program that can be killed: WORKSPACE OUT TARGET. Says `ready` when it begins, and how it failed. */
+/** Protects and publishes once, as a program that can be killed: CONFIGURATION. Prints `ready` when it begins, and how it ended. */
 import { CodedError } from '../../core/errors.ts';
-import { openTarget } from '../../node-support/storage/open.ts';
-import { publishSite } from '../../publisher/publish/publish.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
+import { locatePlaces } from '../../publisher/publish/places.ts';
+import { publishFromWorkspace } from '../../publisher/publish/run.ts';
+import { PASSPHRASE } from './workspace.ts';
 
-const [configuration = '', out = '', named = ''] = process.argv.slice(2);
-const target = await openTarget(named);
+const [configurationFile = ''] = process.argv.slice(2);
+const places = await locatePlaces({ configurationFile });
 process.stdout.write('ready\n');
 try {
-  const { publication } = await publishSite({ workspace: workspaceOf(configuration), out, target, keysAreThere: true });
-  process.stdout.write(`published ${publication}\n`);
+  const { summary } = await publishFromWorkspace({ places, passphrase: PASSPHRASE, protect: {} });
+  const behind = summary.behind.map(({ code }) => ` ${code}`).join('');
+  process.stdout.write(`published ${summary.publication}${behind}\n`);
 } catch (error) {
   process.stdout.write(`failed ${error instanceof CodedError ? error.code : String(error)}\n`);
   process.exitCode = 1;
 } finally {
-  target.close();
+  for (const target of places.targets) target.close();
 }

@@ -1,0 +1,104 @@
+/** Who says which publication of a site is current: docs/spec/publication.md, section 8, rules R1 to R5. */
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import {
+  type MetaFile,
+  parseTimestamp,
+  type RootMetadata,
+  type TimestampMetadata,
+} from '../../core/publication/metadata.ts';
+import { verifyOwnTimestamp } from '../../core/publication/verify-roles.ts';
+import { PublishError } from '../errors.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
+import { underAny } from '../publication/roots.ts';
+import type { SignedSnapshot } from '../publication/snapshot.ts';
+
+/** A timestamp, and what it says. */
+export interface CurrentTimestamp {
+  /** `timestamp.json`, byte for byte. */
+  readonly bytes: Uint8Array;
+  readonly timestamp: TimestampMetadata;
+}
+
+/** Says which publication of the site is current. Exactly one per site. */
+export interface TimestampAuthority {
+  /**
+   * The last timestamp that the authority signed; `undefined` before the first publication.
+   *
+   * @throws PublishError `key-server-refused`
+   */
+  current(): Promise<CurrentTimestamp | undefined>;
+  /**
+   * Makes a publication current, or confirms it again. Its state is on the disk before the timestamp is returned: this is the commit point of a
+   * publication. Repeating it is safe.
+   *
+   * @returns the bytes of `timestamp.json`
+   * @throws PublishError `publication-older`, `publication-other`, `key-server-refused`, `key-server-unreachable`, `output-failed`;
+   * PublicationError `clock-behind`
+   */
+  confirm(snapshot: SignedSnapshot): Promise<Uint8Array>;
+  /** Takes note of a timestamp that was found at a target: what is signed from then on is above it. */
+  learn(found: CurrentTimestamp): Promise<void>;
+}
+
+/**
+ * Reads a timestamp without verifying it.
+ *
+ * @throws PublicationError `metadata-malformed`
+ */
+export function readTimestamp(bytes: Uint8Array): CurrentTimestamp & { readonly signers: readonly string[] } {
+  const envelope = openEnvelope(bytes, 'timestamp');
+  return {
+    bytes,
+    timestamp: parseTimestamp(envelope.signed()),
+    signers: envelope.signatures.map(({ keyid }) => keyid),
+  };
+}
+
+/**
+ * A timestamp in the form that is kept and put at targets.
+ *
+ * @param roots - of this site, the newest first
+ * @returns `undefined` if no key of these roots has signed it
+ */
+export async function verifiedTimestamp(
+  bytes: Uint8Array,
+  roots: readonly RootMetadata[],
+): Promise<CurrentTimestamp | undefined> {
+  const timestamp = await underAny(roots, (root) => verifyOwnTimestamp(bytes, root, READER_OPTIONS));
+  return timestamp && { bytes, timestamp };
+}
+
+/** Whether two entries name the same snapshot. */
+export function isSameSnapshot(a: Pick<MetaFile, 'sha256'>, b: Pick<MetaFile, 'sha256'>): boolean {
+  return a.sha256 === b.sha256;
+}
+
+/**
+ * R1: nothing goes back, and one number is one publication.
+ *
+ * @param seen - the snapshot that is current
+ * @param mine - the one that is to become current
+ * @param who - who has `seen`, for the message
+ * @throws PublishError `publication-older`, `publication-other`
+ */
+export function checkOrder(seen: MetaFile, mine: MetaFile, who: string): void {
+  if (mine.version > seen.version || isSameSnapshot(seen, mine)) return;
+  if (mine.version < seen.version) throw publicationOlder(seen.version, mine.version, who);
+  throw publicationOther(mine.version, who);
+}
+
+export function publicationOlder(current: number, mine: number, who: string): PublishError {
+  return new PublishError('publication-older', `publication ${mine} is older than ${current}, which ${who} has`, {
+    fields: { version: mine, current },
+  });
+}
+
+export function publicationOther(version: number, who: string): PublishError {
+  const message = `${who} has another publication ${version}: another copy of this workspace has published it`;
+  return new PublishError('publication-other', message, { fields: { version } });
+}
+
+/** Whether something higher, or another publication of the same number, is in the way. */
+export function isOrderError(error: unknown): boolean {
+  return error instanceof PublishError && ['publication-older', 'publication-other'].includes(error.code);
+}

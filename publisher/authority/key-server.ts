@@ -1,0 +1,216 @@
+/** The key server as the publisher talks to it: keys, publications, metadata (docs/spec/keys.md, "Handing over"). The token goes into one header and nowhere else. */
+import type { Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { fromBase64url } from '../../core/encoding/base64url.ts';
+import { isJsonObject, type JsonObject } from '../../core/encoding/canonical-json.ts';
+import { BUNDLE_PATH, PUBLICATION_PATH } from '../../core/publication/hand-over.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { printable } from '../../node-support/printable.ts';
+import { describeUnreadable, systemReason } from '../../node-support/system-error.ts';
+import { request } from '../../node-support/undici.ts';
+import { withinTime } from '../../node-support/within-time.ts';
+import { PublishError } from '../errors.ts';
+import type { PublicationPlace } from '../publication/open.ts';
+
+export interface KeyServerAccess {
+  readonly origin: string;
+  readonly token: string;
+  /** Default: a minute for a request, and time for what is sent. */
+  readonly limits?: KeyServerLimits;
+  /** Ends requests that are under way. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface KeyServerLimits {
+  /** Milliseconds for a request and the whole of its answer, besides those for what is sent. */
+  readonly request: number;
+  /** Bytes per millisecond at which what is sent has to arrive at least; a bundle may be large. */
+  readonly sending: number;
+}
+
+/** What a key server answers to a publication. */
+export type PublicationAnswer =
+  | { readonly is: 'current'; readonly timestamp: Uint8Array }
+  | { readonly is: 'publication-older' | 'publication-other'; readonly timestamp: Uint8Array };
+
+const LIMITS: KeyServerLimits = { request: 60_000, sending: 4 };
+/** A proxy in front of the key server says that it is not there. */
+const ABSENT = [502, 503, 504];
+/** The key server is there, with the same status, and was never given a bundle. */
+const NO_KEYS = 'no-provider';
+const MAXIMUM_TOKEN = 1024;
+const MAXIMUM_ANSWER = 65_536;
+/** What may stand behind `Bearer`. */
+const TOKEN = /^[A-Za-z0-9._~+/-]{16,512}=*$/;
+
+const OTHER_BUNDLE = 'another copy of this workspace has handed over keys that this one does not have';
+
+/** What the key server's codes mean for the publisher. */
+const REASONS: Readonly<Record<string, string>> = {
+  'bundle-conflict': OTHER_BUNDLE,
+  'bundle-older': OTHER_BUNDLE,
+  'bundle-foreign': 'it has the site of another publisher, or keys from another workspace',
+  'bundle-recipient':
+    'keys.bundle is sealed for another key server: replace the file that "recipient" in wispr.json names',
+  'clock-behind': 'its clock and the one of this machine differ by hours',
+  [NO_KEYS]: 'it has no keys of this site yet',
+  'publisher-key-changed':
+    'its operator has to confirm the new publisher key: "wispr admin import FILE --new-publisher-key ID"',
+  'metadata-rollback': 'it has a later root than this workspace',
+  '401': 'it does not know the token: make a new one with "wispr admin token"',
+  '404': 'there is no API of a key server of this version',
+  '429': 'it was asked too often: wait a minute',
+};
+
+/**
+ * Reads a token.
+ *
+ * @throws PublishError `token-unreadable`
+ */
+export async function readToken(file: string): Promise<string> {
+  try {
+    await using handle = await open(file);
+    const stats = await handle.stat();
+    if (stats.size > MAXIMUM_TOKEN) throw unreadable(file, `${file} is too long for a token`);
+    if (isOpenToOthers(stats))
+      throw unreadable(file, `other users of this machine can read the token in ${file} (chmod 600 changes that)`);
+    const token = (await handle.readFile('utf8')).trim();
+    if (TOKEN.test(token)) return token;
+  } catch (error) {
+    if (error instanceof PublishError) throw error;
+    throw unreadable(file, describeUnreadable(file, error), error);
+  }
+  throw unreadable(file, `${file} holds no token`);
+}
+
+/** Of pipes and the like, the mode says nothing. */
+function isOpenToOthers(stats: Stats): boolean {
+  return stats.isFile() && (stats.mode & 0o077) !== 0;
+}
+
+/** @throws PublishError `key-server-refused`, `key-server-unreachable` */
+export async function handOverKeys(access: KeyServerAccess, bundle: Uint8Array): Promise<void> {
+  const { status, bytes } = await exchange(access, BUNDLE_PATH, bundle);
+  if (!isGood(status)) throw refusal(access, 'the keys', status, bytes);
+}
+
+/**
+ * Hands over a publication.
+ *
+ * @param message - made by `encodeHandOver`
+ * @throws PublishError `key-server-refused`, `key-server-unreachable`
+ */
+export async function putPublication(access: KeyServerAccess, message: Uint8Array): Promise<PublicationAnswer> {
+  const { status, bytes } = await exchange(access, PUBLICATION_PATH, message);
+  const answer = jsonIn(bytes);
+  const timestamp = fromBase64url(answer?.timestamp);
+  if (status === 200 && timestamp) return { is: 'current', timestamp };
+  const error = answer?.error;
+  if (status === 409 && timestamp && (error === 'publication-older' || error === 'publication-other'))
+    return { is: error, timestamp };
+  throw refusal(access, 'the publication', status, bytes);
+}
+
+/**
+ * The timestamp that the key server serves; `undefined` if it has none.
+ *
+ * @throws PublishError `key-server-unreachable`
+ */
+export async function fetchTimestamp(access: KeyServerAccess): Promise<Uint8Array | undefined> {
+  const { status, bytes } = await exchange(access, METADATA_PATH + TIMESTAMP_FILE);
+  if (status === 200 && bytes.length <= PUBLICATION_LIMITS.timestampLength) return bytes;
+  if (status === 404 || codeIn(bytes) === NO_KEYS) return undefined;
+  throw unreachable(access.origin, status === 200 ? 'what it has is too long for a timestamp' : `${status}`);
+}
+
+/** The metadata that the key server serves: timestamp, roots, the current snapshot. */
+export function placeAtKeyServer(access: KeyServerAccess): PublicationPlace {
+  return {
+    read: async (path, maximum) => {
+      const { status, bytes } = await exchange(access, path, undefined, maximum);
+      return status === 200 ? bytes : undefined;
+    },
+  };
+}
+
+/** Whether an error says that the key server does not answer, which may pass. */
+export function isUnreachable(error: unknown): error is PublishError {
+  return error instanceof PublishError && error.code === 'key-server-unreachable';
+}
+
+function refusal({ origin }: KeyServerAccess, what: string, status: number, bytes: Buffer): PublishError {
+  const code = codeIn(bytes);
+  if (ABSENT.includes(status) && code !== NO_KEYS) return unreachable(origin, `${status}`);
+  const said = code ?? String(status);
+  const reason = reasonOf(code ?? '') ?? reasonOf(String(status));
+  const message = `the key server ${origin} refuses ${what} (${said})${reason === undefined ? '' : `: ${reason}`}`;
+  return new PublishError('key-server-refused', message, { fields: { origin, said } });
+}
+
+/** What the key server says chooses among our words, and nothing else. */
+function reasonOf(said: string): string | undefined {
+  return Object.hasOwn(REASONS, said) ? REASONS[said] : undefined;
+}
+
+function isGood(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** undici has no total time: its own begin anew with every byte. */
+const NO_TIMES = { headersTimeout: 0, bodyTimeout: 0 };
+
+/** Puts a body, or gets; reads no more of the answer than `maximum` bytes. All of it together has a time limit. */
+async function exchange(
+  { origin, token, limits = LIMITS, signal: given }: KeyServerAccess,
+  path: string,
+  body?: Uint8Array,
+  maximum = MAXIMUM_ANSWER,
+): Promise<{ status: number; bytes: Buffer }> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
+  const putting = body && { method: 'PUT', headers, body };
+  const ask = async (signal: AbortSignal) => {
+    const answer = await request(origin + path, { ...putting, ...NO_TIMES, signal });
+    return { status: answer.statusCode, bytes: await startOf(answer.body, maximum) };
+  };
+  try {
+    return await withinTime(limits.request + (body?.length ?? 0) / limits.sending, ask, given);
+  } catch (error) {
+    throw unreachable(origin, given?.aborted ? 'the request was given up' : error);
+  }
+}
+
+function unreachable(origin: string, cause: unknown): PublishError {
+  const message = `the key server ${origin} does not answer: ${printable(systemReason(cause))}`;
+  return new PublishError('key-server-unreachable', message, { cause, fields: { origin } });
+}
+
+async function startOf(body: AsyncIterable<Uint8Array>, maximum: number): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body) {
+    parts.push(part);
+    length += part.length;
+    if (length > maximum) break;
+  }
+  return Buffer.concat(parts);
+}
+
+/** The code in `{"error":"code"}`. */
+function codeIn(bytes: Buffer): string | undefined {
+  const error = jsonIn(bytes)?.error;
+  return typeof error === 'string' && /^[a-z0-9-]{1,64}$/.test(error) ? error : undefined;
+}
+
+function jsonIn(bytes: Buffer): JsonObject | undefined {
+  try {
+    const value = JSON.parse(bytes.toString('utf8'));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(file: string, message: string, cause?: unknown): PublishError {
+  return new PublishError('token-unreadable', message, { cause, fields: { file } });
+}

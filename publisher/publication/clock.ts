@@ -1,0 +1,44 @@
+/** Clocks that are wrong: what is signed in the future no reader takes (P8), and what is signed after it has to be later still. */
+import { PublicationError } from '../../core/publication/errors.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { TimestampMetadata } from '../../core/publication/metadata.ts';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { isoTime } from '../../core/publication/verify-roles.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { PublishError } from '../errors.ts';
+
+/**
+ * @param place - how the message names where the timestamp is
+ * @throws PublicationError `clock-behind`
+ */
+export function checkSignedInPast({ version }: Pick<TimestampMetadata, 'version'>, now: number, place: string): void {
+  if (version <= now + PUBLICATION_LIMITS.clockTolerance) return;
+  throw new PublicationError(
+    'clock-behind',
+    `${place} was signed at ${isoTime(version)}; this machine's clock says ${isoTime(now)}`,
+  );
+}
+
+/**
+ * Compares this machine's clock with those of targets that have one (buckets). One that does not answer has no say in this.
+ *
+ * @param now - what this machine's clock says, seconds since 1970
+ * @throws PublishError `clock-ahead`
+ */
+export async function checkClock(now: number, targets: readonly Target[]): Promise<void> {
+  const times = await Promise.all(targets.map(async (target) => ({ target, time: await timeOf(target) })));
+  const other = times.find(({ time }) => time !== undefined && now > time + PUBLICATION_LIMITS.clockTolerance);
+  if (other?.time === undefined) return;
+  const { target, time } = other;
+  throw new PublishError(
+    'clock-ahead',
+    `this machine's clock says ${isoTime(now)}, and that of ${target.name} says ${isoTime(Math.trunc(time))}`,
+    { fields: { target: target.name } },
+  );
+}
+
+async function timeOf(target: Target): Promise<number | undefined> {
+  if (!target.time) return undefined;
+  await target.head(METADATA_PATH + TIMESTAMP_FILE).catch(() => undefined);
+  return target.time();
+}

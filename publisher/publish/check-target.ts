@@ -1,0 +1,66 @@
+/** Whether a target may be published to: not where another publisher's site lies, nor where another copy of the workspace has gone on. */
+import { equalBytes } from '../../core/encoding/bytes.ts';
+import { openEnvelope } from '../../core/publication/envelope.ts';
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata } from '../../core/publication/metadata.ts';
+import { verifyFirstRoot, verifyNextRoot } from '../../core/publication/verify-roles.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { publicationOther } from '../authority/authority.ts';
+import { PublishError } from '../errors.ts';
+import { READER_OPTIONS } from '../keys/roots.ts';
+import { placeAtTarget, readBounded } from '../publication/places.ts';
+import { fileOfRole } from '../publication/roles.ts';
+import { ifGood } from '../publication/roots.ts';
+import { readSnapshot, type SignedSnapshot } from '../publication/snapshot.ts';
+import type { Site } from './site.ts';
+
+/**
+ * Reads roots and the snapshot of this number at the target. What no key of this site has signed there is damage, and is replaced.
+ *
+ * @throws PublishError `target-foreign`, `publication-other`
+ */
+export async function checkTarget(
+  target: Target,
+  { roots, rootFiles }: Pick<Site, 'roots' | 'rootFiles'>,
+  mine: SignedSnapshot,
+): Promise<void> {
+  await checkRoots(target, roots, rootFiles);
+  const { version, sha256 } = mine.file;
+  const there = await readSnapshot(version, placeAtTarget(target), roots);
+  if (there && there.file.sha256 !== sha256) throw publicationOther(version, target.name);
+}
+
+async function checkRoots(target: Target, roots: Site['roots'], rootFiles: readonly Uint8Array[]): Promise<void> {
+  const rootAt = (version: number) => readBounded(target, fileOfRole('root', version), PUBLICATION_LIMITS.rootLength);
+  const [own] = rootFiles;
+  const first = await rootAt(1);
+  if (first && own && !equalBytes(own, first) && isFirstRoot(first))
+    throw new PublishError('target-foreign', `${target.name} holds another publisher's site`, {
+      fields: { target: target.name },
+    });
+  for (const trusted of roots) {
+    const version = trusted.version + 1;
+    const bytes = await rootAt(version);
+    const mine = rootFiles[version - 1];
+    if (bytes && mine && equalBytes(bytes, mine)) return;
+    if (bytes && isNextRoot(bytes, trusted) && !(mine && saysTheSame(bytes, mine)))
+      throw new PublishError(
+        'publication-other',
+        `${target.name} has a root ${version} that this workspace does not know: the signing keys were changed elsewhere`,
+        { fields: { target: target.name } },
+      );
+  }
+}
+
+function isFirstRoot(bytes: Uint8Array): boolean {
+  return ifGood(() => verifyFirstRoot(bytes, READER_OPTIONS))?.version === 1;
+}
+
+function isNextRoot(bytes: Uint8Array, trusted: RootMetadata): boolean {
+  return ifGood(() => verifyNextRoot(bytes, trusted, READER_OPTIONS)) !== undefined;
+}
+
+/** The same root may carry other signatures elsewhere. */
+function saysTheSame(one: Uint8Array, other: Uint8Array): boolean {
+  return equalBytes(openEnvelope(one, 'root').message, openEnvelope(other, 'root').message);
+}

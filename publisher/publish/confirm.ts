@@ -1,0 +1,159 @@
+/** `wispr timestamp`: confirms the current publication for another while. */
+import { join } from 'node:path';
+import { PublicationError } from '../../core/publication/errors.ts';
+import { TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { checkExpiry } from '../../core/publication/verify-roles.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { readTimestamp } from '../authority/authority.ts';
+import { LocalAuthority } from '../authority/local-authority.ts';
+import { stateFileOf, stateInFile } from '../authority/state.ts';
+import { PublishError } from '../errors.ts';
+import { replaceFile } from '../keys/file-update.ts';
+import { readSigningKeys } from '../keys/signer-file.ts';
+import { openSigningKeys } from '../keys/signing-keys.ts';
+import { missing, openShown } from '../publication/current.ts';
+import { expiriesOf, type RoleState } from '../publication/expiries.ts';
+import type { PublicationPlace } from '../publication/open.ts';
+import { metadataIn, placeAtTarget } from '../publication/places.ts';
+import { openSnapshot, type SignedSnapshot } from '../publication/snapshot.ts';
+import { deliver } from './deliver.ts';
+import { findCurrent, findHighest, type Highest } from './highest.ts';
+import { keepTimestamp } from './output.ts';
+import { type Behind, behindOf, keyServerOf, type PublishSummary } from './publish.ts';
+import type { Site } from './site.ts';
+
+export interface Confirmation {
+  readonly publication: number;
+  /** Whether it is a closing publication: readers are shown nothing. */
+  readonly closed: boolean;
+  /** When the timestamp ends, seconds since 1970. */
+  readonly freshUntil: number;
+  /** Targets that show it. */
+  readonly targets: readonly string[];
+  readonly behind: readonly Behind[];
+  readonly keyServer: PublishSummary['keyServer'];
+  /** Of the publication, but for the timestamp. */
+  readonly expires: readonly RoleState[];
+}
+
+/**
+ * Confirms the current publication again, and puts the timestamp at every target.
+ *
+ * @throws PublishError `publication-missing`, `key-server-unreachable`, `key-server-refused`, `workspace-busy`; PublicationError `metadata-expired`,
+ * `clock-behind`
+ */
+export async function confirmSite(site: Site): Promise<Confirmation> {
+  const highest = await findHighest(site);
+  const snapshot = await findCurrent(site, placesOf(site, highest));
+  if (snapshot === undefined) throw missing(site.out);
+  const expires = await lasting(snapshot, site);
+  const timestamp = await site.authority.confirm({ ...snapshot, expiries: expires });
+  return bringTo(site, highest, { timestamp, snapshot, expires });
+}
+
+/** Brings a confirmed timestamp everywhere; a closing snapshot goes with it. */
+export async function bringTo(
+  site: Site,
+  { reachable, failures }: Pick<Highest, 'reachable' | 'failures'>,
+  confirmed: {
+    readonly timestamp: Uint8Array;
+    readonly snapshot: SignedSnapshot;
+    readonly expires: readonly RoleState[];
+  },
+): Promise<Confirmation> {
+  const { timestamp, snapshot, expires } = confirmed;
+  const { closed } = snapshot.snapshot;
+  await keepTimestamp(site, timestamp, snapshot);
+  const delivery = await deliver(site, { timestamp, snapshot, targets: reachable, withSnapshot: closed });
+  return {
+    publication: snapshot.file.version,
+    closed,
+    freshUntil: delivery.freshUntil,
+    targets: delivery.shown.map(({ name }) => name),
+    behind: [...failures, ...delivery.failures].map(behindOf),
+    keyServer: keyServerOf(site),
+    expires,
+  };
+}
+
+/** Where a machine confirms that has nothing but an exported timestamp key. */
+export interface KeyFileOptions {
+  readonly keyFile: string;
+  readonly passphrase: string;
+  /** The directory with `timestamp.json`. */
+  readonly directory: string;
+  /** Seconds since 1970; the clock if left out. */
+  readonly now?: number;
+}
+
+/**
+ * Confirms the publication in a directory with an exported key, unless a later one was confirmed with it: what that machine has signed is
+ * remembered beside the key.
+ *
+ * @throws PublishError `publication-missing`, `publication-older`, `publication-other`, `signer-unknown`, `passphrase-wrong`;
+ * PublicationError `root-unexpected`, `metadata-expired`, `clock-behind`
+ */
+export async function confirmWithKeyFile(options: KeyFileOptions): Promise<Confirmation> {
+  const { keyFile, passphrase, directory, now = nowInSeconds() } = options;
+  const { signers, rootId } = await openSigningKeys(await readSigningKeys(keyFile), passphrase, keyFile);
+  const place = metadataIn(directory);
+  const shown = await openShown(place, directory, rootId);
+  const { roots, snapshot } = shown;
+  const signer = signers.find(({ keyid }) => roots[0].roles.timestamp.keyids.includes(keyid));
+  if (signer === undefined)
+    throw new PublishError('signer-unknown', `${keyFile} holds no timestamp key of the publication in ${directory}`);
+  const freshFor = freshnessOf(shown.timestamp);
+  const authority = new LocalAuthority({ state: stateInFile(stateFileOf(keyFile)), signer, freshFor, now: () => now });
+  await authority.learn(shown);
+  const expires = await lasting(snapshot, { output: place, roots, now: () => now });
+  const timestamp = await authority.confirm(snapshot);
+  await replaceFile(join(directory, TIMESTAMP_FILE), timestamp, 0o644);
+  return {
+    publication: snapshot.file.version,
+    closed: snapshot.snapshot.closed,
+    freshUntil: readTimestamp(timestamp).timestamp.expires,
+    ...{ targets: [directory], behind: [], keyServer: undefined, expires },
+  };
+}
+
+const HOUR = 3600;
+
+/** As long as the publisher wants timestamps to be good, in whole hours: a version may lie a little after the time of signing. */
+function freshnessOf({ expires, version }: { readonly expires: number; readonly version: number }): number {
+  return Math.max(1, Math.round((expires - version) / HOUR)) * HOUR;
+}
+
+function placesOf({ targets }: Site, { reachable }: Highest): PublicationPlace[] {
+  return targets.filter((target) => reachable.includes(target)).map(placeAtTarget);
+}
+
+/** When what stands below the timestamp has to be signed again. @throws PublicationError `metadata-expired` */
+async function lasting(
+  signed: SignedSnapshot,
+  { output, roots, now }: Pick<Site, 'output' | 'roots' | 'now'>,
+): Promise<RoleState[]> {
+  const expires = await expiriesIn(signed, output, roots);
+  for (const state of expires) checkExpiry(state.role, state, now());
+  return expires;
+}
+
+/** Nothing below a closing snapshot is read. Where `out` is lost, only root and snapshot are known. */
+async function expiriesIn(
+  signed: SignedSnapshot,
+  output: PublicationPlace,
+  roots: Site['roots'],
+): Promise<RoleState[]> {
+  const { snapshot } = signed;
+  const [root] = roots;
+  const known = [
+    { role: 'root', version: root.version, expires: root.expires },
+    { role: 'snapshot', version: snapshot.version, expires: snapshot.expires },
+  ];
+  if (snapshot.closed) return known;
+  try {
+    return await expiriesOf(await openSnapshot(signed, output, roots));
+  } catch (error) {
+    if (error instanceof PublicationError) return known;
+    throw error;
+  }
+}

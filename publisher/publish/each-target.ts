@@ -1,0 +1,68 @@
+/** Does the same at every target. One that fails keeps none of the others waiting. */
+import { CodedError } from '../../core/errors.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { withinTime } from '../../node-support/within-time.ts';
+import { PublishError } from '../errors.ts';
+
+/** What became of one target. */
+export type Outcome<Value> =
+  | { readonly target: Target; readonly value: Value; readonly failure?: never }
+  | { readonly target: Target; readonly failure: CodedError };
+
+export interface EachTargetOptions {
+  /** Milliseconds for each target. Default: no limit */
+  readonly limit?: number;
+  /** Ends the work at all targets. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Milliseconds for small files at one target. */
+export const TARGET_LIMIT = 10_000;
+
+/**
+ * @param work - rejects with coded errors where only this target is at fault
+ * @throws PublishError `stopped`; errors without a code
+ */
+export async function eachTarget<Value>(
+  targets: readonly Target[],
+  work: (target: Target) => Promise<Value>,
+  { limit, signal }: EachTargetOptions = {},
+): Promise<Outcome<Value>[]> {
+  return Promise.all(
+    targets.map(async (target): Promise<Outcome<Value>> => {
+      const close = () => target.close();
+      signal?.addEventListener('abort', close, { once: true });
+      try {
+        checkNotStopped(signal);
+        const value = await (limit === undefined ? work(target) : inTime(target, limit, work));
+        return { target, value };
+      } catch (error) {
+        checkNotStopped(signal);
+        if (error instanceof CodedError) return { target, failure: error };
+        throw error;
+      } finally {
+        signal?.removeEventListener('abort', close);
+      }
+    }),
+  );
+}
+
+/** @throws PublishError `stopped` */
+export function checkNotStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new PublishError('stopped', 'stopped');
+}
+
+async function inTime<Value>(target: Target, limit: number, work: (target: Target) => Promise<Value>): Promise<Value> {
+  const late = AbortSignal.timeout(limit);
+  try {
+    return await withinTime(limit, () => work(target));
+  } catch (error) {
+    if (error instanceof CodedError || !late.aborted) throw error;
+    target.close(); // ends what is still waiting for an answer
+    throw new StorageError('target-unreachable', `${target.name} did not answer within ${limit / 1000} seconds`, {
+      cause: error,
+      fields: { target: target.name },
+    });
+  }
+}

@@ -1,0 +1,110 @@
+/** Where a site is published: the targets that `wispr.json` or the command line names. */
+import { existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
+import { DirectoryTarget } from '../../node-support/storage/directory.ts';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import { openTarget } from '../../node-support/storage/open.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { readToken } from '../authority/key-server.ts';
+import { readConfiguration } from '../configuration/read.ts';
+import type { Configuration } from '../configuration/schema.ts';
+import { PublishError } from '../errors.ts';
+import { resolveMissing } from '../protect/resolve-output.ts';
+import { isInside } from '../site/walk.ts';
+import { type Workspace, workspaceOf } from '../workspace.ts';
+
+/** Where readers find the timestamp, at every target. */
+export const TIMESTAMP_PATH = METADATA_PATH + TIMESTAMP_FILE;
+
+/** What the command line says about places. */
+export interface NamedPlaces {
+  readonly configurationFile: string;
+  /** A target in place of those in `wispr.json`. */
+  readonly target?: string | undefined;
+  /** In place of `keyServerTokenFile`. */
+  readonly tokenFile?: string | undefined;
+}
+
+export interface PublishPlaces {
+  readonly configurationFile: string;
+  readonly configuration: Configuration;
+  readonly workspace: Workspace;
+  /** The protected site; absolute. */
+  readonly out: string;
+  /** Where it is published. Empty: `out` itself is what is served. */
+  readonly targets: readonly Target[];
+  /** A target that was named on the command line and is not in `wispr.json`: nothing else goes there. */
+  readonly isUnlisted: boolean;
+  /** The key server's publishing token. */
+  readonly token: string | undefined;
+}
+
+/**
+ * Reads the configuration, and opens the targets. Nothing is asked of them yet.
+ *
+ * @throws PublishError `configuration-missing`, `configuration-invalid`, `workspace-overlap`, `token-unreadable`; StorageError `target-invalid`
+ */
+export async function locatePlaces({ configurationFile, target, tokenFile }: NamedPlaces): Promise<PublishPlaces> {
+  const configuration = await readConfiguration(configurationFile);
+  const workspace = workspaceOf(configurationFile);
+  const { directory } = workspace;
+  const out = resolve(directory, configuration.out);
+  const place: SitePlace = { workspace, source: resolve(directory, configuration.source), out };
+  const listed = await openTargets(targetsIn(configuration), directory, place);
+  const named = target === undefined ? undefined : await openTargets([target], '.', place);
+  const file = tokenFile === undefined ? configuration.keyServerTokenFile : resolve(tokenFile);
+  return {
+    ...{ configurationFile, configuration, workspace, out },
+    targets: named ?? listed,
+    isUnlisted: named?.some(({ name }) => !listed.some((other) => other.name === name)) ?? false,
+    token: file === undefined ? undefined : await readToken(resolve(directory, file)),
+  };
+}
+
+/** The targets in `wispr.json`, as they are written there. */
+export function targetsIn({ publish = [] }: Pick<Configuration, 'publish'>): readonly string[] {
+  return typeof publish === 'string' ? [publish] : publish;
+}
+
+/** The directories that publishing would make. */
+export function missingDirectories(targets: readonly Target[]): string[] {
+  return targets
+    .filter((target) => target instanceof DirectoryTarget && !existsSync(target.name))
+    .map(({ name }) => name);
+}
+
+interface SitePlace extends Pick<PublishPlaces, 'workspace' | 'out'> {
+  readonly source: string;
+}
+
+/** One target named twice is one target; `out` is none. */
+async function openTargets(texts: readonly string[], base: string, place: SitePlace): Promise<Target[]> {
+  const targets = new Map<string, Target>();
+  for (const text of texts) {
+    const target = await openTarget(text, { base });
+    if (!(target instanceof DirectoryTarget) || !isOutput(target, place)) targets.set(target.name, target);
+  }
+  return [...targets.values()];
+}
+
+/** @throws StorageError `target-invalid`; PublishError `workspace-overlap` */
+function isOutput({ name }: DirectoryTarget, place: SitePlace): boolean {
+  if (statSync(name, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new StorageError('target-invalid', `${name} is not a directory`, { typed: true });
+  const directory = resolveMissing(name);
+  const [out, source] = [resolveMissing(place.out), resolveMissing(place.source)];
+  if (directory === out) return true;
+  const keys = resolveMissing(dirname(place.workspace.keyStore));
+  if (isInside(keys, directory))
+    throw overlap(directory, 'the keys of this site lie inside it, and would be served with it');
+  if (isInside(source, directory) || isInside(directory, source))
+    throw overlap(directory, `it and the source ${source} lie inside one another`);
+  if (isInside(out, directory) || isInside(directory, out))
+    throw overlap(directory, `it and the output ${out} lie inside one another`);
+  return false;
+}
+
+function overlap(target: string, reason: string): PublishError {
+  return new PublishError('workspace-overlap', `cannot publish to ${target}: ${reason}`, { fields: { target } });
+}

@@ -1,0 +1,104 @@
+/** A site that is opened for publishing: its keys, its roots, its targets, and who says what is current. */
+import { PUBLICATION_LIMITS } from '../../core/publication/limits.ts';
+import type { RootMetadata } from '../../core/publication/metadata.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { type TimestampAuthority, verifiedTimestamp } from '../authority/authority.ts';
+import type { KeyServerAccess, KeyServerLimits } from '../authority/key-server.ts';
+import { KeyServerAuthority } from '../authority/key-server-authority.ts';
+import { LocalAuthority } from '../authority/local-authority.ts';
+import { stateInIndex } from '../authority/state.ts';
+import type { PublisherIndex } from '../index/publisher-index.ts';
+import type { DeriveKey } from '../keys/early-key.ts';
+import { type OpenKeyStore, openKeyStore } from '../keys/key-store.ts';
+import { verifiedRoots } from '../keys/roots.ts';
+import type { PublicationPlace } from '../publication/open.ts';
+import { placeInDirectory } from '../publication/places.ts';
+import { findSnapshot } from '../publication/snapshot.ts';
+import { readKeyStore, withLock } from '../workspace.ts';
+import { type PublishPlaces, TIMESTAMP_PATH } from './places.ts';
+
+export interface Site extends PublishPlaces {
+  /** What the last `wispr protect` made, and what was published. */
+  readonly index: PublisherIndex;
+  readonly store: Pick<OpenKeyStore, 'signers' | 'contents' | 'rootId'>;
+  /** `1.root.json` and its successors, byte for byte, in their order. */
+  readonly rootFiles: readonly Uint8Array[];
+  /** The same, verified, the newest first. */
+  readonly roots: readonly [RootMetadata, ...RootMetadata[]];
+  /** `out`. */
+  readonly output: PublicationPlace;
+  readonly authority: TimestampAuthority;
+  /** Left out where the publisher has no token. */
+  readonly keyServer: KeyServerAccess | undefined;
+  /** Why the key server was left out, if it did not answer. */
+  readonly keyServerFailure: () => Error | undefined;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface OpenSiteOptions {
+  readonly passphrase: string;
+  /** Has derived the key of the key store already, perhaps. */
+  readonly derive?: DeriveKey | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** For what is urgent: shorter ones than usual. */
+  readonly keyServerLimits?: KeyServerLimits;
+  readonly now?: () => number;
+}
+
+/**
+ * Opens a site for `work`, and keeps other runs in this workspace out meanwhile.
+ *
+ * @throws PublishError `workspace-busy`, `key-store-missing`, `key-store-damaged`, `passphrase-wrong`; whatever `work` throws
+ */
+export function withSite<Result>(
+  places: PublishPlaces,
+  options: OpenSiteOptions,
+  work: (site: Site) => Promise<Result>,
+): Promise<Result> {
+  return withLock(places.workspace, async (index) => work(await openSite(places, options, index)));
+}
+
+async function openSite(
+  places: PublishPlaces,
+  { passphrase, derive, signal, keyServerLimits: limits, now = nowInSeconds }: OpenSiteOptions,
+  index: PublisherIndex,
+): Promise<Site> {
+  const { configuration, workspace, token, out } = places;
+  const store = await openKeyStore(await readKeyStore(workspace), passphrase, derive);
+  const roots = verifiedRoots(store.roots);
+  const local = new LocalAuthority({
+    state: stateInIndex(index),
+    signer: store.signers.timestamp,
+    freshFor: configuration.freshness.hours * 3600,
+    now,
+  });
+  const keyServer =
+    token === undefined ? undefined : { origin: configuration.keyServer, token, signal, ...(limits && { limits }) };
+  const remote =
+    keyServer && configuration.timestampBy === 'keyserver'
+      ? new KeyServerAuthority({ keyServer, local, signer: store.signers.snapshot, rootFiles: store.roots, roots, now })
+      : undefined;
+  const output = placeInDirectory(out);
+  await learnFrom(output, roots, local);
+  return {
+    ...places,
+    ...{ index, store, roots, keyServer, now, signal },
+    rootFiles: store.roots,
+    output,
+    authority: remote ?? local,
+    keyServerFailure: () => remote?.failure,
+  };
+}
+
+/** `publisher.db` may be lost while `out` is served. */
+async function learnFrom(
+  output: PublicationPlace,
+  [root]: Site['roots'],
+  authority: TimestampAuthority,
+): Promise<void> {
+  const bytes = await output.read(TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
+  const found = bytes && (await verifiedTimestamp(bytes, [root]));
+  if (found && (await findSnapshot(found.timestamp.snapshot, [output], [root]))) await authority.learn(found);
+}

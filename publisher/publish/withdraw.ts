@@ -1,0 +1,62 @@
+/** `wispr withdraw`: a closing publication, above everything seen. Readers are shown nothing until a higher one. */
+import { closingSnapshotMetadata, ROLE_VALIDITY, signMetadata } from '../../core/publication/writer.ts';
+import { PublishError } from '../errors.ts';
+import { missing } from '../publication/current.ts';
+import { placeAtTarget } from '../publication/places.ts';
+import { type SignedSnapshot, signedSnapshot } from '../publication/snapshot.ts';
+import { bringTo, type Confirmation } from './confirm.ts';
+import { findCurrent, findHighest } from './highest.ts';
+import { keepSnapshot } from './output.ts';
+import type { Site } from './site.ts';
+
+export type Withdrawal =
+  | ({ readonly outcome: 'withdrawn' | 'already withdrawn' } & Confirmation)
+  /** A higher publication has taken the place of the one that was to be withdrawn. */
+  | { readonly outcome: 'replaced'; readonly publication: number };
+
+/**
+ * Withdraws the current publication. The authority comes first and waits for no target; then all targets at once, ten seconds each. Repeating the
+ * command brings the closing publication to targets that lack it, and signs nothing anew.
+ *
+ * @param version - the publication to withdraw. Default: the current one
+ * @throws PublishError `version-unknown`, `publication-missing`, `key-server-refused`, `workspace-busy`
+ */
+export async function withdrawSite(site: Site, version?: number): Promise<Withdrawal> {
+  const current = await currentOf(site);
+  const number = current.file.version;
+  if (version !== undefined && version > number)
+    throw new PublishError('version-unknown', `there is no publication ${version}; the current one is ${number}`, {
+      typed: true,
+      fields: { version, current: number },
+    });
+  const { closed } = current.snapshot;
+  if (version !== undefined && version < number && !closed) return { outcome: 'replaced', publication: number };
+  const snapshot = closed ? current : await close(site, current);
+  const timestamp = await site.authority.confirm(snapshot);
+  const expires = [{ role: 'snapshot', version: snapshot.file.version, expires: snapshot.snapshot.expires }];
+  const everywhere = { reachable: site.targets, failures: [] };
+  const confirmation = await bringTo(site, everywhere, { timestamp, snapshot, expires });
+  return { outcome: closed ? 'already withdrawn' : 'withdrawn', ...confirmation };
+}
+
+/** From the authority, `out` and the key server; from the targets only where those know nothing. */
+async function currentOf(site: Site): Promise<SignedSnapshot> {
+  const current = await findCurrent(site);
+  if (current) return current;
+  const { snapshot, reachable } = await findHighest(site);
+  const found = (await findCurrent(site, reachable.map(placeAtTarget))) ?? snapshot;
+  if (found === undefined) throw missing(site.out);
+  return found;
+}
+
+/** The snapshot lies in `out` before the authority names it: a run that is killed in between can be repeated. */
+async function close(site: Site, current: SignedSnapshot): Promise<SignedSnapshot> {
+  const { store, now, roots } = site;
+  const version = Math.max(current.file.version, store.contents.publication) + 1;
+  const about = { version, expires: now() + ROLE_VALIDITY.snapshot };
+  const bytes = signMetadata(closingSnapshotMetadata(about, current.snapshot.roles), [store.signers.snapshot]);
+  const closing = await signedSnapshot(bytes, roots);
+  if (closing === undefined) throw new Error('the key store signs under its own root');
+  await keepSnapshot(site, closing);
+  return closing;
+}

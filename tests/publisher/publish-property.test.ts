@@ -1,0 +1,75 @@
+/** Whatever is published, withdrawn, confirmed, killed or out of reach: no reader goes back, and the same command finishes. */
+import fc from 'fast-check';
+import { afterEach, describe, it } from 'vitest';
+import { type KillableWorld, openWorld } from '../support/killable-world.ts';
+
+/** One command, how it is disturbed, and which targets it can reach. */
+interface Step {
+  readonly command: 'publish' | 'withdraw' | 'confirm';
+  readonly edits: boolean;
+  readonly reach: readonly [boolean, boolean];
+  /** After so many steps of its own; `undefined`: not at all. */
+  readonly killAt: number | undefined;
+}
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    command: fc.constantFrom('publish' as const, 'publish' as const, 'withdraw' as const, 'confirm' as const),
+    edits: fc.boolean(),
+    reach: fc.constantFrom<Step['reach']>([true, true], [true, true], [true, false], [false, true]),
+    killAt: fc.option(fc.nat(30), { nil: undefined }),
+  }),
+  { minLength: 1, maxLength: 6 },
+);
+
+let world: KillableWorld | undefined;
+afterEach(() => world?.close());
+
+describe.each([false, true])('with a key server: %s', (withKeyServer) => {
+  it('any sequence of commands leaves every reader at the highest publication that it has seen', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (sequence) => {
+        world = await openWorld({ withKeyServer });
+        await world.publish();
+        for (const step of sequence) await take(world, step);
+        await world.close();
+      }),
+      { numRuns: withKeyServer ? 5 : 8 },
+    );
+  }, 600_000);
+});
+
+async function take(the: KillableWorld, { command, edits, reach, killAt }: Step): Promise<void> {
+  if (edits && command === 'publish') await the.edit();
+  the.reach(reach);
+  const before = await the.pairs();
+  const run = () => the[command]();
+  const isKilled = await the.killing(killAt, run);
+  await the.checkReaders(before);
+  if (isKilled) await run();
+  await the.checkReaders(before);
+  await the.checkTargets();
+}
+
+/** docs/spec/publication.md, section 8: each line of the table of kill points, at every step at which a run can be killed. */
+describe.each([false, true])('killed at every step, with a key server: %s', (withKeyServer) => {
+  it.each(['publish', 'withdraw', 'confirm'] as const)(
+    '%s',
+    async (command) => {
+      world = await openWorld({ withKeyServer });
+      await world.publish();
+      for (let killAt = 0; ; killAt++) {
+        const before = await world.pairs();
+        if (command !== 'confirm') await world.edit();
+        const isKilled = await world.killing(killAt, () => world?.[command]());
+        await world.checkReaders(before);
+        await world[command]();
+        await world.checkReaders(before);
+        await world.checkTargets();
+        if (command === 'withdraw') await world.publish();
+        if (!isKilled) break;
+      }
+    },
+    300_000,
+  );
+});

@@ -1,0 +1,181 @@
+/** Publishing to a list of targets, withdrawing, confirming: without a key server. */
+import { cp, rm } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StorageError } from '../../node-support/storage/errors.ts';
+import type { Target } from '../../node-support/storage/target.ts';
+import { alteredTarget } from '../support/altered-target.ts';
+import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
+import { TargetPlaces } from '../support/target-places.ts';
+import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+const places = new TargetPlaces();
+let A: string;
+let B: string;
+let made: TestWorkspace;
+let the: Publishing;
+
+beforeEach(async () => {
+  [{ place: A }, { place: B }] = [await places.next(), await places.next()];
+  made = await createWorkspace({ 'a.html': '<p>1' }, targetsOf(A, B));
+  the = new Publishing(made);
+});
+afterEach(() => made.remove());
+
+const shown = () => Promise.all([publicationAt(A), publicationAt(B)]);
+
+/** A target that cannot be reached, by its name. */
+const unreachable = (name: string) => (target: Target) => {
+  if (target.name !== name) return target;
+  const fail = () => Promise.reject(new StorageError('target-unreachable', `${name} does not answer`));
+  return alteredTarget(target, { get: fail, head: fail, put: fail, list: () => Promise.reject as never });
+};
+
+/** A target that never answers, by its name. */
+const hanging = (name: string) => (target: Target) => {
+  if (target.name !== name) return target;
+  const hang = () => new Promise<never>(() => undefined);
+  return alteredTarget(target, { get: hang, head: hang, put: hang });
+};
+
+describe('wispr publish', () => {
+  it('publishes to every target, and names those that are left behind', async () => {
+    await the.publish();
+    await made.write('a.html', '<p>2');
+    the.changes = { target: unreachable(B) };
+    const { summary } = await the.publish();
+    expect(summary).toMatchObject({ publication: 2, targets: [{ target: A }], behind: [{ target: B }] });
+    expect(await shown()).toEqual([2, 1]);
+    the.changes = {};
+    expect((await the.publish()).summary).toMatchObject({ publication: 2, behind: [] });
+    expect(await shown()).toEqual([2, 2]);
+  });
+
+  it('changes nothing where no target can be reached', async () => {
+    await the.publish();
+    await made.write('a.html', '<p>2');
+    the.changes = { target: (target) => unreachable(target.name)(target) };
+    await expect(the.publish()).rejects.toMatchObject({ code: 'target-unreachable' });
+    the.changes = {};
+    expect(await the.confirm()).toMatchObject({ publication: 1 });
+  });
+
+  it('protects without a timestamp: what is not published yet, nobody is shown', async () => {
+    await the.publish();
+    await made.write('a.html', '<p>2');
+    await made.protect();
+    expect(await publicationAt(made.out)).toBe(1);
+    expect(await the.confirm()).toMatchObject({ publication: 1, targets: [A, B] });
+    expect((await the.publish({ protect: undefined })).summary).toMatchObject({ publication: 2 });
+  });
+
+  it('goes above what another copy of the workspace, or a lost one, has published', async () => {
+    await the.publish();
+    await made.write('a.html', '<p>2');
+    await the.publish();
+    for (const name of ['publisher.db', 'protected']) await rm(`${made.directory}/${name}`, { recursive: true });
+    expect((await the.publish()).summary).toMatchObject({ publication: 3, behind: [] });
+    expect(await shown()).toEqual([3, 3]);
+  });
+
+  it('publishes once to a target that wispr.json does not name', async () => {
+    const { place: C } = await places.next();
+    await the.publish();
+    expect(await the.places(C)).toMatchObject({ isUnlisted: true });
+    expect(await the.places(A)).toMatchObject({ isUnlisted: false });
+    expect((await the.publish({}, C)).summary).toMatchObject({ targets: [{ target: C }] });
+    expect(await publicationAt(C)).toBe(1);
+  });
+});
+
+describe('wispr withdraw', () => {
+  it('makes a closing publication above everything seen, and publishing ends it', async () => {
+    await the.publish();
+    await made.write('a.html', '<p>2');
+    await made.protect(); // number 2 is used
+    expect(await the.withdraw()).toMatchObject({ outcome: 'withdrawn', publication: 3, closed: true, behind: [] });
+    expect(await shown()).toEqual([3, 3]);
+    expect((await the.publish()).summary).toMatchObject({ publication: 4 });
+    expect(await shown()).toEqual([4, 4]);
+  });
+
+  it('is not left withdrawn in silence where nothing has changed since', async () => {
+    await the.publish();
+    await the.withdraw();
+    const { summary, protection } = await the.publish();
+    expect([summary.publication, protection?.changes]).toMatchObject([3, { added: 0, changed: 0 }]);
+    await the.withdraw();
+    await expect(the.publish({ protect: undefined })).rejects.toMatchObject({ code: 'publication-older' });
+  });
+
+  it('signs nothing anew the second time, and brings it to a target that lacks it', async () => {
+    await the.publish();
+    the.changes = { target: unreachable(B) };
+    expect(await the.withdraw()).toMatchObject({ publication: 2, targets: [A], behind: [{ target: B }] });
+    the.changes = {};
+    expect(await the.withdraw()).toMatchObject({ outcome: 'already withdrawn', publication: 2, behind: [] });
+    expect(await shown()).toEqual([2, 2]);
+  });
+
+  it('of a version: only the current one', async () => {
+    await the.publish();
+    await made.write('a.html', '<p>2');
+    await the.publish();
+    expect(await the.withdraw(1)).toEqual({ outcome: 'replaced', publication: 2 });
+    await expect(the.withdraw(3)).rejects.toMatchObject({ code: 'version-unknown' });
+    expect(await shown()).toEqual([2, 2]);
+    expect(await the.withdraw(2)).toMatchObject({ publication: 3 });
+    expect(await the.withdraw(2)).toMatchObject({ outcome: 'already withdrawn', publication: 3 });
+  });
+
+  it('is not delayed by a target that hangs', async () => {
+    await the.publish();
+    the.changes = { target: hanging(B) };
+    const began = performance.now();
+    const withdrawing = the.withdraw();
+    await expect.poll(() => publicationAt(A)).toBe(2);
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(await withdrawing).toMatchObject({ behind: [{ target: B, code: 'target-unreachable' }] });
+  }, 30_000);
+
+  it('is confirmed by wispr timestamp, which brings it to a target that lacks it', async () => {
+    await the.publish();
+    the.changes = { target: unreachable(B) };
+    await the.withdraw();
+    the.changes = {};
+    expect(await the.confirm()).toMatchObject({ publication: 2, closed: true, targets: [A, B] });
+    expect(await shown()).toEqual([2, 2]);
+  });
+
+  it('goes above a target that another copy of the workspace has published to', async () => {
+    await the.publish();
+    await cp(made.directory, `${made.directory}-copy`, { recursive: true });
+    await made.write('a.html', '<p>2');
+    await the.publish();
+    await made.write('a.html', '<p>3');
+    await the.publish();
+    const stale = new Publishing({ ...made, configurationFile: `${made.directory}-copy/wispr.json` });
+    expect(await stale.withdraw()).toMatchObject({ publication: 2, behind: [{ target: A }, { target: B }] });
+    expect(await stale.withdraw()).toMatchObject({ publication: 4, behind: [] });
+    await rm(`${made.directory}-copy`, { recursive: true });
+  });
+});
+
+describe('wispr timestamp', () => {
+  it('moves the timestamp on at every target, and leaves the publication', async () => {
+    let now = Math.floor(Date.now() / 1000);
+    the.changes = { options: { now: () => now } };
+    await the.publish();
+    const before = await pairAt(A);
+    now += 3600;
+    await the.confirm();
+    expect(await pairAt(A)).toEqual([before[0], now]);
+    expect(await pairAt(B)).toEqual(await pairAt(A));
+  });
+
+  it('puts nothing where the publication does not lie', async () => {
+    await the.publish();
+    await rm(B, { recursive: true });
+    expect(await the.confirm()).toMatchObject({ targets: [A], behind: [{ target: B, code: 'target-behind' }] });
+    expect(await publicationAt(B)).toBe(0);
+  });
+});

@@ -1,0 +1,51 @@
+/** A real key server for a workspace that publishes with a token. */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { startKeyServer } from '../../keyserver/server.ts';
+import { createToken } from '../../keyserver/tokens.ts';
+import { readTimestamp } from '../../publisher/authority/authority.ts';
+import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
+import { TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
+import { configIn, temporaryFolder } from './keyserver-rig.ts';
+import type { TestWorkspace } from './workspace.ts';
+
+export interface PublishingKeyServer {
+  readonly origin: string;
+  readonly token: string;
+  /** For the workspace. */
+  readonly settings: Partial<ConfigurationInput>;
+  /** Puts the public key where the workspace looks for it. */
+  giveKeyTo(made: TestWorkspace): Promise<void>;
+  /** What it serves: versions of snapshot and timestamp. */
+  pair(): Promise<readonly [snapshot: number, timestamp: number]>;
+  close(): Promise<void>;
+}
+
+export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
+  const folder = temporaryFolder();
+  const server = await startKeyServer(configIn(folder), {
+    log: pino({ level: 'silent' }),
+    limits: { metadataPerAddress: 100_000, publishingPerAddress: 100_000 },
+  });
+  const { token } = createToken(server.state, 'publisher', 1);
+  let isClosed = false;
+  return {
+    origin: server.url,
+    token,
+    settings: { keyServer: server.url, reading: server.readingUrl, timestampBy: 'keyserver' },
+    giveKeyTo: ({ directory }) => writeFile(join(directory, 'keyserver.pub'), server.state.recipient.publicKey),
+    pair: async () => {
+      const response = await fetch(server.url + TIMESTAMP_PATH);
+      if (!response.ok) return [0, 0];
+      const { timestamp } = readTimestamp(new Uint8Array(await response.arrayBuffer()));
+      return [timestamp.snapshot.version, timestamp.version];
+    },
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      await server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

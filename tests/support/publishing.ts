@@ -1,0 +1,89 @@
+/** A workspace that publishes to several targets, step by step as `wispr publish`, `timestamp` and `withdraw` do. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Target } from '../../node-support/storage/target.ts';
+import { readTimestamp } from '../../publisher/authority/authority.ts';
+import type { Configuration } from '../../publisher/configuration/schema.ts';
+import type { ProtectSummary } from '../../publisher/protect/summary.ts';
+import { type Confirmation, confirmSite } from '../../publisher/publish/confirm.ts';
+import { findHighest } from '../../publisher/publish/highest.ts';
+import { locatePlaces, type PublishPlaces, TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
+import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
+import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/run.ts';
+import { type OpenSiteOptions, type Site, withSite } from '../../publisher/publish/site.ts';
+import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
+import { PASSPHRASE, type TestWorkspace } from './workspace.ts';
+
+/** What a test changes. */
+export interface Changes {
+  /** In place of the opened targets. */
+  readonly target?: (target: Target) => Target;
+  /** In place of the opened site. */
+  readonly site?: (site: Site) => Site;
+  readonly token?: string | undefined;
+  readonly options?: Partial<OpenSiteOptions>;
+}
+
+export class Publishing {
+  readonly made: TestWorkspace;
+  changes: Changes = {};
+
+  constructor(made: TestWorkspace) {
+    this.made = made;
+  }
+
+  async places(target?: string): Promise<PublishPlaces> {
+    const places = await locatePlaces({ configurationFile: this.made.configurationFile, target });
+    const { target: change = (same: Target) => same, token = places.token } = this.changes;
+    return { ...places, targets: places.targets.map(change), token };
+  }
+
+  async publish(
+    run: Partial<PublishRun> = {},
+    target?: string,
+  ): Promise<{ summary: PublishSummary; protection: ProtectSummary | undefined }> {
+    const places = await this.places(target);
+    return publishFromWorkspace({ places, passphrase: PASSPHRASE, protect: {}, ...this.changes.options, ...run });
+  }
+
+  /** As {@link publish}, with the site that a test has changed. */
+  async publishStepwise(): Promise<PublishSummary> {
+    const { snapshot, reachable, failures } = await this.on(findHighest);
+    if (reachable.length === 0 && failures[0]) throw failures[0].failure;
+    await this.made.protect({ above: snapshot, timestamp: 'later' });
+    return this.on(async (site) => {
+      const targets = site.targets.filter(({ name }) => reachable.some((target) => target.name === name));
+      return publishSite(site, { targets, failures });
+    });
+  }
+
+  confirm(): Promise<Confirmation> {
+    return this.on(confirmSite);
+  }
+
+  withdraw(version?: number): Promise<Withdrawal> {
+    return this.on((site) => withdrawSite(site, version));
+  }
+
+  async on<Result>(work: (site: Site) => Promise<Result>): Promise<Result> {
+    const { site: change = (same: Site) => same, options } = this.changes;
+    return withSite(await this.places(), { passphrase: PASSPHRASE, ...options }, (site) => work(change(site)));
+  }
+}
+
+/** Settings of a workspace that publishes to these targets, without a key server that confirms. */
+export function targetsOf(...publish: string[]): Pick<Configuration, 'timestampBy'> & { publish: string[] } {
+  return { publish, timestampBy: 'publisher' };
+}
+
+/** What readers find at a directory: versions of snapshot and timestamp. */
+export async function pairAt(directory: string): Promise<readonly [snapshot: number, timestamp: number]> {
+  const bytes = await readFile(join(directory, TIMESTAMP_PATH)).catch(() => undefined);
+  if (bytes === undefined) return [0, 0];
+  const { timestamp } = readTimestamp(bytes);
+  return [timestamp.snapshot.version, timestamp.version];
+}
+
+export async function publicationAt(directory: string): Promise<number> {
+  return (await pairAt(directory))[0];
+}
