@@ -2,7 +2,7 @@
 import type { RoleSigner } from '../../core/publication/keys.ts';
 import { isGreater } from '../../core/publication/pair.ts';
 import { signMetadata, timestampMetadata, timestampVersion } from '../../core/publication/writer.ts';
-import { checkSignedInPast } from '../publication/clock.ts';
+import { checkSignedInPast, isOfFuture } from '../publication/clock.ts';
 import type { SignedSnapshot } from '../publication/snapshot.ts';
 import {
   type CurrentTimestamp,
@@ -48,6 +48,7 @@ export class LocalAuthority implements TimestampAuthority {
   }
 
   async learn(found: CurrentTimestamp): Promise<void> {
+    if (isOfFuture(found.timestamp, this.#options.now())) return;
     const last = await this.#last();
     const isNew = last === undefined || isGreater(found.timestamp, last.timestamp);
     if (isNew && !(last && isSameNumberOnly(found, last))) await this.#options.state.write(found.bytes);

@@ -7,15 +7,21 @@ import { isoTime } from '../../core/publication/verify-roles.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { PublishError } from '../errors.ts';
 
+/** Whether a timestamp was signed in what is the future for this machine (P8): then it counts for nothing. */
+export function isOfFuture({ version }: Pick<TimestampMetadata, 'version'>, now: number): boolean {
+  return version > now + PUBLICATION_LIMITS.clockTolerance;
+}
+
 /**
- * @param place - how the message names where the timestamp is
+ * @param name - how the message names the timestamp
  * @throws PublicationError `clock-behind`
  */
-export function checkSignedInPast({ version }: Pick<TimestampMetadata, 'version'>, now: number, place: string): void {
-  if (version <= now + PUBLICATION_LIMITS.clockTolerance) return;
+export function checkSignedInPast(timestamp: Pick<TimestampMetadata, 'version'>, now: number, name: string): void {
+  if (!isOfFuture(timestamp, now)) return;
+  const times = `${isoTime(timestamp.version)}; this machine's clock says ${isoTime(now)}`;
   throw new PublicationError(
     'clock-behind',
-    `${place} was signed at ${isoTime(version)}; this machine's clock says ${isoTime(now)}`,
+    `${name} was signed at ${times}. If this clock is right, "wispr keys rotate timestamp" and "wispr publish" begin anew`,
   );
 }
 

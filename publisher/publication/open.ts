@@ -65,6 +65,7 @@ export async function openPublication(
     grace: 0,
   });
   const late = await refreshAnyway(client, now, () => metadata(TIMESTAMP_FILE, PUBLICATION_LIMITS.timestampLength));
+  client.checkOpen();
   if (client.state === undefined) throw new PublicationError('metadata-missing', 'there is no publication');
   const lateness = [...late.filter(({ code }) => code !== 'metadata-expired'), ...expired(client.state, now)];
   return { rootId: foundId, state: client.state, place, now, lateness };

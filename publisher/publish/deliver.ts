@@ -35,7 +35,7 @@ export async function deliver(site: Site, options: DeliverOptions): Promise<Deli
   const timestamp = readTimestamp(options.timestamp);
   const [root] = roots;
   const rootFile = rootFiles.at(-1) ?? new Uint8Array(0);
-  const shown = { timestamp, root, rootFile, snapshotFile: snapshot.bytes };
+  const shown = { timestamp, root, rootFile, snapshotFile: snapshot.bytes, now: site.now() };
   const outcomes = await eachTarget(
     targets,
     async (target) => {

@@ -6,6 +6,7 @@ import { StorageError } from '../../node-support/storage/errors.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { type CurrentTimestamp, publicationOther, verifiedTimestamp } from '../authority/authority.ts';
 import { PublishError } from '../errors.ts';
+import { isOfFuture } from '../publication/clock.ts';
 import { headersOf } from '../publication/files.ts';
 import { placeAtTarget, readBounded } from '../publication/places.ts';
 import { fileOfRole } from '../publication/roles.ts';
@@ -21,24 +22,26 @@ export interface Shown {
   readonly rootFile: Uint8Array;
   /** The snapshot that the timestamp names. */
   readonly snapshotFile: Uint8Array;
+  /** Seconds since 1970. */
+  readonly now: number;
 }
 
 /** How often another process may change the timestamp between a look and a put. */
 const ATTEMPTS = 5;
 
 /**
- * Puts a timestamp, unless the target has a greater one. What counts there is signed under the newest root, and its snapshot lies there too: the
- * key of timestamps alone makes no publication.
+ * Puts a timestamp, unless the target has a greater one. What counts there is signed under the newest root, not in the future, and its snapshot lies
+ * there too: the key of timestamps alone makes no publication.
  *
  * @returns the timestamp there, if it names a higher publication; nothing was put then
  * @throws PublishError `target-behind` if the target lacks the root or the snapshot, `publication-other`; StorageError
  */
 export async function showTimestamp(target: Target, mine: Shown): Promise<CurrentTimestamp | undefined> {
-  const { timestamp, root, rootFile, snapshotFile } = mine;
+  const { timestamp, root, rootFile, snapshotFile, now } = mine;
   const { snapshot } = timestamp.timestamp;
   for (let attempt = 1; ; attempt++) {
     const file = await target.head(TIMESTAMP_PATH);
-    const there = file && (await timestampAt(target, root));
+    const there = file && (await timestampAt(target, root, now));
     if (there && !isGreater(timestamp.timestamp, there.timestamp)) {
       const other = there.timestamp.snapshot;
       if (other.version > snapshot.version) return there;
@@ -59,10 +62,10 @@ export async function showTimestamp(target: Target, mine: Shown): Promise<Curren
   }
 }
 
-async function timestampAt(target: Target, root: RootMetadata): Promise<CurrentTimestamp | undefined> {
+async function timestampAt(target: Target, root: RootMetadata, now: number): Promise<CurrentTimestamp | undefined> {
   const bytes = await readBounded(target, TIMESTAMP_PATH, PUBLICATION_LIMITS.timestampLength);
   const found = bytes && (await verifiedTimestamp(bytes, [root]));
-  if (!found) return undefined;
+  if (!found || isOfFuture(found.timestamp, now)) return undefined;
   const isThere = await findSnapshot(found.timestamp.snapshot, [placeAtTarget(target)], [root]);
   return isThere && found;
 }

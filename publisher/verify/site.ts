@@ -13,7 +13,6 @@ import {
 } from '../../core/publication/names.ts';
 import { parseSettings } from '../../core/publication/settings.ts';
 import { isoTime } from '../../core/publication/verify-roles.ts';
-import { withdrawsItself } from '../../core/publication/withdrawals.ts';
 import { DESCRIPTOR_PATH, HOST_PROOF_PATH } from '../../core/site/well-known.ts';
 import { type OpenedPublication, openPublication } from '../publication/open.ts';
 import { sha256Of } from './documents.ts';
@@ -119,8 +118,6 @@ async function checkFreshness(publication: OpenedPublication, now: number, repor
     const rest = still ? `; readers still show it, and say so, until ${isoTime(shownUntil)}` : '';
     report.find(code === 'metadata-expired' ? METADATA_PATH : TIMESTAMP_PATH, code, message + rest);
   }
-  if (withdrawsItself(timestamp))
-    report.find(TIMESTAMP_PATH, 'publication-withdrawn', `the publisher has withdrawn publication ${version}`);
 }
 
 async function readGrace({ state, place }: OpenedPublication, report: ReportBuilder): Promise<number> {

@@ -1,10 +1,9 @@
 /** What is said of protecting and publishing, where a program cannot easily be brought to say it. */
 import { describe, expect, it } from 'vitest';
 import { describeDryRun, describeProtectionToPublish, describeRekey } from '../../cli/protection-summary.ts';
-import { describeMove, describePublishing } from '../../cli/publish-summary.ts';
+import { describePublishing } from '../../cli/publish-summary.ts';
 import type { DryRunSummary, ProtectSummary } from '../../publisher/protect/summary.ts';
 import type { PublishSummary } from '../../publisher/publish/publish.ts';
-import { type LastPublished, NOTHING } from '../../publisher/published-places.ts';
 
 describe('a new key', () => {
   it('is said to be that of the sets whose documents are encrypted anew, whichever run made it', () => {
@@ -29,28 +28,6 @@ describe('a new key', () => {
       expect.stringMatching(/^2 documents are encrypted anew, under keys that were published before/),
     ]);
   });
-});
-
-describe('publishing to another place than the last time', () => {
-  const last: LastPublished = { ...NOTHING, current: '/srv/web' };
-  const place = (target?: string, publish?: string) =>
-    ({ configuration: { publish }, target: target && { name: target }, out: '/w/protected' }) as unknown as Parameters<
-      typeof describeMove
-    >[1];
-
-  it('is said to have consequences for timestamps, where wispr.json names none', () => {
-    expect(describeMove(last, place())).toEqual([
-      expect.stringMatching(/to no target, because \/w\/protected .* until now it took that to \/srv\/web$/),
-      expect.stringContaining('publish to /srv/web again'),
-    ]);
-    expect(describeMove(last, place('s3://news'))[0]).toContain('takes what it signs to s3://news;');
-  });
-
-  it.each([
-    ['it is the same', last, place('/srv/web')],
-    ['there was none', { ...last, current: null }, place('/srv/web')],
-    ['wispr.json names one', last, place(undefined, '/srv/web')],
-  ])('is none where %s', (_, before, now) => expect(describeMove(before, now)).toEqual([]));
 });
 
 const NO_CHANGES = { added: 0, changed: 0, moved: 0, rekeyed: 0, removed: 0, unchanged: 0 };
@@ -102,9 +79,9 @@ it('a dry run says why documents are other whose sources are not', () => {
   ]);
 });
 
-it('publishing says that the key server was told, where it was', () => {
-  const summary = { target: '/srv/web', sent: { files: 0, bytes: 0 }, expires: [], freshUntil: 1 };
-  const isSaid = (keyServerTold: boolean) =>
-    describePublishing({ ...summary, keyServerTold } as unknown as PublishSummary).includes('the key server was told');
-  expect([true, false].map(isSaid)).toEqual([true, false]);
+it('publishing says that the key server confirms it, where it does', () => {
+  const summary = { targets: [], expires: [], freshUntil: 1 };
+  const isSaid = (keyServer: PublishSummary['keyServer']) =>
+    describePublishing({ ...summary, keyServer } as unknown as PublishSummary).includes('the key server confirms it');
+  expect((['confirms', 'does not answer', undefined] as const).map(isSaid)).toEqual([true, false, false]);
 });

@@ -10,14 +10,15 @@ import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
 import { readConfiguration } from '../../publisher/configuration/read.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
-import { openPublication } from '../../publisher/publication/open.ts';
+import { openShown } from '../../publisher/publication/current.ts';
 import { placeInDirectory } from '../../publisher/publication/places.ts';
+import { openSnapshot } from '../../publisher/publication/snapshot.ts';
 import { PathSet } from '../../publisher/publish/inventory.ts';
 import { pruneTarget } from '../../publisher/publish/prune.ts';
-import { type PublishSummary, publishSite } from '../../publisher/publish/publish.ts';
+import type { PublishedTarget } from '../../publisher/publish/publish.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
-import { workspaceOf } from '../../publisher/workspace.ts';
 import { alteredTarget } from '../support/altered-target.ts';
+import { Publishing, targetsOf } from '../support/publishing.ts';
 import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
 const PAGE = '<!doctype html><title>A page</title><p data-wispr-excerpt>Teaser.</p><p>Rest.</p>';
@@ -27,18 +28,18 @@ let place: string;
 beforeEach(async () => {
   place = await mkdtemp(join(tmpdir(), 'wispr-prune-'));
   const files = { 'stays.html': PAGE, 'gone.html': PAGE, 'gone.css': 'p { color: red }' };
-  workspace = await createWorkspace(files, { public: ['gone.css'] });
+  workspace = await createWorkspace(files, { public: ['gone.css'], ...targetsOf(place) });
 });
 afterEach(async () => {
   await workspace.remove();
   await rm(place, { recursive: true });
 });
 
-async function publish(): Promise<PublishSummary> {
-  await workspace.protect();
-  const target = await openTarget(place);
-  const { configurationFile, out } = workspace;
-  return publishSite({ workspace: workspaceOf(configurationFile), out, target, keysAreThere: true });
+async function publish(): Promise<PublishedTarget> {
+  const { summary } = await new Publishing(workspace).publish();
+  const [target] = summary.targets;
+  if (target === undefined) throw new Error('it was published');
+  return target;
 }
 
 async function removeDocuments(): Promise<void> {
@@ -120,11 +121,13 @@ it('keeps what a section named that was given up, as long as readers may hold th
 /** Looks for what is to be removed, as publishing does, where nothing is named any more. */
 async function prune(target: Target, room?: number, signal?: AbortSignal) {
   const now = nowInSeconds();
-  const publication = await openPublication(placeInDirectory(workspace.out), { now });
+  const { roots, snapshot: signed } = await openShown(placeInDirectory(workspace.out), 'out');
+  const publication = await openSnapshot(signed, placeInDirectory(workspace.out), roots);
   return pruneTarget({
     target,
     publication,
     named: new PathSet(),
+    freshFor: 48 * 3600,
     now,
     ...(room && { room }),
     ...(signal && { signal }),

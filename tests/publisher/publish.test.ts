@@ -1,358 +1,270 @@
-import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+/** What `wispr publish` sends, in which order, and what it refuses. */
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
+import { signMetadata, timestampMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
-import { openTarget } from '../../node-support/storage/open.ts';
 import type { Target } from '../../node-support/storage/target.ts';
+import { readTimestamp } from '../../publisher/authority/authority.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
-import { adoptTimestamp } from '../../publisher/publish/bring-timestamp.ts';
-import { handOverKeys, tellOfPublication } from '../../publisher/publish/key-server.ts';
-import { type PublishOptions, publishSite } from '../../publisher/publish/publish.ts';
-import { renewerOf } from '../../publisher/publish/renew-timestamp.ts';
-import { resolveTarget } from '../../publisher/publish/resolve-target.ts';
+import { locatePlaces, TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import { withLock, workspaceOf } from '../../publisher/workspace.ts';
+import { alteredTarget, interrupted } from '../support/altered-target.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
+import { Publishing, pairAt, publicationAt, targetsOf } from '../support/publishing.ts';
 import { TargetPlaces } from '../support/target-places.ts';
-import { makeTwoPublications, type TwoPublications } from '../support/two-publications.ts';
-import { createWorkspace, PASSPHRASE, snapshot } from '../support/workspace.ts';
+import { createWorkspace, PASSPHRASE, snapshot, type TestWorkspace } from '../support/workspace.ts';
 
-const TIMESTAMP = `${METADATA_PATH}timestamp.json`;
-let two: TwoPublications;
-let place: string;
-let target: Target;
+const page = (text: string) => `<!doctype html><title>A page</title><p data-wispr-excerpt>${text}</p><p>Rest.</p>`;
 const places = new TargetPlaces();
+let place: string;
+let made: TestWorkspace;
+let the: Publishing;
 
-beforeAll(async () => {
-  two = await makeTwoPublications();
-});
-afterAll(async () => {
-  await two.workspace.remove();
-});
 beforeEach(async () => {
-  ({ place, target } = await places.next());
+  ({ place } = await places.next());
+  const files = { 'style.css': 'p { color: red }', 'gone.html': page('Gone.'), 'large.bin': Buffer.alloc(300_000, 7) };
+  made = await createWorkspace({ ...files, 'a.html': page('A.') }, { public: ['style.css'], ...targetsOf(place) });
+  the = new Publishing(made);
 });
+afterEach(() => made.remove());
 
-const workspace = () => workspaceOf(two.workspace.configurationFile);
-const publish = (out: string, options: Partial<PublishOptions> = {}) =>
-  publishSite({ workspace: workspace(), out, target, keysAreThere: true, ...options });
 const found = async () => (await verifyTree(place)).findings.map(({ path, code }) => `${path} ${code}`);
+const fileIn = async (directory: string, end: string) =>
+  [...(await snapshot(directory)).keys()].find((path) => path.endsWith(end)) ?? '';
 
-/** A target that notes what is put there, and in which order. */
-function recording(inner: Target): { target: Target; puts: string[] } {
+/** Notes what is put, and in which order. */
+function record(): string[] {
   const puts: string[] = [];
-  const put: Target['put'] = (path, source, options) => {
-    puts.push(path);
-    return inner.put(path, source, options);
-  };
-  const target: Target = {
-    name: inner.name,
-    list: (prefix) => inner.list(prefix),
-    head: (path) => inner.head(path),
-    get: (path, maximum) => inner.get(path, maximum),
-    holds: (file, source) => inner.holds(file, source),
-    put,
-    remove: (paths) => inner.remove(paths),
-    removeLeftovers: (before) => inner.removeLeftovers(before),
-    close: () => inner.close(),
-  };
-  return { target, puts };
+  const target = (inner: Target) =>
+    alteredTarget(inner, {
+      put: (path, ...rest) => {
+        puts.push(path);
+        return inner.put(path, ...rest);
+      },
+    });
+  the.changes = { ...the.changes, target };
+  return puts;
 }
 
 function kindOf(path: string): number {
-  if (path === TIMESTAMP) return 6;
+  if (path === TIMESTAMP_PATH) return 6;
   if (path.endsWith('.root.json')) return 5;
   if (path.startsWith(METADATA_PATH)) return path.endsWith('.snapshot.json') ? 4 : 3;
   return /\/[0-9a-f]{64}\./.test(path) ? 1 : 2;
 }
 
 describe('publishing to a directory', () => {
-  it('brings everything there, in the safe order', async () => {
-    const { target: recorded, puts } = recording(target);
-    const summary = await publish(two.first, { target: recorded });
-    expect(await snapshot(place)).toEqual(await snapshot(two.first));
-    expect(summary).toMatchObject({ publication: 1, unchanged: 0, removed: 0 });
-    expect(summary.sent.files).toBe(puts.length - 1); // the timestamp is not counted
+  it('sends everything in the safe order', async () => {
+    const puts = record();
+    const { summary } = await the.publish();
+    expect(await snapshot(place)).toEqual(await snapshot(made.out));
+    expect(summary.targets).toMatchObject([{ files: puts.length - 1, unchanged: 0, removed: 0 }]);
     expect(puts.map(kindOf)).toEqual(puts.map(kindOf).sort());
-    expect(puts.at(-1)).toBe(TIMESTAMP);
+    expect(puts.at(-1)).toBe(TIMESTAMP_PATH);
     expect(await found()).toEqual([]);
     expect(summary.expires.map(({ role }) => role)).toEqual(['root', 'targets', 'documents', 'bins', 'snapshot']);
   });
 
   it('sends only what changed, removes pages of what is gone, and keeps what readers may still ask for', async () => {
-    await publish(two.first);
-    expect((await publish(two.first)).sent).toEqual({ files: 0, bytes: 0 });
-    const { target: recorded, puts } = recording(target);
-    const summary = await publish(two.second, { target: recorded });
-    const documents = puts
-      .filter((path) => kindOf(path) <= 2)
-      .map((path) => path.replace(/[0-9a-f]{64}\.|\.protected$/g, ''));
-    expect([...new Set(documents)].sort()).toEqual(['/news/1.html', '/news/6.html', '/news/7.html', '/style.css']);
-    expect(summary.removed).toBe(1);
-    expect(summary.waiting).toBeGreaterThan(4);
-    expect(await target.head('/gone.html')).toBeUndefined();
+    await the.publish();
+    await made.write('a.html', page('B.'));
+    await rm(join(made.source, 'gone.html'));
+    const puts = record();
+    const { summary } = await the.publish();
+    const documents = puts.filter((path) => kindOf(path) <= 2).map((path) => path.replace(/[0-9a-f]{64}\./, ''));
+    expect(documents.sort()).toEqual(['/a.html', '/a.html.protected']);
+    expect(summary.targets).toMatchObject([{ removed: 1 }]);
     expect(await found()).toEqual([]);
-    expect((await verifyTree(place)).leftovers).toBe(summary.waiting);
+    expect((await verifyTree(place)).leftovers).toBe(summary.targets[0]?.waiting);
   });
 
-  it('puts right what was damaged or removed at the target', async () => {
-    await publish(two.first);
+  it('repairs what was damaged or removed at the target', async () => {
+    await the.publish();
     await writeFile(join(place, 'style.css'), 'p { color: rad }');
-    await writeFile(join(place, 'news/1.html'), 'x');
-    const object = [...(await snapshot(place)).keys()].find((path) => path.endsWith('large.bin.protected')) ?? '';
-    await rm(join(place, object));
-    expect(await found()).toHaveLength(3);
-    expect((await publish(two.first)).sent.files).toBe(3);
+    await rm(join(place, await fileIn(place, 'large.bin.protected')));
+    expect(await found()).toHaveLength(2);
+    expect((await the.publish()).summary.targets).toMatchObject([{ files: 2 }]);
     expect(await found()).toEqual([]);
-  });
-
-  it('removes old files when no reader can hold the publication that names them', async () => {
-    const made = await createWorkspace({ 'a.html': '<p>1', 'b.html': '<p>1' });
-    const all = { workspace: workspaceOf(made.configurationFile), out: made.out, target, keysAreThere: true };
-    await made.protect();
-    await publishSite(all);
-    await made.write('a.html', '<p>2');
-    const later = nowInSeconds() + 100 * 86_400;
-    await made.protect({ now: later });
-    const summary = await publishSite({ ...all, now: later });
-    // The publication before was replaced just now, by the clock of the target; but this clock is far ahead.
-    expect(summary.removed).toBeGreaterThan(0);
-    const report = await verifyTree(place, { now: later });
-    expect(report).toMatchObject({ findings: [], leftovers: 0, encrypted: 2 });
-    await made.remove();
-  });
-
-  it('refuses where somebody else has published', async () => {
-    await publish(two.second);
-    const before = await snapshot(place);
-    await expect(publish(two.first)).rejects.toMatchObject({ code: 'target-newer' });
-    expect(await snapshot(place)).toEqual(before);
-  });
-
-  it('refuses where somebody else has published under keys that are newer than ours', async () => {
-    const made = await createWorkspace({ 'a.html': '<p>1' });
-    await made.protect();
-    const older = join(places.directory, 'older');
-    await cp(made.out, older, { recursive: true });
-    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
-    await made.protect();
-    const all = { workspace: workspaceOf(made.configurationFile), target, keysAreThere: true };
-    await publishSite({ ...all, out: made.out });
-    const before = await snapshot(place);
-    await expect(publishSite({ ...all, out: older })).rejects.toMatchObject({ code: 'target-newer' });
-    expect(await snapshot(place)).toEqual(before);
-    expect((await verifyTree(place)).findings).toEqual([]);
-    await made.remove();
   });
 
   it('refuses another publisher’s target', async () => {
-    const other = await createWorkspace({ 'a.html': '<p>1' });
-    await other.protect();
-    await publish(two.first);
+    const other = await createWorkspace({ 'a.html': '<p>1' }, targetsOf(place));
+    await the.publish();
     const before = await snapshot(place);
-    const mine = publishSite({
-      workspace: workspaceOf(other.configurationFile),
-      out: other.out,
-      target,
-      keysAreThere: true,
-    });
-    await expect(mine).rejects.toMatchObject({ code: 'target-foreign' });
+    await expect(new Publishing(other).publish()).rejects.toMatchObject({ code: 'target-foreign' });
     expect(await snapshot(place)).toEqual(before);
     await other.remove();
   });
 
-  it('leaves a newer timestamp for the same publication, and outruns one for the publication before', async () => {
-    const renewed = join(places.directory, 'renewed');
-    await cp(two.first, renewed, { recursive: true });
-    const [now, ours] = [nowInSeconds() + 100, await readFile(join(two.second, TIMESTAMP))];
-    await renewerOf(
-      workspace(),
-      renewed,
-      PASSPHRASE,
-      now,
-    )({ version: now, expires: 0, snapshot: { version: 1, length: 0, sha256: '' }, withdrawn: [] });
-    await publish(renewed); // as if the key server had confirmed the first publication
-    const confirmed = await readFile(join(place, TIMESTAMP));
-    await publish(two.first);
-    expect(await readFile(join(place, TIMESTAMP))).toEqual(confirmed);
-    await expect(publish(two.second)).rejects.toMatchObject({ code: 'timestamp-outrun' });
-    expect(await readFile(join(place, TIMESTAMP))).toEqual(confirmed);
-    const renewTimestamp = renewerOf(workspace(), two.second, PASSPHRASE, nowInSeconds());
-    expect(await publish(two.second, { renewTimestamp })).toMatchObject({ publication: 2 });
-    expect(await found()).toEqual([]);
-    await writeFile(join(two.second, TIMESTAMP), ours);
+  it('refuses a target with signing keys that were changed elsewhere', async () => {
+    await the.publish();
+    const copy = `${made.directory}-copy`;
+    await cp(made.directory, copy, { recursive: true });
+    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+    await the.publish();
+    const before = await snapshot(place);
+    const stale = new Publishing({ ...made, configurationFile: join(copy, 'wispr.json') });
+    await expect(stale.publish()).rejects.toMatchObject({ code: 'publication-other' });
+    expect(await snapshot(place)).toEqual(before);
+    await rm(copy, { recursive: true });
   });
 
-  it('attack 69: takes no timestamp of the future over, whoever signed it, and puts its own in place of it', async () => {
-    const stolen = join(places.directory, 'stolen');
-    await cp(two.first, stolen, { recursive: true });
-    const version = nowInSeconds() + 1000;
-    const snapshot = { version: 1, length: 0, sha256: '' };
-    await renewerOf(workspace(), stolen, PASSPHRASE, version)({ version, expires: 0, snapshot, withdrawn: [] });
-    await publish(two.first);
-    const own = await readFile(join(two.first, TIMESTAMP));
-    await writeFile(join(place, TIMESTAMP), await readFile(join(stolen, TIMESTAMP)));
-    await adoptTimestamp({ workspace: workspace(), out: two.first, target, now: nowInSeconds() });
-    expect(await readFile(join(two.first, TIMESTAMP))).toEqual(own);
-    await publish(two.first);
-    expect(await readFile(join(place, TIMESTAMP))).toEqual(own);
+  it('of two copies of a workspace that make the same number, one is refused, and goes above the other next time', async () => {
+    await the.publish();
+    const copy = `${made.directory}-copy`;
+    await cp(made.directory, copy, { recursive: true });
+    await made.write('a.html', page('From here.'));
+    const other = new Publishing({ ...made, configurationFile: join(copy, 'wispr.json') });
+    await writeFile(join(copy, 'site/a.html'), page('From there.'));
+    const isMoment = (what: string) => what.endsWith('.snapshot.json');
+    the.changes = { target: (target) => interrupted(target, () => other.publish(), isMoment) };
+    await expect(the.publish()).rejects.toMatchObject({
+      code: expect.stringMatching(/publication-other|target-changed/),
+    });
+    expect(await found()).toEqual([]);
+    the.changes = {};
+    expect((await the.publish()).summary).toMatchObject({ publication: 3, behind: [] });
+    await rm(copy, { recursive: true });
+  });
+
+  it('attack 28: confirms no older publication, whatever a host shows', async () => {
+    await the.publish();
+    const old = await readFile(join(place, TIMESTAMP_PATH));
+    await made.write('a.html', page('B.'));
+    await the.publish();
+    await writeFile(join(place, TIMESTAMP_PATH), old);
+    expect(await the.confirm()).toMatchObject({ publication: 2, behind: [] });
+    expect(await publicationAt(place)).toBe(2);
+  });
+
+  it('attack 69: a timestamp of the future counts for nothing, with whatever key it was signed', async () => {
+    await the.publish();
+    const [, before] = await pairAt(place);
+    await the.on(async ({ store }) => {
+      const { timestamp } = readTimestamp(await readFile(join(place, TIMESTAMP_PATH)));
+      const version = nowInSeconds() + 10_000;
+      const content = timestampMetadata({ version, expires: version + 1000 }, timestamp.snapshot as never);
+      await writeFile(join(place, TIMESTAMP_PATH), signMetadata(content, [store.signers.timestamp]));
+    });
+    expect(await the.confirm()).toMatchObject({ publication: 1, behind: [] });
+    expect((await pairAt(place))[1] - before).toBeLessThan(1000);
+  });
+
+  it('a claim of a higher number counts only with its snapshot', async () => {
+    await the.publish();
+    await the.on(async ({ store }) => {
+      const file = { version: 99, length: 10, sha256: 'a'.repeat(64) };
+      const about = { version: nowInSeconds() + 10, expires: nowInSeconds() + 1000 };
+      await writeFile(
+        join(place, TIMESTAMP_PATH),
+        signMetadata(timestampMetadata(about, file), [store.signers.timestamp]),
+      );
+    });
+    await made.write('a.html', page('B.'));
+    expect((await the.publish()).summary).toMatchObject({ publication: 2, behind: [] });
+    expect(await publicationAt(place)).toBe(2);
+  });
+
+  it('attack 69: after a clock that was ahead, a new timestamp key begins anew', async () => {
+    the.changes = { options: { now: () => nowInSeconds() + 86_400 } };
+    await the.publish();
+    the.changes = {};
+    await expect(the.publish()).rejects.toMatchObject({ code: 'clock-behind' });
+    await rotateRole({ configurationFile: made.configurationFile, passphrase: PASSPHRASE }, 'timestamp');
+    expect((await the.publish()).summary).toMatchObject({ behind: [] });
+    expect(await found()).toEqual([]);
   });
 
   it('lets one run at a time work on a site', async () => {
-    await withLock(workspace(), async () => {
-      await expect(publish(two.first)).rejects.toMatchObject({ code: 'workspace-busy' });
+    await withLock(workspaceOf(made.configurationFile), async () => {
+      await expect(the.publish()).rejects.toMatchObject({ code: 'workspace-busy' });
     });
   });
 
   it('refuses an output that lacks something, before anything is sent', async () => {
-    const lacking = join(places.directory, 'lacking');
-    await cp(two.first, lacking, { recursive: true });
-    const object = [...(await snapshot(lacking)).keys()].find((path) => path.endsWith('large.bin.protected')) ?? '';
-    await rm(join(lacking, object));
-    await expect(publish(lacking)).rejects.toMatchObject({ code: 'output-incomplete' });
+    await made.protect();
+    await rm(join(made.out, await fileIn(made.out, 'large.bin.protected')));
+    await expect(the.publish({ protect: undefined })).rejects.toMatchObject({ code: 'output-incomplete' });
     expect(await snapshot(place).catch(() => new Map())).toEqual(new Map());
   });
 
-  it('stops when it is told to', async () => {
-    const signal = AbortSignal.abort();
-    await expect(publish(two.first, { signal })).rejects.toMatchObject({ code: 'stopped' });
-    expect(await target.head(TIMESTAMP)).toBeUndefined();
+  it('stops when it is told to, and goes on with the next run', async () => {
+    const controller = new AbortController();
+    const onProgress = () => controller.abort();
+    await expect(the.publish({ signal: controller.signal, onProgress })).rejects.toMatchObject({ code: 'stopped' });
+    expect(await publicationAt(place)).toBe(0);
+    await the.publish();
+    expect(await found()).toEqual([]);
   });
 
   it('attack 39: never leaves the target by a link in it', async () => {
     const outside = join(places.directory, 'outside');
     await mkdir(outside);
     await mkdir(place);
+    await made.write('news/1.html', page('News.'));
     await symlink(outside, join(place, 'news'));
-    await expect(publish(two.first)).rejects.toMatchObject({ code: 'target-path' });
-    expect(await snapshot(outside)).toEqual(new Map());
-    expect(await target.head(TIMESTAMP)).toBeUndefined();
+    await expect(the.publish()).rejects.toMatchObject({ code: 'target-path' });
+    expect(await readdir(outside)).toEqual([]);
+    expect(await publicationAt(place)).toBe(0);
   });
 
   it('takes no directory that holds the keys or the site', async () => {
-    const { directory: base, source, out } = two.workspace;
-    const resolve = (text: string) => resolveTarget(text, { workspace: workspace(), source, out, base });
-    for (const text of ['.', 'site', 'site/x', '/', `${out}/x`, '..'])
+    const resolve = async (target: string) => {
+      const { configurationFile } = made;
+      return (await locatePlaces({ configurationFile, target: join(made.directory, target) })).targets;
+    };
+    for (const text of ['.', 'site', 'site/x', 'protected/x', '..'])
       await expect(resolve(text)).rejects.toMatchObject({ code: 'workspace-overlap' });
     await expect(resolve('wispr.json')).rejects.toMatchObject({ code: 'target-invalid', typed: true });
-    expect(await resolve(out)).toBeUndefined();
-    expect((await resolve('elsewhere'))?.name).toBe(join(base, 'elsewhere'));
+    expect(await resolve('protected')).toEqual([]);
+    expect(await resolve('elsewhere')).toMatchObject([{ name: join(made.directory, 'elsewhere') }]);
   });
 });
 
-describe('the key server', () => {
-  const TOKEN = 'token-0123456789-abcdefgh';
+describe('a key server', () => {
+  const token = 'token-0123456789-abcdefgh';
   let host: ContentHost;
-  let seen: { path: string; authorization: string | undefined; body: Buffer; published: boolean }[];
-  let status = 200;
-  let conflict = 'publisher-key-changed';
+  let asked: string[];
+  let status: number;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
+    [asked, status] = [[], 200];
     host = await startContentHost();
     for (const path of ['/v1/bundle', '/v1/publication']) {
       host.handlers.set(path, async (request, response) => {
-        const parts: Buffer[] = [];
-        for await (const part of request) parts.push(part as Buffer);
-        const published = (await target.head(TIMESTAMP)) !== undefined;
-        const { authorization } = request.headers;
-        seen.push({ path, authorization, body: Buffer.concat(parts), published });
-        response.writeHead(status).end(JSON.stringify({ error: status === 409 ? conflict : 'token-refused' }));
+        request.resume();
+        asked.push(`${path} ${await publicationAt(place)} ${request.headers.authorization}`);
+        response.writeHead(status).end('{"error":"bundle-foreign"}');
       });
     }
+    the.changes = { token, keyServer: host.origin };
+    await writeFile(join(made.directory, 'keys.bundle'), 'a bundle');
   });
-  beforeEach(async () => {
-    [seen, status] = [[], 200];
-    await writeFile(workspace().bundle, 'a bundle');
-  });
-  afterAll(async () => {
-    await rm(workspace().bundle);
-    await host.close();
-  });
+  afterEach(() => host.close());
 
-  it('gets the keys before anything is sent, and the news when it is visible', async () => {
-    await publish(two.first, { keysAreThere: false, keyServer: { origin: host.origin, token: TOKEN } });
-    expect(seen.map(({ path, published }) => [path, published])).toEqual([
-      ['/v1/bundle', false],
-      ['/v1/publication', true],
-    ]);
-    expect(seen.map(({ authorization }) => authorization)).toEqual([`Bearer ${TOKEN}`, `Bearer ${TOKEN}`]);
-    expect(seen[0]?.body.toString()).toBe('a bundle');
-    const news = JSON.parse(seen[1]?.body.toString() ?? '');
-    expect(Buffer.from(news.timestamp, 'base64url')).toEqual(await readFile(join(place, TIMESTAMP)));
+  it('gets the keys before anything is sent', async () => {
+    await the.publish();
+    expect(asked[0]).toBe(`/v1/bundle 0 Bearer ${token}`);
   });
 
   it('that refuses keeps everything as it was, and its token stays out of the message', async () => {
-    status = 401;
-    const refused = publish(two.first, { keyServer: { origin: host.origin, token: TOKEN } });
-    await expect(refused).rejects.toMatchObject({ code: 'key-server-refused' });
-    await expect(refused).rejects.toThrow(/401, token-refused/);
-    await expect(refused).rejects.not.toThrow(TOKEN);
-    expect(await target.head(TIMESTAMP)).toBeUndefined();
     status = 409;
-    await expect(publish(two.first, { keyServer: { origin: host.origin, token: TOKEN } })).rejects.toMatchObject({
-      message: `the key server ${host.origin} refuses the keys: 409, publisher-key-changed`,
-      hint: expect.stringContaining('--new-publisher-key'),
-    });
+    const refused = the.publish();
+    await expect(refused).rejects.toMatchObject({ code: 'key-server-refused' });
+    await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining(token) });
+    expect(await publicationAt(place)).toBe(0);
   });
 
-  it.each([
-    ['another publisher’s', 'bundle-foreign', 'it has the site of another publisher'],
-    ['ahead, or another publisher’s', 'metadata-rollback', 'If it is refused again, either it has the site of another'],
-  ])('that is %s says so, and what to look at: %s', async (_, code, hint) => {
-    [status, conflict] = [409, code];
-    const access = { origin: host.origin, token: TOKEN };
-    for (const run of [
-      () => handOverKeys(access, Buffer.from('a bundle')),
-      () => tellOfPublication(access, { timestamp: Buffer.alloc(1), roots: [], expiries: [] }),
-    ])
-      await expect(run()).rejects.toMatchObject({
-        code: 'key-server-refused',
-        message: expect.stringContaining(`409, ${code}`),
-        hint: expect.stringContaining(hint),
-      });
-  });
-
-  it.each([
-    ['is away', 'http://127.0.0.1:9'],
-    ['is behind a proxy that finds it away', undefined],
-  ])('that %s holds up what is new to it, and nothing else', async (_, elsewhere) => {
-    status = 503;
-    const keyServer = { origin: elsewhere ?? host.origin, token: TOKEN };
-    const code = 'key-server-unreachable';
-    await expect(publish(two.first, { keysAreThere: false, keyServer })).rejects.toMatchObject({ code });
-    expect(await target.head(TIMESTAMP)).toBeUndefined();
-    const untold = { keyServerTold: false, keyServerFailure: expect.any(String) };
-    expect(await publish(two.first, { keysAreThere: true, keyServer })).toMatchObject({ publication: 1, ...untold });
-    expect(await publish(two.second, { keysAreThere: false, keyServer })).toMatchObject({ publication: 2, ...untold });
-    expect(await found()).toEqual([]);
-  });
-
-  it('that is away holds up a new root and a new descriptor', async () => {
-    const made = await createWorkspace({ 'a.txt': 'a' });
-    const { out, configurationFile } = made;
-    const place = await openTarget(join(made.directory, 'elsewhere'));
-    const own = { workspace: workspaceOf(configurationFile), out, target: place };
-    const silent = { ...own, keyServer: { origin: 'http://127.0.0.1:9', token: TOKEN } };
-    const code = 'key-server-unreachable';
-    await made.protect();
-    await writeFile(own.workspace.bundle, 'a bundle');
-    await publishSite({ ...own, keysAreThere: true });
-    await rotateRole({ configurationFile, passphrase: PASSPHRASE }, 'timestamp');
-    await made.protect();
-    await expect(publishSite(silent)).rejects.toMatchObject({ code });
-    await publishSite({ ...own, keysAreThere: true });
-    expect(await publishSite(silent)).toMatchObject({ keyServerTold: false });
-    const configuration = await readFile(configurationFile, 'utf8');
-    await writeFile(configurationFile, configuration.replace('https://read.', 'https://lies.'));
-    await made.protect();
-    await expect(publishSite(silent)).rejects.toMatchObject({ code });
-    await made.remove();
-  });
-
-  it('that nobody tells has to have the keys of new sets already', async () => {
-    await expect(publish(two.first, { keysAreThere: false })).rejects.toMatchObject({ code: 'keys-not-handed-over' });
-    await publish(two.first);
-    expect(await publish(two.second, { keysAreThere: false })).toMatchObject({ publication: 2, keyServerTold: false });
+  it('that is away holds up new keys, and nothing else', async () => {
+    await the.publish();
+    the.changes = { token, keyServer: 'http://127.0.0.1:9' };
+    await expect(the.publish()).rejects.toMatchObject({ code: 'key-server-unreachable' });
+    await host.close();
+    the.changes = { token, keyServer: host.origin };
+    await made.write('a.html', page('B.'));
+    expect((await the.publish()).summary).toMatchObject({ publication: 2, behind: [] });
   });
 });

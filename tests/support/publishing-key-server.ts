@@ -1,5 +1,5 @@
 /** A real key server for a workspace that publishes with a token. */
-import { rm, writeFile } from 'node:fs/promises';
+import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { startKeyServer } from '../../keyserver/server.ts';
@@ -24,7 +24,8 @@ export interface PublishingKeyServer {
 
 export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
   const folder = temporaryFolder();
-  const server = await startKeyServer(configIn(folder), {
+  const config = configIn(folder);
+  const server = await startKeyServer(config, {
     log: pino({ level: 'silent' }),
     limits: { metadataPerAddress: 100_000, publishingPerAddress: 100_000 },
   });
@@ -34,7 +35,7 @@ export async function startPublishingKeyServer(): Promise<PublishingKeyServer> {
     origin: server.url,
     token,
     settings: { keyServer: server.url, reading: server.readingUrl, timestampBy: 'keyserver' },
-    giveKeyTo: ({ directory }) => writeFile(join(directory, 'keyserver.pub'), server.state.recipient.publicKey),
+    giveKeyTo: ({ directory }) => copyFile(config.publicKey, join(directory, 'keyserver.pub')),
     pair: async () => {
       const response = await fetch(server.url + TIMESTAMP_PATH);
       if (!response.ok) return [0, 0];

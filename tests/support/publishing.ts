@@ -21,6 +21,8 @@ export interface Changes {
   /** In place of the opened site. */
   readonly site?: (site: Site) => Site;
   readonly token?: string | undefined;
+  /** Origin of a key server in place of the one in `wispr.json`. */
+  readonly keyServer?: string;
   readonly options?: Partial<OpenSiteOptions>;
 }
 
@@ -34,8 +36,9 @@ export class Publishing {
 
   async places(target?: string): Promise<PublishPlaces> {
     const places = await locatePlaces({ configurationFile: this.made.configurationFile, target });
-    const { target: change = (same: Target) => same, token = places.token } = this.changes;
-    return { ...places, targets: places.targets.map(change), token };
+    const { target: change = (same: Target) => same, token = places.token, keyServer } = this.changes;
+    const configuration = { ...places.configuration, ...(keyServer !== undefined && { keyServer }) };
+    return { ...places, configuration, targets: places.targets.map(change), token };
   }
 
   async publish(

@@ -1,0 +1,148 @@
+/** One contract for both authorities: the publisher's own machine, and a real key server. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hexDigest } from '../../core/encoding/digest.ts';
+import { closingSnapshotMetadata, signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
+import { readTimestamp, verifiedTimestamp } from '../../publisher/authority/authority.ts';
+import { type SignedSnapshot, signedSnapshot } from '../../publisher/publication/snapshot.ts';
+import { handOverBundle } from '../../publisher/publish/key-hand-over.ts';
+import type { Site } from '../../publisher/publish/site.ts';
+import { Publishing } from '../support/publishing.ts';
+import { type PublishingKeyServer, startPublishingKeyServer } from '../support/publishing-key-server.ts';
+import { createWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+let made: TestWorkspace;
+let the: Publishing;
+let keyServer: PublishingKeyServer;
+
+beforeEach(async () => {
+  keyServer = await startPublishingKeyServer();
+});
+afterEach(async () => {
+  await made.remove();
+  await keyServer.close();
+});
+
+/** @param mark - tells two snapshots of one version apart */
+async function snapshotOf({ store, roots }: Site, version: number, mark = 'x'): Promise<SignedSnapshot> {
+  const about = { version, expires: 4_102_444_800 };
+  const file = { version: 1, length: 1, sha256: await hexDigest(Buffer.from(mark)) };
+  const content = snapshotMetadata(about, [['targets', file]]);
+  return (await signedSnapshot(signMetadata(content, [store.signers.snapshot]), roots)) as SignedSnapshot;
+}
+
+async function closing({ store, roots }: Site, version: number, before: SignedSnapshot): Promise<SignedSnapshot> {
+  const content = closingSnapshotMetadata({ version, expires: 4_102_444_800 }, before.snapshot.roles);
+  return (await signedSnapshot(signMetadata(content, [store.signers.snapshot]), roots)) as SignedSnapshot;
+}
+
+const versionIn = (bytes: Uint8Array | undefined) => bytes && readTimestamp(bytes).timestamp.snapshot.version;
+
+describe.each(['publisher', 'key server'] as const)('the authority is the %s', (which) => {
+  beforeEach(async () => {
+    const settings = which === 'key server' ? keyServer.settings : { timestampBy: 'publisher' as const };
+    made = await createWorkspace({ 'a.html': '<p>1' }, { publish: 'web', ...settings });
+    the = new Publishing(made);
+    if (which === 'key server') {
+      await keyServer.giveKeyTo(made);
+      the.changes = { token: keyServer.token };
+    }
+    await made.protect();
+    await the.on(handOverBundle);
+  });
+
+  it('names what it has confirmed last, also to the next run', async () => {
+    await the.on(async (site) => {
+      expect(await site.authority.current()).toBeUndefined();
+      const bytes = await site.authority.confirm(await snapshotOf(site, 7));
+      expect(await verifiedTimestamp(bytes, site.roots)).toMatchObject({ timestamp: { snapshot: { version: 7 } } });
+    });
+    await the.on(async ({ authority }) => expect(versionIn((await authority.current())?.bytes)).toBe(7));
+  });
+
+  it('confirms the same again, and never with an earlier timestamp', async () => {
+    await the.on(async (site) => {
+      const snapshot = await snapshotOf(site, 7);
+      const first = readTimestamp(await site.authority.confirm(snapshot)).timestamp;
+      const again = readTimestamp(await site.authority.confirm(snapshot)).timestamp;
+      expect(again.snapshot).toEqual(first.snapshot);
+      expect(again.version).toBeGreaterThanOrEqual(first.version);
+    });
+  });
+
+  it('refuses what is older, and another publication of the same number', async () => {
+    await the.on(async (site) => {
+      await site.authority.confirm(await snapshotOf(site, 7));
+      await expect(site.authority.confirm(await snapshotOf(site, 6))).rejects.toMatchObject({
+        code: 'publication-older',
+      });
+      await expect(site.authority.confirm(await snapshotOf(site, 7, 'other'))).rejects.toMatchObject({
+        code: 'publication-other',
+      });
+      expect(versionIn((await site.authority.current())?.bytes)).toBe(7);
+    });
+  });
+
+  it('takes a closing publication, and ends it with a higher one alone', async () => {
+    await the.on(async (site) => {
+      const open = await snapshotOf(site, 7);
+      await site.authority.confirm(open);
+      await site.authority.confirm(await closing(site, 8, open));
+      await expect(site.authority.confirm(open)).rejects.toMatchObject({ code: 'publication-older' });
+      expect(versionIn(await site.authority.confirm(await snapshotOf(site, 9)))).toBe(9);
+    });
+  });
+});
+
+describe('R5: where the key server does not answer', () => {
+  beforeEach(async () => {
+    made = await createWorkspace({ 'a.html': '<p>1' }, { publish: 'web', ...keyServer.settings });
+    await keyServer.giveKeyTo(made);
+    the = new Publishing(made);
+    the.changes = { token: keyServer.token };
+    await made.protect();
+    await the.on(handOverBundle);
+    await the.on(async (site) => site.authority.confirm(await snapshotOf(site, 7)));
+  });
+  const away = () => {
+    the.changes = { token: keyServer.token, keyServer: 'http://127.0.0.1:9' };
+  };
+  const back = () => {
+    the.changes = { token: keyServer.token };
+  };
+
+  it('the publisher signs for a higher publication, which the key server takes when it is back', async () => {
+    away();
+    const alone = await the.on(async (site) => {
+      const bytes = await site.authority.confirm(await snapshotOf(site, 8));
+      expect(site.keyServerFailure()).toMatchObject({ code: 'key-server-unreachable' });
+      return bytes;
+    });
+    back();
+    await the.on(async (site) => {
+      expect(versionIn((await site.authority.current())?.bytes)).toBe(8);
+      const again = readTimestamp(await site.authority.confirm(await snapshotOf(site, 9))).timestamp;
+      expect(again.version).toBeGreaterThanOrEqual(readTimestamp(alone).timestamp.version);
+    });
+    expect((await keyServer.pair())[0]).toBe(9);
+  });
+
+  it('nothing older than what was seen is signed, nor another publication of its number', async () => {
+    away();
+    await the.on(async (site) => {
+      await expect(site.authority.confirm(await snapshotOf(site, 6))).rejects.toMatchObject({
+        code: 'publication-older',
+      });
+      await expect(site.authority.confirm(await snapshotOf(site, 7, 'other'))).rejects.toMatchObject({
+        code: 'publication-other',
+      });
+    });
+  });
+
+  it('what is current already is not signed anew while its timestamp is good', async () => {
+    const before = await the.on(({ authority }) => authority.current());
+    away();
+    await the.on(async (site) => {
+      expect(await site.authority.confirm(await snapshotOf(site, 7))).toEqual(before?.bytes);
+    });
+  });
+});
