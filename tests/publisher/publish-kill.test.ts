@@ -119,3 +119,25 @@ describe('attack 67: a target', () => {
     expect(await snapshot(place)).toEqual(before);
   });
 });
+
+it('rsync, in the three passes that docs/publish.md names, leaves a whole publication after each', async () => {
+  made = await createWorkspace({ 'a.html': '<title>A</title><p>1', 'gone.html': '<p>1' });
+  const place = join(directory, 'copied');
+  await mkdir(place);
+  const passes = [
+    ['--include=*/', '--include=*.protected', '--exclude=*'],
+    ['--exclude=/.well-known/wispr/timestamp.json'],
+    ['--delete-after'],
+  ];
+  for (const version of [1, 2]) {
+    await made.write('a.html', `<p>${version}`);
+    if (version === 2) await rm(join(made.source, 'gone.html'));
+    await made.protect();
+    for (const options of passes) {
+      const { code, stderr } = await startCommand(['rsync', '-rt@-1', ...options, `${made.out}/`, `${place}/`]).ended;
+      expect([code, stderr]).toEqual([0, '']);
+      if (version === 2) expect(await wrongIn(place)).toEqual([]);
+    }
+  }
+  expect(await verifyTree(place)).toMatchObject({ findings: [], publication: { version: 2 } });
+});

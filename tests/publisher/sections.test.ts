@@ -20,9 +20,9 @@ import { addSigner, rotatePublisherKey } from '../../publisher/keys/change-roles
 import { addSectionSigner, removeSectionSigner, rotateSection } from '../../publisher/keys/change-sections.ts';
 import { listKeys } from '../../publisher/keys/list-keys.ts';
 import { planSite } from '../../publisher/protect/dry-run.ts';
+import { expiriesOf } from '../../publisher/publication/expiries.ts';
 import { openPublication } from '../../publisher/publication/open.ts';
 import { placeInDirectory } from '../../publisher/publication/places.ts';
-import { expiriesOf } from '../../publisher/publication/expiries.ts';
 import { Sections, targetPatterns } from '../../publisher/site/sections.ts';
 import { verifyTree } from '../../publisher/verify/verify.ts';
 import type { TrustedStore } from '../support/published.ts';
