@@ -1,19 +1,20 @@
-/** `wispr publish` as people and machines run it, to a directory and to a bucket. */
+/** `wispr publish`, `timestamp` and `withdraw` as people and machines run them, to directories and to a bucket. */
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
-import { startContentHost } from '../support/content-host.ts';
+import { publicationAt } from '../support/publishing.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
+import { startStallingServer } from '../support/stalling-s3.ts';
 import { runOnTerminal, runWispr } from '../support/wispr.ts';
 import { PASSPHRASE } from '../support/workspace.ts';
 
 let root: string;
 let site: string;
 let server: S3Server;
+let template: string;
 const withPassphrase = ['--passphrase-file', 'passphrase'];
 
 beforeAll(async () => {
@@ -24,6 +25,7 @@ beforeAll(async () => {
   await writeFile(join(site, 'site/index.html'), '<!doctype html><title>Front</title><p>News.');
   await writeFile(join(site, 'site/style.css'), 'p { color: red }');
   expect((await inSite('init', 'http://news.example', ...withPassphrase)).code).toBe(0);
+  template = await readFile(join(site, 'wispr.json'), 'utf8');
   server = await startS3Server();
   await server.bucket('news');
 }, 90_000);
@@ -35,78 +37,55 @@ afterAll(async () => {
 const inSite = (...args: string[]) =>
   runWispr(args, { cwd: site, env: { ...process.env, ...(server ? server.environment : {}) } });
 
+/** Publishes to these from now on. */
+const configure = (publish: string | readonly string[], change: (text: string) => string = (text) => text) =>
+  writeFile(
+    join(site, 'wispr.json'),
+    change(template.replace('// "publish": "s3://news-example"', `"publish": ${JSON.stringify(publish)}`)),
+  );
+
 describe('wispr publish', () => {
   it('--dry-run says what --rekey would do, and neither goes with --no-protect', async () => {
     const { code, stdout } = await inSite('publish', '../web', '--dry-run', '--rekey', 'subscribers');
     expect([code, stdout]).toEqual([0, expect.stringContaining('nothing was written')]);
-    expect(await inSite('verify')).toMatchObject({ code: 2, stderr: expect.stringMatching(/hint: .*wispr protect/) });
     for (const option of [['--dry-run'], ['--rekey', 'subscribers']])
       expect((await inSite('publish', '../web', '--no-protect', ...option)).code).toBe(2);
   });
 
   it('asks before it makes a directory that is not there', async () => {
     const misspelt = await inSite('publish', '../webb', ...withPassphrase);
-    expect(misspelt).toMatchObject({ code: 2, stdout: '' });
-    expect(misspelt.stderr).toMatch(/^wispr: there is no directory .*\/webb\nwispr: hint: .*--yes/);
+    expect(misspelt).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/no directory .*--yes/) });
     const answered = await runOnTerminal(
-      ['publish', '../webb', '--no-protect', '--keys-handed-over'],
+      ['publish', '../webb', '--no-protect'],
       [['make it, and publish there?', 'n\r']],
       { cwd: site },
     );
     expect([answered.code, existsSync(join(root, 'webb'))]).toEqual([2, false]);
   });
 
-  it('says what to do by hand where nobody told the key server, and goes on when that is done', async () => {
-    const refused = await inSite('publish', '../web', '--yes', '-c', 'wispr.json', ...withPassphrase);
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(
-      /\[keys-not-handed-over\]\nwispr: hint: .*"wispr publish --keys-handed-over \.\.\/web -c wispr\.json"/,
-    );
-    const { code, stdout, stderr } = await inSite('publish', '../web', '-y', '--no-protect', '--keys-handed-over');
+  it('publishes once to a directory that wispr.json does not name, and says so', async () => {
+    const { code, stdout, stderr } = await inSite('publish', '../web', '--yes', ...withPassphrase);
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(/^Published: .*web has publication 1 .*\n {2}sent \d+ files/),
+      expect.stringMatching(/\nPublished: publication 1 at .*web \(.*\n {2}sent \d+ files/),
     ]);
-    expect(stdout).toMatch(
-      /\n {2}must be confirmed by \d{4}-.* UTC \(.*\)\n {2}its signatures end on [\d-]{10}, the root's on [\d-]{10}\n$/,
-    );
-    expect(stderr).toContain('the key server was not told');
-    for (const line of stdout.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(80);
+    expect(stdout).toMatch(/\n {2}must be confirmed by \d{4}-.* UTC \(.*\)\n {2}its signatures end on .*\n$/);
+    expect(stderr).toMatch(/web is not in wispr\.json: nothing keeps it current from now on\n/);
+    expect(stderr).toMatch(/without a token, the key server hears of it only from a target/);
     expect((await inSite('verify', '../web')).code).toBe(0);
   });
 
-  it('says where timestamps go from now on, where it was published elsewhere before', async () => {
-    const { code, stderr } = await inSite('publish', 'protected', '--no-protect', '--keys-handed-over');
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringMatching(/to no target, because .*\/protected .*; until now it took that to .*\/web\nwispr: hint: /),
-    ]);
-    const back = await inSite('publish', '../web', '--no-protect', '--keys-handed-over', '-q');
-    expect(back).toEqual({ code: 0, stdout: '', stderr: '' });
-  });
-
   it('publishes to the bucket that wispr.json names, with types and lifetimes', async () => {
-    const configuration = await readFile(join(site, 'wispr.json'), 'utf8');
-    await writeFile(
-      join(site, 'wispr.json'),
-      configuration.replace('// "publish": "s3://news-example"', '"publish": "s3://news/today"'),
-    );
-    const { code, stdout, stderr } = await inSite(
-      'publish',
-      '--keys-handed-over',
-      '--json',
-      '--quiet',
-      ...withPassphrase,
-    );
-    expect([code, stderr]).toEqual([0, '']);
+    await configure('s3://news/today');
+    const { code, stdout, stderr } = await inSite('publish', '--json', '--quiet', ...withPassphrase);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^(wispr: (no key bundle|hint: copy it).*\n)*$/)]);
     expect(JSON.parse(stdout)).toMatchObject({
-      target: 's3://news/today',
-      unchanged: 0,
-      keyServerTold: false,
-      protection: { documents: 2, changes: { added: 0 } }, // protected before
+      targets: [{ target: 's3://news/today', unchanged: 0 }],
+      behind: [],
+      protection: { documents: 2 },
     });
-    const again = await inSite('publish', '--no-protect', '--json', '-q');
-    expect(JSON.parse(again.stdout)).toMatchObject({ sent: { files: 0, bytes: 0 } });
+    const again = await inSite('publish', '--no-protect', '--json', '-q', ...withPassphrase);
+    expect(JSON.parse(again.stdout)).toMatchObject({ targets: [{ files: 0, bytes: 0 }] });
     expect(JSON.parse(again.stdout)).not.toHaveProperty('protection');
     const at = (name: string) =>
       server.client.send(new HeadObjectCommand({ Bucket: 'news', Key: `today/.well-known/wispr/${name}` }));
@@ -118,110 +97,114 @@ describe('wispr publish', () => {
   });
 
   it('exits with 2 for what was typed wrongly, with 1 for what went wrong', async () => {
-    expect(await inSite('publish', 'http://web.example/', '--no-protect')).toMatchObject({ code: 2, stdout: '' });
-    expect(await inSite('publish', '--no-protect', ...withPassphrase)).toMatchObject({ code: 2 });
-    expect((await inSite('publish', 's3://absent/x', '--no-protect')).stderr).toContain('[target-unreachable]');
-    expect((await inSite('publish', '.', '--no-protect')).stderr).toContain('[workspace-overlap]');
+    expect(await inSite('publish', 'http://web.example/')).toMatchObject({ code: 2, stdout: '' });
+    expect((await inSite('publish', 's3://absent/x', ...withPassphrase)).stderr).toContain('[target-unreachable]');
+    expect((await inSite('publish', '.')).stderr).toContain('[workspace-overlap]');
     await writeFile(join(site, 'token'), 'not a token, but a secret', { mode: 0o600 });
-    const { code, stderr } = await inSite('publish', '../web', '--no-protect', '--token-file', 'token');
+    const { code, stderr } = await inSite('publish', '../web', '--token-file', 'token');
     expect([code, stderr]).toEqual([1, expect.stringContaining('[token-unreadable]')]);
     expect(stderr).not.toContain('secret');
     await chmod(join(site, 'token'), 0o640);
-    const open = await inSite('publish', '../web', '--no-protect', '--token-file', 'token');
-    expect([open.code, open.stderr]).toEqual([
-      1,
-      expect.stringMatching(/others? .*\[token-unreadable\]\nwispr: hint: chmod 600/),
-    ]);
+    expect((await inSite('publish', '../web', '--token-file', 'token')).stderr).toMatch(/other users .*chmod 600/);
   });
 
   it('publishes while the key server is away, says so, and ends with 1', async () => {
     await writeFile(join(site, 'good-token'), 'token-0123456789-abcdefgh', { mode: 0o600 });
-    const file = join(site, 'wispr.json');
-    const configuration = await readFile(file, 'utf8');
-    await writeFile(file, configuration.replace('https://keys.news.example', 'http://127.0.0.1:9'));
-    const { code, stdout, stderr } = await inSite(
-      'publish',
-      '../web',
-      '--no-protect',
-      '-q',
-      '--json',
-      '--token-file',
-      'good-token',
-    );
-    await writeFile(file, configuration);
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/^wispr: published, but .*does not answer.*\n.* "wispr publish \.\.\/web" again/),
-    ]);
-    expect(JSON.parse(stdout)).toMatchObject({ keyServerTold: false, keyServerFailure: expect.any(String) });
-  });
-
-  it('signs nothing with a clock that is ahead of the key server', async () => {
-    const keyServer = await startContentHost();
-    const date = new Date(Date.now() - 3_600_000).toUTCString();
-    keyServer.handlers.set(METADATA_PATH + TIMESTAMP_FILE, (_, response) => response.writeHead(404, { date }).end());
-    const file = join(site, 'wispr.json');
-    const configuration = await readFile(file, 'utf8');
-    await writeFile(file, configuration.replace(/("keyServer": ")[^"]*/, `$1${keyServer.origin}`));
-    const before = await readFile(join(site, 'protected', METADATA_PATH, TIMESTAMP_FILE));
-    const refused = await inSite('publish', '../web', '--token-file', 'good-token', ...withPassphrase);
-    await writeFile(file, configuration);
-    await keyServer.close();
-    expect(refused).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/ clock says .*\[clock-ahead\]\n.*hint: set/),
-    });
-    expect(await readFile(join(site, 'protected', METADATA_PATH, TIMESTAMP_FILE))).toEqual(before);
-  });
-
-  it('does not say to make new keys once more, where the key server was not given them', async () => {
-    const args = ['../web', ...withPassphrase];
-    const failed = await inSite('publish', ...args, '--rekey', 'subscribers');
-    expect([failed.code, failed.stderr]).toEqual([
-      1,
-      expect.stringMatching(/\[keys-not-handed-over\]\n.*; leave --rekey out then: the new keys are made already\n/),
-    ]);
-    const again = await inSite('publish', ...args, '--keys-handed-over');
-    expect(again.stderr).not.toContain('new key for');
-    expect(again.stdout).toMatch(/2 unchanged/);
-  });
-
-  it('gives the documents of a set a new key, and does not say to do what it does itself', async () => {
-    const args = ['../web', '--keys-handed-over', '--rekey', 'subscribers', ...withPassphrase];
-    const { code, stdout, stderr } = await inSite('publish', ...args);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('new key for subscribers')]);
-    expect(stdout).not.toMatch(/on your web host/);
-    expect(stdout.match(/must be confirmed by/g)).toHaveLength(1);
-    expect(stdout.match(/signatures end on/g)).toHaveLength(1);
-  });
-
-  it('is what the next publication needs too, where a key server was told: protecting says so', async () => {
-    const protecting = () => inSite('protect', ...withPassphrase);
-    const unchanged = await protecting();
-    expect([unchanged.code, unchanged.stderr]).toEqual([0, expect.not.stringContaining('"wispr publish"')]);
+    await configure('../web', (text) => text.replace('https://keys.news.example', 'http://127.0.0.1:9'));
     await writeFile(join(site, 'site/style.css'), 'p { color: blue }');
-    await chmod(join(site, 'publisher.keys'), 0o640);
-    const { code, stderr } = await protecting();
-    await chmod(join(site, 'publisher.keys'), 0o600);
+    const args = ['-q', '--json', '--token-file', 'good-token', ...withPassphrase];
+    const { code, stdout, stderr } = await inSite('publish', ...args);
     expect([code, stderr]).toEqual([
-      0,
-      expect.stringMatching(
-        /: publication \d+ was published by "wispr publish": .* until "wispr publish \S+\/web", with /,
-      ),
+      1,
+      expect.stringMatching(/the key server did not answer: .*\nwispr: hint: run the same command again/),
     ]);
-    expect(stderr).toMatch(/publisher\.keys can be read by other users of this machine/);
-    const listed = await inSite('keys', 'list', '--public');
-    expect(listed.stdout).toMatch(/publication \d+ in "out"; readers have publication \d+, at \S+\/web\n/);
-    expect((await inSite('publish', '../web', '--no-protect', '--keys-handed-over')).code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ keyServer: 'does not answer', behind: [] });
   });
 
-  it('warns of a withdrawn publication, also with --no-protect and -q', async () => {
-    const [, version = ''] =
-      /has publication (\d+)/.exec((await inSite('publish', '../web', '--no-protect')).stdout) ?? [];
-    const configuration = await readFile(join(site, 'wispr.json'), 'utf8');
-    await writeFile(join(site, 'wispr.json'), configuration.replace(/"publish": ".*?"/, '"publish": "../web"'));
-    expect((await inSite('withdraw', version, '--yes', ...withPassphrase)).code).toBe(0);
-    const { code, stdout, stderr } = await inSite('publish', '--no-protect', '-q');
-    expect([code, stdout, stderr]).toEqual([0, '', expect.stringContaining(`publication ${version} is WITHDRAWN`)]);
+  it('gives the documents of a set a new key, once', async () => {
+    await configure('../web');
+    const { code, stdout, stderr } = await inSite('publish', '--rekey', 'subscribers', ...withPassphrase);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('new key for subscribers')]);
+    expect(stderr).toContain('leave --rekey out if the command has to be repeated');
+    expect(stdout.match(/must be confirmed by/g)).toHaveLength(1);
+  });
+});
+
+describe('wispr withdraw', () => {
+  const at = (name: string) => publicationAt(join(root, name));
+
+  it('says first what readers see then, and that rollback answers a mistake; without a yes it does nothing', async () => {
+    await configure(['../web', '../second']);
+    expect((await inSite('publish', '-y', '-q', ...withPassphrase)).code).toBe(0);
+    const before = await at('web');
+    const refused = await inSite('withdraw', ...withPassphrase);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/shown nothing of news\.example[^]*"wispr rollback"[^]*--yes/),
+    });
+    const answered = await runOnTerminal(['withdraw', ...withPassphrase], [['withdraw?', 'n\r']], { cwd: site });
+    expect([answered.code, answered.shown]).toEqual([2, expect.stringContaining('nothing was changed')]);
+    expect(await at('web')).toBe(before);
+  });
+
+  it('withdraws everywhere, run twice signs nothing anew, and publishing ends it', async () => {
+    const before = await at('web');
+    const { code, stdout, stderr } = await inSite('withdraw', String(before), '-y', ...withPassphrase);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^The site is withdrawn: publication \d+ .*web, .*second/),
+    ]);
+    expect(stderr).toContain('hint: put right what was wrong, then "wispr publish"');
+    expect([await at('web'), await at('second')]).toEqual([before + 1, before + 1]);
+    const again = await inSite('withdraw', '-y', '--json', ...withPassphrase);
+    expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'already withdrawn', publication: before + 1 });
+    expect((await inSite('timestamp', ...withPassphrase)).stderr).toMatch(/is a withdrawal: readers are shown nothing/);
+    expect((await inSite('verify', '../web')).stdout).toContain('publication-withdrawn');
+    expect((await inSite('publish', ...withPassphrase)).stderr).toContain('this ends the withdrawal');
+    expect(await at('web')).toBe(before + 2);
+    const replaced = await inSite('withdraw', String(before), '-y', ...withPassphrase);
+    expect(replaced).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to withdraw') });
+    expect((await inSite('withdraw', '99', '-y', ...withPassphrase)).stderr).toContain('[version-unknown]');
+  });
+
+  it('goes on where the key server is dead and a bucket hangs, and names both', async () => {
+    const stalling = await startStallingServer(server.endpoint);
+    await configure(['../web', 's3://news/hanging'], (text) =>
+      text.replace('https://keys.news.example', 'http://127.0.0.1:9'),
+    );
+    const env = { ...process.env, ...server.environment, AWS_ENDPOINT_URL_S3: stalling.endpoint };
+    const run = (...args: string[]) => runWispr(args, { cwd: site, env });
+    expect((await run('publish', '-q', ...withPassphrase)).code).toBe(0);
+    const before = await at('web');
+    stalling.stalls = () => true;
+    const began = performance.now();
+    const { code, stdout, stderr } = await run('withdraw', '-y', '--token-file', 'good-token', ...withPassphrase);
+    expect(performance.now() - began).toBeLessThan(25_000);
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`publication ${before + 1} shows readers nothing`)]);
+    expect(stderr).toMatch(/left behind: s3:\/\/news\/hanging .*\[target-unreachable\]/);
+    expect(stderr).toMatch(/the key server did not answer/);
+    expect(await at('web')).toBe(before + 1);
+    stalling.stalls = () => false;
+    expect((await run('withdraw', '-y', ...withPassphrase)).code).toBe(0);
+    await stalling.close();
+  }, 60_000);
+});
+
+describe('wispr timestamp', () => {
+  it('confirms with an exported key alone, and never an older publication: attack 28', async () => {
+    await configure('../web');
+    expect((await inSite('publish', '-q', ...withPassphrase)).code).toBe(0);
+    const exported = ['keys', 'export', 'timestamp', '../cron.key', ...withPassphrase];
+    expect((await inSite(...exported, '--new-passphrase-file', 'passphrase')).code).toBe(0);
+    const metadata = join(root, 'web/.well-known/wispr');
+    const confirm = () => inSite('timestamp', '--key', '../cron.key', '--metadata', metadata, ...withPassphrase);
+    const old = await readFile(join(metadata, 'timestamp.json'));
+    expect(await confirm()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Publication \d+ is confirmed/) });
+    await writeFile(join(site, 'site/style.css'), 'p { color: green }');
+    expect((await inSite('publish', '-q', ...withPassphrase)).code).toBe(0);
+    expect((await confirm()).code).toBe(0);
+    await writeFile(join(metadata, 'timestamp.json'), old);
+    expect(await confirm()).toMatchObject({ code: 1, stderr: expect.stringContaining('[publication-older]') });
+    expect((await inSite('timestamp', '--key', '../cron.key', ...withPassphrase)).code).toBe(2);
   });
 });
