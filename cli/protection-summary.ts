@@ -176,14 +176,6 @@ export function warnAboutBundle({ bundle, recipient }: ProtectSummary): string[]
   ];
 }
 
-/** @param again - the command that makes the next publication */
-export function warnAboutWithdrawal(version: number, again: 'protect' | 'publish'): string[] {
-  return [
-    `publication ${version} is WITHDRAWN, and nothing has changed since: readers refuse it`,
-    `hint: put right what was wrong, and ${again} again: that makes a higher version; if nothing was wrong, "wispr ${again} --rekey SET" makes one too`,
-  ];
-}
-
 function describeChanges(changes: ChangeCounts): string {
   const parts = CHANGES.filter(([kind]) => changes[kind] > 0).map(
     ([kind, words]) => `${changes[kind].toLocaleString('en')} ${words}`,

@@ -18,8 +18,3 @@ export function printable(text: string): string {
     return Array.from(characters, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`).join('');
   });
 }
-
-/** A text as a shell takes it for one word, for commands in messages. */
-export function shellWord(text: string): string {
-  return printable(/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-}

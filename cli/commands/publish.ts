@@ -18,8 +18,8 @@ import {
   warnAboutSections,
 } from '../protection-summary.ts';
 import { describePublishing, hintsAfterPublishing, warnAfterPublishing } from '../publish-summary.ts';
-import { saveMemory } from '../start-frugally.ts';
 import { readSigners, type SignerFlags } from '../signers.ts';
+import { saveMemory } from '../start-frugally.ts';
 import { addSiteFlags, type SiteFlags } from './timestamp.ts';
 
 interface Flags extends SiteFlags, SignerFlags {

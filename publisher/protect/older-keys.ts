@@ -31,17 +31,3 @@ export async function checkRootsKnown(out: string, { roots }: Pick<OpenKeyStore,
 function isSameRoot(one: Uint8Array, other: Uint8Array): boolean {
   return ifGood(() => equalBytes(openEnvelope(one, 'root').message, openEnvelope(other, 'root').message)) ?? false;
 }
-
-/**
- * Why the keys here do not sign for what is in `out`.
- *
- * @throws PublishError `key-store-older` if they are older; else `error` itself
- */
-export async function explainUnknownSigner(
-  error: unknown,
-  out: string,
-  store: () => Promise<OpenKeyStore>,
-): Promise<never> {
-  if (error instanceof PublishError && error.code === 'signer-unknown') await checkRootsKnown(out, await store());
-  throw error;
-}

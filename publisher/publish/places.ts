@@ -63,7 +63,7 @@ export async function locatePlaces({ configurationFile, target, tokenFile }: Nam
 }
 
 /** The targets in `wispr.json`, as they are written there. */
-export function targetsIn({ publish = [] }: Pick<Configuration, 'publish'>): readonly string[] {
+function targetsIn({ publish = [] }: Pick<Configuration, 'publish'>): readonly string[] {
   return typeof publish === 'string' ? [publish] : publish;
 }
 

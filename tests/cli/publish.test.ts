@@ -140,7 +140,7 @@ describe('wispr withdraw', () => {
     const refused = await inSite('withdraw', ...withPassphrase);
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/shown nothing of news\.example[^]*"wispr rollback"[^]*--yes/),
+      stderr: expect.stringMatching(/shown nothing of news\.example[\s\S]*"wispr rollback"[\s\S]*--yes/),
     });
     const answered = await runOnTerminal(['withdraw', ...withPassphrase], [['withdraw?', 'n\r']], { cwd: site });
     expect([answered.code, answered.shown]).toEqual([2, expect.stringContaining('nothing was changed')]);

@@ -16,7 +16,7 @@ import { type PublishingKeyServer, startPublishingKeyServer } from './publishing
 import { createWorkspace, SITE } from './workspace.ts';
 
 /** Ends a run as a power cut does: nothing of it goes on. */
-export class Killed extends Error {}
+class Killed extends Error {}
 
 type Pair = readonly [snapshot: number, timestamp: number];
 
@@ -166,7 +166,7 @@ export async function openWorld({ withKeyServer }: { readonly withKeyServer: boo
 }
 
 /** What a timestamp file says. */
-export function pairIn(bytes: Uint8Array): Pair {
+function pairIn(bytes: Uint8Array): Pair {
   const { timestamp } = readTimestamp(bytes);
   return [timestamp.snapshot.version, timestamp.version];
 }

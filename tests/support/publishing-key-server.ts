@@ -2,8 +2,8 @@
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { createToken } from '../../keyserver/publication/tokens.ts';
 import { startKeyServer } from '../../keyserver/server.ts';
-import { createToken } from '../../keyserver/tokens.ts';
 import { readTimestamp } from '../../publisher/authority/authority.ts';
 import type { ConfigurationInput } from '../../publisher/configuration/schema.ts';
 import { TIMESTAMP_PATH } from '../../publisher/publish/places.ts';
