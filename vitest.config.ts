@@ -4,21 +4,26 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { useMemoryForTemporaryFiles } from './tests/support/memory-folder.ts';
 import { SlowestFiles } from './tests/support/slowest-files.ts';
 
-// Threads and programs that tests start find the sources compiled, where bin/wispr.js keeps them: otherwise each takes the types out of them anew.
+// Threads and programs that tests start load compiled sources from where bin/wispr.js keeps them; otherwise each strips the types again.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/wispr-compiled', import.meta.url));
 
 useMemoryForTemporaryFiles();
 
-/** Begun first: one of these that is left for the end runs alone, while the other core has nothing to do. */
+/** Started early: one of these that starts last runs alone, while the other core is idle. */
 const LONG =
-  /e2e\/(?:debian-handbook|python-doc|demo|journey)\.|cache-tests\.|-(?:kill|crash)\.|cli\/(?:publisher|service|fetch|keys)\.|identity-cli\./;
+  /e2e\/(?:debian-handbook|demo|journey|python-doc)\.|cache-tests\.|-(?:kill|crash)\.|cli\/(?:publisher|service|single)\.|identity-cli\.|reading-accounts\./;
 
+/** Isolated files come before all others: a process is only shared by files that follow one another. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
     const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return sorted.sort((a, b) => rankOf(a) - rankOf(b));
   }
+}
+
+function rankOf({ project, moduleId }: TestSpecification): number {
+  if (project.config.isolate) return 0;
+  return LONG.test(moduleId) ? 1 : 2;
 }
 
 /** These replace modules or change their process for good: each has a process of its own. All others share processes, and what is loaded in them. */
@@ -26,18 +31,18 @@ const ISOLATED = ['tests/**/*.isolated.test.ts'];
 
 export default defineConfig({
   test: {
-    // Two cores: three files at a time, for a quarter of the time is spent waiting for disks and sockets. Servers, browsers and caches in tests choose free
-    // ports, so files do not meet.
+    // Two cores: three files at a time, because some of the time is spent waiting for sockets. Servers, browsers and caches in tests choose free ports, so
+    // files do not collide.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     setupFiles: ['tests/support/cheap-passphrases.ts'],
     reporters: [new SlowestFiles(), 'default'],
-    // Only what hangs shall end by these: programs that stretch passphrases take a minute each on a machine that is busy with other things.
+    // Only for what hangs: on a busy machine, programs that derive keys from passphrases take a minute each.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // What is waited for takes its time on a busy machine.
+    // Generous, because the machine may be busy.
     expect: { poll: { timeout: 15_000 } },
-    // Nothing is skipped or focused where it counts.
+    // No test is focused by mistake where it counts.
     allowOnly: !process.env.CI,
     passWithNoTests: false,
     projects: [
