@@ -1,7 +1,9 @@
 /** Which site the demonstration publishes, and under which settings. */
 import { existsSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { urlPathOf } from '../core/site/path.ts';
 import { readConfiguration } from '../publisher/configuration/read.ts';
 import type { ConfigurationInput } from '../publisher/configuration/schema.ts';
 
@@ -26,4 +28,18 @@ export async function chooseSite(directory: string = EXAMPLE): Promise<SiteSetti
   if (!existsSync(file)) return { site: ANY_SITE, source: resolve(directory), name: directory };
   const { $schema, content, keyServer, out, reading, recipient, ...settings } = await readConfiguration(file);
   return { ...settings, source: join(dirname(file), settings.source) };
+}
+
+const OBJECT_NAME = /^[0-9a-f]{64}\.(.+)\.protected$/;
+
+/** The path of every document, in their order, with the URL path of its object. */
+export async function publishedObjects(out: string): Promise<Map<string, string>> {
+  const entries = await readdir(out, { recursive: true, withFileTypes: true });
+  const objects = entries.flatMap((entry): [string, string][] => {
+    const [, name] = OBJECT_NAME.exec(entry.name) ?? [];
+    if (name === undefined) return [];
+    const directory = `/${relative(out, entry.parentPath)}`.replace(/\/$/, '');
+    return [[`${directory}/${name}`, urlPathOf(`${directory}/${entry.name}`)]];
+  });
+  return new Map(objects.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -3,9 +3,9 @@ import { request } from 'undici';
 import { urlPathOf } from '../core/site/path.ts';
 import type { ProtectSummary } from '../publisher/protect/summary.ts';
 import type { ContentHost } from './hosts.ts';
-import { publishedObjects } from './published.ts';
 import { type ReadingReport, readSite, throughProxy } from './reading.ts';
 import type { SiteSettings } from './site.ts';
+import { publishedObjects } from './site.ts';
 import type { Person, World } from './world.ts';
 
 /** Says a step: what was done, and its figures. */

@@ -17,3 +17,25 @@ export function someOf(items: readonly string[], separator = ', ', total = items
 export function count(number: number, singular: string, plural = `${singular}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? singular : plural}`;
 }
+
+const KEPT = 100;
+
+/** What is wrong with a site: all of it is counted, and the first 100 are kept. */
+export class Problems {
+  readonly #first: string[] = [];
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Some of them, in order. */
+  get first(): readonly string[] {
+    return this.#first.toSorted();
+  }
+
+  add(problem: string): void {
+    this.#count++;
+    if (this.#first.length < KEPT) this.#first.push(problem);
+  }
+}

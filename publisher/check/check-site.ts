@@ -9,16 +9,16 @@ import { type FallbackTemplate, readFallbackTemplate } from '../site/fallback/te
 import { HeaderRules } from '../site/headers.ts';
 import { canNameSet, isPage, mediaTypeOf } from '../site/media-type.ts';
 import type { Teaser } from '../site/page.ts';
+import { compilePattern } from '../site/patterns.ts';
 import { problemsOfRedirects, SiteMap } from '../site/redirects.ts';
 import { type Decision, SetRules } from '../site/sets.ts';
 import { type LookUpDocument, problemOfNotFound, settingsOf } from '../site/site-settings.ts';
-import type { SourceFile } from '../site/walk.ts';
+import { type SourceFile, SourceWalk } from '../site/walk.ts';
 import { workspaceOf } from '../workspace.ts';
 import { ContentCheck } from './content-check.ts';
 import { CaseFolder, oddityOf, SectionsCount, SetsCount } from './counts.ts';
 import { LinkCheck } from './links.ts';
 import { type CheckReport, Findings } from './report.ts';
-import { type SiteSurvey, surveySite } from './survey.ts';
 
 export interface CheckOptions {
   readonly configurationFile: string;
@@ -196,4 +196,38 @@ class SiteCheck {
 function hostsOf({ site, content }: Configuration): Set<string> {
   const origins = typeof content === 'string' ? [content] : content;
   return new Set([site, ...origins.map((origin) => new URL(origin).hostname)]);
+}
+
+/** Which files a site has, and which of them cannot be published. */
+interface SiteSurvey {
+  /** In the order of their paths. */
+  readonly files: readonly SourceFile[];
+  /** Hidden and ignored files. */
+  readonly ignored: number;
+  /** Patterns of files that are not published, and that match no file. */
+  readonly unusedPatterns: readonly string[];
+  /** What `wispr protect` would refuse. */
+  readonly refused: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/**
+ * Walks a site directory.
+ *
+ * @param ignore - patterns of files that are not published
+ * @throws PublishError `source-unreadable`
+ */
+function surveySite(source: string, ignore: readonly string[]): SiteSurvey {
+  const patterns = ignore.map(compilePattern);
+  const unused = new Set(patterns);
+  const walk = new SourceWalk(source, (path) => {
+    const pattern = patterns.find((each) => each.match(path));
+    if (pattern !== undefined) unused.delete(pattern);
+    return pattern !== undefined;
+  });
+  const files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const refused = walk.problems.first.map((problem) => {
+    const [path = '', reason = ''] = problem.split(/: (.*)/s);
+    return { path, reason };
+  });
+  return { files, ignored: walk.ignored, refused, unusedPatterns: [...unused].map(({ text }) => text) };
 }

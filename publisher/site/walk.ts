@@ -7,8 +7,7 @@ import { join, sep } from 'node:path';
 import { printable } from '../../node-support/printable.ts';
 import { describeUnreadable } from '../../node-support/system-error.ts';
 import { PublishError } from '../errors.ts';
-import { Problems } from '../problems.ts';
-import { count, someOf } from '../text.ts';
+import { count, Problems, someOf } from '../text.ts';
 import { decodeName, isHidden, problemOfDirectory, problemOfFile } from './names.ts';
 
 /** One file of the source. */
@@ -144,16 +143,6 @@ export class SourceWalk {
   #refuse(path: string, reason: string): void {
     this.problems.add(`${printable(path)}: ${printable(reason)}`);
   }
-}
-
-/** All documents of a site directory at once, in the order of their paths, for those that look at a site as a whole. */
-export function surveySource(
-  source: string,
-  isIgnored: (path: string) => boolean,
-): { readonly files: readonly SourceFile[]; readonly ignored: number; readonly problems: readonly string[] } {
-  const walk = new SourceWalk(source, isIgnored);
-  const files = [...walk.files()].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { files, ignored: walk.ignored, problems: walk.problems.first };
 }
 
 /** Whether `path` is `directory` or lies in it; both absolute, with links resolved. */
