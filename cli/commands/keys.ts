@@ -24,8 +24,8 @@ import { readSigner } from '../../publisher/keys/signer-file.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readNewPassphrase, readPassphrase } from '../io/passphrase.ts';
 import { print, say } from '../io/voice.ts';
-import { describeKeys, warnAboutKeys } from '../key-listing.ts';
-import { outcomeAsJson, sayAfterRotation, tellOutcome } from '../root-outcome.ts';
+import { describeKeys, warnAboutKeys } from './key-listing.ts';
+import { outcomeAsJson, sayAfterRotation, tellOutcome } from './root-outcome.ts';
 import { addSignerCommands } from './signer.ts';
 
 interface Flags {

@@ -6,8 +6,8 @@ import { type Workspace, workspaceOf } from '../../publisher/workspace.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { UsageError } from '../io/voice.ts';
-import type { EarlyStart, ProtectCommandOptions } from '../protecting.ts';
 import { saveMemory } from '../start-frugally.ts';
+import type { EarlyStart, ProtectCommandOptions } from './protecting.ts';
 
 const DESCRIPTION = `make the protected form of a site, as its wispr.json says, or bring it up to date: only what changed is written, and readers find the publication before until the new one is complete`;
 
@@ -51,7 +51,7 @@ async function protect(site: string | undefined, options: ProtectCommandOptions)
   const isFirst = !options.dryRun && !existsSync(workspace.database);
   await using spare = isFirst ? new SpareThreads() : undefined;
   const begun = await beginEarly(workspace, options);
-  const { protect: carryOut } = await import('../protecting.ts');
+  const { protect: carryOut } = await import('./protecting.ts');
   await carryOut(configurationFile, options, { spare, ...begun });
 }
 

@@ -3,23 +3,23 @@ import type { ProtectSummary } from '../../publisher/protect/summary.ts';
 import type { Highest } from '../../publisher/publish/highest.ts';
 import { locatePlaces, missingDirectories, type PublishPlaces } from '../../publisher/publish/places.ts';
 import { type PublishRun, publishFromWorkspace } from '../../publisher/publish/run.ts';
-import { sayWhatWouldBeDone } from '../dry-run.ts';
 import { collect, locateConfiguration } from '../io/arguments.ts';
 import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
 import { showProgress, showProtecting } from '../io/progress.ts';
 import { untilSignal } from '../io/signals.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
+import { saveMemory } from '../start-frugally.ts';
+import { sayWhatWouldBeDone } from './dry-run.ts';
 import {
   describeProtectionToPublish,
   describeRekey,
   hintsAfterProtection,
   warnAboutBundle,
   warnAboutSections,
-} from '../protection-summary.ts';
-import { describePublishing, hintsAfterPublishing, warnAfterPublishing } from '../publish-summary.ts';
-import { readSigners, type SignerFlags } from '../signers.ts';
-import { saveMemory } from '../start-frugally.ts';
+} from './protection-summary.ts';
+import { describePublishing, hintsAfterPublishing, warnAfterPublishing } from './publish-summary.ts';
+import { readSigners, type SignerFlags } from './signers.ts';
 import { addSiteFlags, type SiteFlags } from './timestamp.ts';
 
 interface Flags extends SiteFlags, SignerFlags {

@@ -3,13 +3,13 @@ import { nowInSeconds } from '../../node-support/clock.ts';
 import { type Confirmation, confirmSite, confirmWithKeyFile } from '../../publisher/publish/confirm.ts';
 import { locatePlaces, type PublishPlaces } from '../../publisher/publish/places.ts';
 import { type Site, withSite } from '../../publisher/publish/site.ts';
-import { warnAboutSignatures } from '../expiry-words.ts';
 import { locateConfiguration } from '../io/arguments.ts';
 import { readPassphrase } from '../io/passphrase.ts';
 import { untilSignal } from '../io/signals.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { describePlaces, warnAboutRest } from '../publish-summary.ts';
 import { utcMinute } from './describe.ts';
+import { warnAboutSignatures } from './expiry-words.ts';
+import { describePlaces, warnAboutRest } from './publish-summary.ts';
 
 export interface SiteFlags {
   readonly config?: string;

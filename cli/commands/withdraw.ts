@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Withdrawal, withdrawSite } from '../../publisher/publish/withdraw.ts';
 import { askYesOrNo, canAsk } from '../io/terminal.ts';
 import { print, say, sayHint, UsageError } from '../io/voice.ts';
-import { describePlaces, warnAboutRest } from '../publish-summary.ts';
+import { describePlaces, warnAboutRest } from './publish-summary.ts';
 import { addSiteFlags, onSite, type SiteFlags } from './timestamp.ts';
 
 interface Flags extends SiteFlags {

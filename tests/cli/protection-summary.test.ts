@@ -1,7 +1,7 @@
 /** What is said of protecting and publishing, where a program cannot easily be brought to say it. */
 import { describe, expect, it } from 'vitest';
-import { describeDryRun, describeProtectionToPublish, describeRekey } from '../../cli/protection-summary.ts';
-import { describePublishing } from '../../cli/publish-summary.ts';
+import { describeDryRun, describeProtectionToPublish, describeRekey } from '../../cli/commands/protection-summary.ts';
+import { describePublishing } from '../../cli/commands/publish-summary.ts';
 import type { DryRunSummary, ProtectSummary } from '../../publisher/protect/summary.ts';
 import type { PublishSummary } from '../../publisher/publish/publish.ts';
 

@@ -1,10 +1,10 @@
 /** `wispr keys list` for people. */
-import { nowInSeconds } from '../node-support/clock.ts';
-import { type KeyListing, type ListedKey, type ListedRole, SECTION_PREFIX } from '../publisher/keys/list-keys.ts';
-import { shortId } from '../publisher/keys/roots.ts';
-import { EXPIRY_WARNING, type RoleState } from '../publisher/publication/expiries.ts';
-import { isoDay, utcMinute } from './commands/describe.ts';
-import { say } from './io/voice.ts';
+import { nowInSeconds } from '../../node-support/clock.ts';
+import { type KeyListing, type ListedKey, type ListedRole, SECTION_PREFIX } from '../../publisher/keys/list-keys.ts';
+import { shortId } from '../../publisher/keys/roots.ts';
+import { EXPIRY_WARNING, type RoleState } from '../../publisher/publication/expiries.ts';
+import { say } from '../io/voice.ts';
+import { isoDay, utcMinute } from './describe.ts';
 
 const DAY = 86_400;
 

@@ -1,8 +1,8 @@
 /** What `wispr protect` did, for people. */
 import { relative } from 'node:path';
-import { printable } from '../node-support/printable.ts';
-import { size } from '../node-support/size.ts';
-import type { SigningReason } from '../publisher/protect/signing-plan.ts';
+import { printable } from '../../node-support/printable.ts';
+import { size } from '../../node-support/size.ts';
+import type { SigningReason } from '../../publisher/protect/signing-plan.ts';
 import type {
   ChangeCounts,
   ChangeReasons,
@@ -10,8 +10,8 @@ import type {
   ProtectSummary,
   PublicSummary,
   SectionSummary,
-} from '../publisher/protect/summary.ts';
-import { count, someOf } from '../publisher/text.ts';
+} from '../../publisher/protect/summary.ts';
+import { count, someOf } from '../../publisher/text.ts';
 import { describeFreshness, describeSignatures, warnAboutSignatures } from './expiry-words.ts';
 
 const SHOWN_SETS = 12;

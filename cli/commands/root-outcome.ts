@@ -1,11 +1,11 @@
 /** What is said after a change of roles. */
 import { relative } from 'node:path';
-import type { TopLevelRole } from '../core/publication/metadata.ts';
-import { readConfiguration } from '../publisher/configuration/read.ts';
-import type { RootOutcome } from '../publisher/keys/change-roots.ts';
-import { describeChanges } from '../publisher/keys/root-changes.ts';
-import { describeMissing } from '../publisher/keys/sign-root.ts';
-import { print, say } from './io/voice.ts';
+import type { TopLevelRole } from '../../core/publication/metadata.ts';
+import { readConfiguration } from '../../publisher/configuration/read.ts';
+import type { RootOutcome } from '../../publisher/keys/change-roots.ts';
+import { describeChanges } from '../../publisher/keys/root-changes.ts';
+import { describeMissing } from '../../publisher/keys/sign-root.ts';
+import { print, say } from '../io/voice.ts';
 
 /** @param whenContinued - what to do where an earlier run had done everything but the last step */
 export function tellOutcome(

@@ -2,9 +2,9 @@
 import { type BigIntStats, type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { systemCode, systemReason } from '../node-support/system-error.ts';
-import { identityOf } from '../publisher/site/walk.ts';
-import { count } from '../publisher/text.ts';
+import { systemCode, systemReason } from '../../node-support/system-error.ts';
+import { identityOf } from '../../publisher/site/walk.ts';
+import { count } from '../../publisher/text.ts';
 
 /** Milliseconds without a change before work begins: programs write many files at a time. */
 const QUIET_TIME = 300;

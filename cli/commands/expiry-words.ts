@@ -1,6 +1,6 @@
 /** How what was published says until when it is good. Which role it is concerns nobody but for the root, whose key is kept apart. */
-import { count } from '../publisher/text.ts';
-import { isoDay, utcMinute } from './commands/describe.ts';
+import { count } from '../../publisher/text.ts';
+import { isoDay, utcMinute } from './describe.ts';
 
 const DAY = 86_400;
 /** What ends sooner than this is warned about. */

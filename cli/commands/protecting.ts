@@ -1,15 +1,15 @@
 /** `wispr protect`, once it is known which site: everything that has much to load. */
 import { dirname, resolve } from 'node:path';
-import { readConfiguration } from '../publisher/configuration/read.ts';
-import type { ProtectOptions } from '../publisher/protect/prepare.ts';
-import { protectSite } from '../publisher/protect/protect.ts';
-import { resolveRoot } from '../publisher/site/walk.ts';
-import { workspaceOf } from '../publisher/workspace.ts';
+import { readConfiguration } from '../../publisher/configuration/read.ts';
+import type { ProtectOptions } from '../../publisher/protect/prepare.ts';
+import { protectSite } from '../../publisher/protect/protect.ts';
+import { resolveRoot } from '../../publisher/site/walk.ts';
+import { workspaceOf } from '../../publisher/workspace.ts';
+import { readPassphrase, warnOfOpenKeys } from '../io/passphrase.ts';
+import { showProtecting } from '../io/progress.ts';
+import { untilSignal } from '../io/signals.ts';
+import { explain, print, say } from '../io/voice.ts';
 import { sayWhatWouldBeDone } from './dry-run.ts';
-import { readPassphrase, warnOfOpenKeys } from './io/passphrase.ts';
-import { showProtecting } from './io/progress.ts';
-import { untilSignal } from './io/signals.ts';
-import { explain, print, say } from './io/voice.ts';
 import {
   describeProtection,
   describeRekey,

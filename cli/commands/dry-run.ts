@@ -1,7 +1,7 @@
 /** `--dry-run` of the commands that protect. */
-import { planSite } from '../publisher/protect/dry-run.ts';
-import { showProtecting } from './io/progress.ts';
-import { print } from './io/voice.ts';
+import { planSite } from '../../publisher/protect/dry-run.ts';
+import { showProtecting } from '../io/progress.ts';
+import { print } from '../io/voice.ts';
 import { describeDryRun } from './protection-summary.ts';
 
 /** Paths of each kind that are shown to people. */
