@@ -28,7 +28,7 @@ export interface PublicationOverview {
   readonly expires: number;
   /** Whether the key for signing it again is here. */
   readonly signsHere: boolean;
-  /** When other roles expire, as the publisher told. */
+  /** When other roles expire, as the publisher said. */
   readonly expiries: readonly { readonly role: string; readonly expires: number }[];
   /** Where timestamps are pushed to. */
   readonly pushes: readonly {

@@ -1,6 +1,6 @@
 import { concat, concatAll, equalBytes } from './bytes.ts';
 
-/** Where chunks come from, and who may want to know that nobody looks into one any more: that its memory can be used again. */
+/** Where chunks come from, and who reuses the memory of a chunk once it is no longer used. */
 interface ChunkSource extends AsyncIterator<Uint8Array> {
   spend?(chunk: Uint8Array): void;
 }
@@ -16,7 +16,7 @@ const NOTHING = new Uint8Array(0);
 export class ByteReader {
   readonly #chunks: ChunkSource;
   #rest: Uint8Array = NOTHING;
-  /** The chunk that `#rest` is the end of, if its source wants it back and nobody was given a part of it. */
+  /** The chunk that `#rest` is the end of, if its source wants it back and no part of it was handed out. */
   #own: Uint8Array | undefined;
   #ended = false;
 

@@ -19,7 +19,7 @@ export function canonicalJson(value: Json): Uint8Array {
 }
 
 /**
- * Parses bytes that may come from anybody. Refuses every spelling but the canonical one by writing the value again and comparing.
+ * Parses untrusted bytes. Refuses every spelling but the canonical one by writing the value again and comparing.
  *
  * @returns `undefined` if the bytes are not the canonical form of a value
  */

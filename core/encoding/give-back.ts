@@ -1,8 +1,8 @@
 /**
- * Frees the memory of bytes that nobody looks into any more. Left to be collected, up to 64 MiB of such memory wait (V8 14), and as every piece is
+ * Frees the memory of bytes that are no longer used. Left to be collected, up to 64 MiB of such memory wait (V8 14), and as every piece is
  * fresh then, ciphers take a third longer.
  *
- * @param memory - nobody's any more, in JavaScript or in a call of the system
+ * @param memory - no longer used, in JavaScript or in a system call
  */
 export function giveBack(memory: ArrayBufferLike): void {
   if (memory instanceof ArrayBuffer) memory.transfer(0);
@@ -14,8 +14,8 @@ export function giveBackIfAlone({ buffer, byteLength }: Uint8Array): void {
 }
 
 /**
- * The same where bytes are the last ones of their memory, and most of it: what a system read in one go, behind the head of its answer. Nobody may look any more
- * into what stands before them. Memory that Node.js shares out (`Buffer.poolSize`) is never meant: it gives nobody half of it.
+ * The same where bytes are the last ones of their memory, and most of it: what a system read in one go, behind the head of its answer. Must not be read any more
+ * into what stands before them. Memory that Node.js shares out (`Buffer.poolSize`) is never meant: it never frees half of it.
  */
 export function giveBackWithHead({ buffer, byteOffset, byteLength }: Uint8Array): void {
   if (byteOffset + byteLength === buffer.byteLength && 2 * byteLength >= buffer.byteLength) giveBack(buffer);

@@ -3,7 +3,7 @@
 const LONGEST = 300;
 const MOST = 500;
 
-/** The same function, quicker. What it returns is shared: nobody may change it. */
+/** The same function, quicker. What it returns is shared: callers must not change it. */
 export function remembering<Result>(work: (text: string) => Result): (text: string) => Result {
   const known = new Map<string, Result>();
   return (text) => {

@@ -1,4 +1,4 @@
-/** Blocks as they arrive: verification steps 11 and 12 of docs/spec/protected-object.md, which anybody can take without a key. */
+/** Blocks as they arrive: verification steps 11 and 12 of docs/spec/protected-object.md, which need no key. */
 import { checkBlockDigest } from './block-run.ts';
 import { ObjectError } from './errors.ts';
 import { blockCount, blockRange } from './geometry.ts';
@@ -11,7 +11,7 @@ export interface BlockSource {
   read(length: number): Promise<Uint8Array | undefined>;
   /** Whether nothing is left. */
   atEnd(): Promise<boolean>;
-  /** Told of every block that has passed, as it came. */
+  /** Called with every verified block, in order. */
   keep?(block: Uint8Array): Promise<void> | undefined;
   /**
    * The block at `offset` of the payload could not be had, or is not the one that was signed: goes on from there with another source.
@@ -60,7 +60,7 @@ async function readOnce(head: Head, index: number, payload: BlockSource): Promis
 }
 
 /**
- * Takes steps 11 and 12 for a whole payload, for whoever holds objects without keys: a mirror, `wispr verify`.
+ * Takes steps 11 and 12 for a whole payload, for holders of objects without keys: a mirror, `wispr verify`.
  *
  * @param payload - stands where the payload begins
  * @throws ObjectError as {@link readBlock}

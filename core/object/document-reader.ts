@@ -29,7 +29,7 @@ export interface SetKey {
   readonly notAfter: number;
 }
 
-/** What the reader brings to an object. */
+/** What a reader needs for an object. */
 export interface ReadingContext {
   /** Finds a set key; `undefined` if the reader has none, and can get none. */
   readonly findKey: (setKeyId: KeyId) => Promise<SetKey | undefined>;
@@ -243,7 +243,7 @@ export class DocumentReader {
     return { first: blockAt(start), last: blockAt(Math.max(start, end - 1)) };
   }
 
-  /** What of a range there is: behind the content there may be padding, which is nobody's business. */
+  /** What of a range there is: behind the content there may be padding. */
   #withinContent({ start, end }: ByteRange): ByteRange {
     const { contentLength } = this.metadata;
     return { start: Math.min(start, contentLength), end: Math.min(end, contentLength) };

@@ -34,7 +34,7 @@ export interface EncryptedHeader extends CommonHeader {
   readonly set: KeyId;
 }
 
-/** The header of a signed document, which everybody may read. */
+/** The header of a signed document, which is public. */
 export interface SignedHeader extends CommonHeader {
   readonly metadata: Metadata;
 }
@@ -59,7 +59,7 @@ export function encodeHeader(header: Header): Uint8Array {
 
 /**
  * Puts the digest of the digest list into a header that was encoded with another one: it is all of a header that is not known before the
- * blocks are made, so nobody has to encode a header twice.
+ * blocks are made, so no header is encoded twice.
  *
  * @param bytes - of {@link encodeHeader}, for the same `blockChunks`
  * @param digest - 32 bytes

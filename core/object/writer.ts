@@ -114,7 +114,7 @@ export class ObjectWriter {
   /**
    * The whole object of content that is in memory: head and payload, or a signed document's head alone.
    *
-   * @param memory - for the object, if it is large enough; whoever makes many objects saves fresh memory for each
+   * @param memory - for the object, if it is large enough; reused by callers that make many objects
    * @throws RangeError if the content has another length than it was said to have
    */
   async encode(content: Uint8Array, memory?: Uint8Array): Promise<Uint8Array> {

@@ -51,7 +51,7 @@ export interface Primitives {
    * Undoes {@link sealChunks}; `undefined` if any tag is wrong, or if the lengths are not those of such a run.
    *
    * @param target - memory for the result, at least as long as it; fresh memory that the result is alone in, if left out. It may begin where `ciphertext` does, or before.
-   * What a failure leaves in it is nobody's to use
+   * What a failure leaves in it must not be used
    */
   openChunks(
     keys: ChunkKeys,

@@ -7,7 +7,7 @@ const signingKeys = new WeakMap<Uint8Array, KeyObject>();
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * In place of libsodium's, for signing only: Ed25519 signatures are the same whoever makes them, and OpenSSL's code does not have to be compiled
+ * In place of libsodium's, for signing only: Ed25519 signatures are the same in all libraries, and OpenSSL's code does not have to be compiled
  * first, on every thread again. What is strict about libsodium is its checking.
  */
 export function ed25519Sign(message: Uint8Array, secretKey: Uint8Array): Uint8Array {

@@ -44,7 +44,7 @@ export function xwingEncapsulate(publicKey: Uint8Array): { ciphertext: Uint8Arra
   return { ciphertext, sharedSecret };
 }
 
-/** {@link xwingEncapsulate} from a 64-byte seed. For test vectors only: a secret that anybody can repeat is none. */
+/** {@link xwingEncapsulate} from a 64-byte seed. For test vectors only: a secret that can be repeated is none. */
 export function xwingEncapsulateForVectors(
   publicKey: Uint8Array,
   seed: Uint8Array,

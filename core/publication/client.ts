@@ -197,7 +197,7 @@ export class PublicationClient {
     this.#state = state;
   }
 
-  /** A closing publication ends the state, in the store as well: nothing brings it back before a higher one has arrived whole. */
+  /** A closing publication ends the state, in the store as well: there is none again before a higher one has arrived whole. */
   async #close(): Promise<void> {
     this.#state = undefined;
     await forgetState(this.#options.store);
@@ -256,7 +256,7 @@ export class PublicationClient {
   async #takeTimestamp(bytes: Uint8Array, root: RootMetadata, now: number): Promise<void> {
     const timestamp = verifyTimestamp(bytes, root, this.#timestamp?.role, this.#options, this.#snapshot); // 5.4.2, 5.4.3
     if (timestamp === undefined) return;
-    checkNotFuture(timestamp, now, this.#options); // P8, before it could keep those of today from being newer
+    checkNotFuture(timestamp, now, this.#options); // P8, before it could make current ones older
     checkTimestampExpiry(timestamp, now, this.#options.grace); // 5.4.4, P7
     await this.#options.store.write('timestamp', bytes); // 5.4.5
     this.#timestamp = { role: timestamp, bytes };

@@ -108,7 +108,7 @@ export class DelegatedRoles {
    * All target paths of the delegated roles, in no order; some may be named by a role that is not asked for them, or more than once. What
    * counts of them, {@link find} says.
    *
-   * @param failed - told of each role that is no good; the others are listed all the same
+   * @param failed - called for each role that fails a check; the others are still listed
    */
   async *paths(state: TrustedState, now: number, failed: OnFailedList): AsyncGenerator<string[], undefined> {
     const asked = new Set(['targets']);

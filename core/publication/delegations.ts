@@ -1,4 +1,4 @@
-/** P11 of docs/spec/publication.md, section 6: who may delegate to whom on a bound site, and that nobody hands on fewer keys than they have. */
+/** P11 of docs/spec/publication.md, section 6: who may delegate to whom on a bound site, and that no role delegates to fewer keys than it has. */
 import { binFor, DOCUMENTS_ROLE, pathHashOf } from './bins.ts';
 import { PublicationError } from './errors.ts';
 import { areTufKeyIds, type RoleKeys, type TufKey } from './keys.ts';
@@ -13,7 +13,7 @@ export interface Delegator {
 }
 
 /**
- * Lists do not name themselves, so one may be brought in the place of another of the same keys, or of fewer. What stands here keeps such a one
+ * Lists do not name themselves, so one can be substituted for another of the same keys, or of fewer. What stands here keeps such a one
  * from handing on more than the role may whose place it takes.
  *
  * @param by - the keys of `role`

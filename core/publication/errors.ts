@@ -42,7 +42,7 @@ export const PUBLICATION_ERRORS = {
   },
   'publication-expired': {
     step: 'P7',
-    means: 'nobody has confirmed for too long that this is the current publication',
+    means: 'the publication has not been confirmed for too long',
     remedy: 'check the clock; tell the publisher',
   },
   'publication-withdrawn': {

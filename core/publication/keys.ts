@@ -21,7 +21,7 @@ export interface RoleKeys {
 /** One signature of an envelope. */
 export interface TufSignature {
   readonly keyid: string;
-  /** Hexadecimal; empty where somebody is still to sign. */
+  /** Hexadecimal; empty where a signature is still missing. */
   readonly sig: string;
 }
 

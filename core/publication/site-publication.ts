@@ -162,7 +162,7 @@ export class SitePublication {
   /**
    * All documents; asks for the files of all bins.
    *
-   * @param failed - told of each section or bin that is no good: what is in it is missing here
+   * @param failed - called for each section or bin that fails a check: its documents are missing here
    * @throws PublicationError where the whole publication is no good any more
    */
   async *documents(now: number, failed: OnFailedList): AsyncGenerator<ListedDocument, undefined> {
@@ -244,7 +244,7 @@ export class SitePublication {
   }
 }
 
-/** An entry that says nothing, or whose section is no good, is nobody's document; a request for it says so. */
+/** A malformed entry, or one in a section that fails a check, is not listed; a request for it reports why. */
 function passOver(error: unknown): undefined {
   if (error instanceof PublicationError) return undefined;
   throw error;

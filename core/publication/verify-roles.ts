@@ -1,5 +1,5 @@
 /**
- * The checks of each role's metadata, in the order of TUF specification section 5; step numbers stand at each. Bytes come from anybody: they
+ * The checks of each role's metadata, in the order of TUF specification section 5; step numbers stand at each. Bytes are untrusted: they
  * are bounded by the caller, compared with the hash above them where there is one, and their signatures checked before their content is looked at.
  */
 import { hexDigest } from '../encoding/digest.ts';

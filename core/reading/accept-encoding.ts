@@ -2,7 +2,7 @@
 
 /**
  * Whether content that is carried in a coding is best sent in it; otherwise the coding is undone. Without the header it is undone: programs
- * that do not ask for a coding seldom undo one. Where neither is acceptable, plain content is what everybody can read.
+ * that do not ask for a coding seldom undo one. Where neither is acceptable, plain content is what every client can read.
  *
  * @param coding - in lower case
  */
@@ -18,7 +18,7 @@ export function prefersCoding(header: string | undefined, coding: string): boole
     else if (name === 'identity') identity = quality;
     else if (name === '*') star = quality;
   }
-  // Plain content that is not named is acceptable, but nobody asked for it.
+  // Plain content that is not named is acceptable, but was not asked for.
   const quality = own ?? star ?? 0;
   return quality > 0 && quality >= (identity ?? 0);
 }

@@ -34,7 +34,7 @@ export async function* sliceOf(
 ): AsyncGenerator<Uint8Array> {
   let position = 0;
   for await (const piece of content) {
-    const { length } = piece; // whoever is given it may give its memory back, and it is empty then
+    const { length } = piece; // the consumer may give its memory back, and it is empty then
     const from = Math.max(0, start - position);
     const to = Math.min(length, end - position);
     if (to > from) yield piece.subarray(from, to);

@@ -1,6 +1,6 @@
 /**
  * How a reader of a bound site gets one document that the publication names: which URLs it asks a content host for, and what it does with
- * the answers. Shared by every door (proxy, gateway, reading site); the caller brings the sockets and the keys.
+ * the answers. Shared by every door (proxy, gateway, reading site); the caller supplies sockets and keys.
  */
 
 import { ByteReader } from '../encoding/byte-reader.ts';
@@ -17,7 +17,7 @@ import { ReadingError } from './errors.ts';
 /** What a content host answered. Its headers are not looked at: nothing in them is signed. */
 export interface ContentAnswer {
   readonly status: number;
-  /** The body. Whoever gets it takes it to the end or calls `return()` on its iterator, which frees the connection. */
+  /** The body. The caller reads it to the end or calls `return()` on its iterator, which frees the connection. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -56,7 +56,7 @@ export async function openAt(
   );
 }
 
-/** What the publication says of the head, for whoever opens an object that is at hand. */
+/** What the publication says of the head, for callers that have the object already. */
 export function expectationOf(wanted: WantedDocument): Expectation {
   const { head, headLength, set } = wanted.entry;
   return { ...wanted, pin: { sha256: head, length: headLength, set } };

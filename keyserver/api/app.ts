@@ -84,7 +84,7 @@ function keyRequestLimit({ keyRequestsPerAddress }: RequestLimits): RequestHandl
   return limitRequests(keyRequestsPerAddress, 'address', refuseTooMany, { failuresOnly: false });
 }
 
-/** What is not foreseen is logged by its kind and where it happened, and told to nobody. */
+/** What is not foreseen is logged by its kind and where it happened, and not sent. */
 function handleError({ log }: DoorOptions): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);

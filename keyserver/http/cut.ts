@@ -17,7 +17,7 @@ export function rememberConnections(server: Server): void {
   });
 }
 
-/** Cuts the connection at once, visibly. @param socket - of a request to a server that {@link rememberConnections} was told of */
+/** Cuts the connection at once, visibly. @param socket - of a request to a server given to {@link rememberConnections} */
 export function cutConnection(socket: Socket | null): void {
   if (!socket || socket.destroyed) return;
   (connections.get(endsOf(socket)) ?? socket).resetAndDestroy();

@@ -11,7 +11,7 @@ export interface DoorOptions {
   readonly dev: boolean;
   /** A proxy in front sets `X-Forwarded-For`. */
   readonly behindProxy: boolean;
-  /** Told of each answer: its route, as a pattern, and its status. */
+  /** Called for each answer with its route, as a pattern, and its status. */
   readonly count: (route: string, status: number) => void;
 }
 

@@ -70,7 +70,7 @@ export function limitRequests(
 }
 
 /**
- * Refuses everybody once `limit` codes were refused within 15 minutes, by whoever. Only what {@link countRefusedCode} is told of counts: were
+ * Refuses all requests once `limit` codes were refused within 15 minutes, from all addresses. Only {@link countRefusedCode} counts: were
  * it everything that fails, or that breaks off, then a thousand empty requests would keep good codes out.
  */
 export function limitRefusedCodes(limit: number, refuse: RequestHandler): RequestHandler {

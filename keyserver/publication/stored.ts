@@ -66,7 +66,7 @@ export function readSnapshot(database: Database, version: number): Uint8Array | 
   return first<{ snapshot: Uint8Array }>(database, sql, version)?.snapshot;
 }
 
-/** All roots, the first one first; `undefined` before a bundle brought it. */
+/** All roots, the first one first; `undefined` before the first bundle. */
 export function readRoots(database: Database): Uint8Array[] | undefined {
   const provider = first<{ first_root: Uint8Array }>(database, 'SELECT first_root FROM provider');
   if (!provider) return undefined;
@@ -87,7 +87,7 @@ export function storeRoots(database: Database, further: readonly Uint8Array[], a
 }
 
 /**
- * Follows a chain of roots from the one that a bundle brought, whose hash is the publisher's pinned identity (5.3).
+ * Follows a chain of roots from the one in the bundle, whose hash is the publisher's pinned identity (5.3).
  *
  * @throws PublicationError
  */
@@ -100,7 +100,7 @@ export function followRoots(known: RootMetadata, further: readonly Uint8Array[])
   return further.reduce((root, bytes) => verifyNextRoot(bytes, root, STRICT), known);
 }
 
-/** The newest root; `undefined` before a bundle brought one. @throws as {@link verifyRoots} */
+/** The newest root; `undefined` before the first bundle. @throws as {@link verifyRoots} */
 export function newestRoot(database: Database): RootMetadata | undefined {
   const roots = readRoots(database);
   return roots && verifyRoots(roots);

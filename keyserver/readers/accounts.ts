@@ -14,7 +14,7 @@ export const SESSION_LIFETIME = 30 * 86_400;
 const TOKEN_LENGTH = 32;
 const ACCOUNT_USER = 'account';
 
-/** A new session: always a new token, whatever the browser brought along. */
+/** A new session: always a new token. */
 export interface NewSession {
   readonly token: string;
   readonly subscriber: Subscriber;

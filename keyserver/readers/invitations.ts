@@ -97,7 +97,7 @@ export function invitationLinks(
  *
  * @param code - as `normaliseCode` returned it
  * @param user - who uses it: a code that the same user has used before is still good
- * @throws KeyServerError `code-refused`: unknown, of the other purpose, expired, or used; which of them is not told
+ * @throws KeyServerError `code-refused`: unknown, of the other purpose, expired, or used; not said which
  */
 export function findInvitation(
   { database, now }: KeyServerState,
@@ -142,7 +142,7 @@ function createSubscriber(database: Database, name: string, now: number): number
 }
 
 /**
- * Whoever was revoked starts anew: their old devices stay revoked, their old grants and their old password are forgotten.
+ * A revoked subscriber starts anew: devices stay revoked, grants and password are deleted.
  *
  * @returns whether they had been revoked
  */

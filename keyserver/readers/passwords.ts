@@ -51,7 +51,7 @@ export async function hashPassword(password: string): Promise<string> {
  * @throws KeyServerError `row-unreadable` for a stored hash outside the bounds, uncomputed; `busy`
  */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
-  const expected = stored === undefined ? nobody() : parseStored(stored);
+  const expected = stored === undefined ? noAccount() : parseStored(stored);
   const { memory, passes, parallelism } = expected;
   const hash = await derive(password, { memory, passes, parallelism }, expected.salt);
   return equalSecrets(hash, expected.hash) && stored !== undefined;
@@ -67,7 +67,7 @@ function parseStored(text: string): StoredPassword {
   return { ...cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
 }
 
-function nobody(): StoredPassword {
+function noAccount(): StoredPassword {
   return { ...COST, salt: new Uint8Array(ARGON2ID_SALT_LENGTH), hash: new Uint8Array(ARGON2ID_LENGTH) };
 }
 
@@ -88,7 +88,7 @@ async function takeTurn(): Promise<void> {
     return;
   }
   if (queue.length >= WAITING) throw new KeyServerError('busy', 'too many people are signing in at this moment');
-  await new Promise<void>((resolve) => queue.push(resolve)); // whoever ends hands their turn on
+  await new Promise<void>((resolve) => queue.push(resolve)); // a finished hash hands its turn on
 }
 
 function base64(bytes: Uint8Array): string {

@@ -136,11 +136,11 @@ async function join(
 function takeSignOut(pages: AccountPages, request: Request, response: Response): void {
   endSessionOf(pages, request);
   pages.cookie.clear(response);
-  // Decrypted pages must not come back out of the browser's cache for whoever sits there next.
+  // Decrypted pages must not come back out of the browser's cache for the next person at this browser.
   response.set('Clear-Site-Data', '"cache"').redirect(303, '/-/sign-in');
 }
 
-/** The token is new, whatever the browser brought along; what it brought along ends. */
+/** The token is always new; a session that the browser had ends. */
 function beginSession(pages: AccountPages, request: Request, response: Response, { token }: NewSession): void {
   endSessionOf(pages, request);
   pages.cookie.set(response, token);

@@ -69,7 +69,7 @@ function methods(pages: AccountPages): RequestHandler {
 }
 
 /**
- * Documents go to pages of this origin, and to whoever opens them in a window; not into pages of other sites. A service worker would get
+ * Documents go to pages of this origin, and to windows; not into pages of other sites. A service worker would get
  * between the reader and every later page.
  */
 function ownPagesOnly(pages: AccountPages): RequestHandler {

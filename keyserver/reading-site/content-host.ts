@@ -16,7 +16,7 @@ const HEADERS_TIMEOUT = 15_000;
 const BODY_TIMEOUT = 15_000;
 /** Connections to one content host. */
 const CONNECTIONS = 64;
-/** Bytes read of a body that nobody wants, to keep its connection. */
+/** Bytes read of an unwanted body, to keep its connection. */
 const UNWANTED = 16_384;
 
 /** An address to connect to, and the host to name there. */

@@ -39,7 +39,7 @@ export interface DocumentRequest {
   readonly entry: DocumentEntry;
   /** 404: it stands for one that does not exist, and is sent whole. */
   readonly status: 200 | 404;
-  /** `undefined`: nobody is signed in. */
+  /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
 }
 
@@ -74,7 +74,7 @@ export async function sendDocument(
 
 function keyFinder(state: KeyServerState, subscriber: Subscriber | undefined, { site }: SiteDescription) {
   return async (id: string): Promise<SetKey | undefined> => {
-    if (!subscriber) throw new KeyServerError('not-signed-in', 'nobody is signed in');
+    if (!subscriber) throw new KeyServerError('not-signed-in', 'no subscriber is signed in');
     const found = await findKeyForReading(state, subscriber, site, id);
     if (typeof found === 'string') throw new KeyServerError(found, 'the subscriber may not have the key of this set');
     return found;

@@ -1,4 +1,4 @@
-/** What a reader is told when a page cannot be shown: what happened, why, what to do, and a short code. */
+/** What a reader sees when a page cannot be shown: what happened, why, what to do, and a short code. */
 import { CodedError } from '../../core/errors.ts';
 import { ObjectError } from '../../core/object/errors.ts';
 import { PublicationError } from '../../core/publication/errors.ts';
@@ -19,7 +19,7 @@ const ASK_PUBLISHER = 'Ask the publisher. The code below tells them which check 
 const UNCONFIRMED: Text = {
   status: 502,
   title: 'This site has not been confirmed for too long',
-  why: 'Its publisher says again and again that this is what it published last. It has not said so for longer than it allows itself, so nothing is shown.',
+  why: 'The publisher has not confirmed this site recently enough, so it may be out of date, and nothing is shown.',
   advice: ASK_PUBLISHER,
 };
 
@@ -64,13 +64,13 @@ const TEXTS: Readonly<Record<string, Text>> = {
     status: 404,
     title: 'There is no such page',
     why: 'The address is not one that a page of this site can have.',
-    advice: 'Check the address for a slip, or start from the front page.',
+    advice: 'Check the address for a mistake, or start from the front page.',
   },
   'no-such-document': {
     status: 404,
     title: 'There is no such page',
     why: 'The publisher signed a list of all pages of this site, and none has this address.',
-    advice: 'Check the address for a slip, or start from the front page.',
+    advice: 'Check the address for a mistake, or start from the front page.',
   },
   'object-missing': {
     status: 502,
@@ -81,22 +81,22 @@ const TEXTS: Readonly<Record<string, Text>> = {
   'metadata-missing': {
     status: 502,
     title: 'The list of pages could not be fetched',
-    why: 'Before any page, its place in the publisher’s signed list of pages is checked. Nobody has that list at the moment.',
+    why: 'Before any page, its place in the publisher’s signed list of pages is checked. That list is not available at the moment.',
     advice: 'Try again in a few minutes.',
   },
   'metadata-expired': UNCONFIRMED,
   'publication-expired': UNCONFIRMED,
   'publication-withdrawn': {
     status: 502,
-    title: 'The publisher has taken this edition back',
-    why: 'It asked not to show what it published last, and has not published anything newer yet.',
+    title: 'The publisher has withdrawn this site for now',
+    why: 'Nothing may be shown until it publishes again.',
     advice: 'Try again in a few minutes.',
   },
   'clock-behind': {
     status: 502,
     title: 'The clock of this reading site is behind',
     why: 'The publisher confirmed this site at a time that has not come yet, by the clock here.',
-    advice: 'Tell whoever runs this reading site.',
+    advice: 'Tell the operator of this reading site.',
   },
   'content-host-answer': {
     status: 502,
@@ -138,7 +138,7 @@ const TEXTS: Readonly<Record<string, Text>> = {
     status: 404,
     title: 'There is no such page',
     why: 'The reading site itself has no page at this address.',
-    advice: 'Check the address for a slip, or start from the front page.',
+    advice: 'Check the address for a mistake, or start from the front page.',
   },
   'method-not-allowed': {
     status: 405,
@@ -181,7 +181,7 @@ const INTERNAL: Text = {
   advice: 'Try again in a few minutes.',
 };
 
-/** The refusal for an error or a code; `undefined` for an error that nobody foresaw. */
+/** The refusal for an error or a code; `undefined` for an unforeseen error. */
 export function refusalFor(cause: unknown): Refusal | undefined {
   const code = typeof cause === 'string' ? cause : cause instanceof CodedError ? cause.code : undefined;
   const text = code !== undefined && Object.hasOwn(TEXTS, code) ? TEXTS[code] : undefined;

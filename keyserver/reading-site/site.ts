@@ -24,7 +24,7 @@ export interface SiteService extends DocumentService {
 /** Who asks. */
 export interface Visit {
   readonly provider: Provider | undefined;
-  /** `undefined`: nobody is signed in. */
+  /** `undefined` where no subscriber is signed in. */
   readonly subscriber: Subscriber | undefined;
 }
 
@@ -75,7 +75,7 @@ async function answer(service: SiteService, visited: Visited, request: Request, 
   }
 }
 
-/** The publisher's own page for what does not exist, if everybody may read it. */
+/** The publisher's own page for what does not exist, if it is public. */
 async function notFoundDocument(
   publication: SitePublication,
   now: number,
@@ -85,7 +85,7 @@ async function notFoundDocument(
   return path !== undefined && entry && entry.set === undefined ? { path, entry } : undefined;
 }
 
-/** Whether somebody comes from elsewhere, to a page in a window of its own. The way on from the notice is a way within the site. */
+/** Whether a request comes from outside the site, for a page in a window of its own. Going on from the notice counts as inside. */
 function isEntering({ method, headers }: Request): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
   return method === 'GET' && mode === 'navigate' && destination === 'document' && site !== 'same-origin';

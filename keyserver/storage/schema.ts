@@ -107,7 +107,7 @@ CREATE TABLE tokens (
   last_used INTEGER
 ) STRICT;
 
--- The seed of the timestamp role, as the last bundle brought it. No row: the publisher signs timestamps itself.
+-- The seed of the timestamp role, from the last bundle. No row: the publisher signs timestamps itself.
 CREATE TABLE timestamp_key (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   key_id TEXT NOT NULL,

@@ -40,7 +40,7 @@ export interface KeyServerState {
  */
 export async function openState(config: KeyServerConfig, now: () => number = nowInSeconds): Promise<KeyServerState> {
   if (databaseExists(config.data)) return openExisting(config, now);
-  // The key is looked for first: whoever makes both at this moment makes the database before it.
+  // The key is looked for first: another process that makes both at this moment makes the database first.
   if (existsSync(config.masterKey) && !existsSync(config.data)) throw databaseMissing(config);
   createFile(config.data, '', 0o600); // SQLite gives its other files the same rights
   if (!existsSync(config.masterKey)) createMasterKey(config.masterKey);
@@ -74,7 +74,7 @@ export async function withState<Result>(
   }
 }
 
-/** An empty database in its place would be a loss that nobody notices. */
+/** An empty database in its place would hide a loss. */
 function databaseMissing({ data, masterKey }: KeyServerConfig): KeyServerError {
   return new KeyServerError(
     'database-refused',

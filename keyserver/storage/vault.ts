@@ -80,7 +80,7 @@ export class Vault {
     return key && aes256GcmOpen(key, nonce, sealed.subarray(4 + NONCE_LENGTH), additionalData(version, place));
   }
 
-  /** A key that nobody holds, always the same for the same name: it stands in where there is no such device. */
+  /** A key that no device holds, always the same for the same name: the stand-in for an unknown device. */
   decoyKey(name: string): Promise<Uint8Array> {
     return hmacSha256(this.#decoySeed, utf8(name));
   }

@@ -1,6 +1,6 @@
 /**
- * Where the files of a site's publication come from: what is at hand already, and everything else from the content hosts, in the publisher's
- * order; where one is late, from the next beside it. Nothing of it is believed here; it is bounded in time, and by whoever fetches in size.
+ * Where the files of a site's publication come from: roots and timestamp from elsewhere first, everything else from the content hosts in the
+ * publisher's order; where one is late, from the next in parallel. Nothing is verified here; time is bounded here, size by the fetcher.
  */
 import { hexDigest } from '../../core/encoding/digest.ts';
 import { FIRST_ROOT_FILE, METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
@@ -13,9 +13,9 @@ export interface HostedFile {
   readonly path: string;
   readonly maximumLength: number;
   readonly milliseconds: number;
-  /** Whatever caches on the way hold is to be confirmed by the host. */
+  /** Caches on the way have to revalidate. */
   readonly newest: boolean;
-  /** Somebody else was quicker: then it is nobody's fault that nothing comes. */
+  /** Aborts when another host was quicker; that is no failure. */
   readonly signal?: AbortSignal;
 }
 
@@ -26,16 +26,16 @@ export type FetchFile<Host> = (host: Host, wanted: HostedFile) => Promise<Uint8A
 type AnyHost = string | { readonly origin: string };
 
 export interface HostedSourceOptions<Host extends AnyHost> {
-  /** As the descriptor has them now, in the order in which they are to be asked. What is newest may be where it is slow, so that is no reason to ask it last for a timestamp. */
+  /** From the current descriptor, in order. For a timestamp a slow host is not last: it may have the newest. */
   readonly hosts: (wanted: 'file' | 'timestamp') => readonly Host[];
   readonly fetch: FetchFile<Host>;
-  /** A metadata file that is at hand: roots. */
+  /** A metadata file that is stored already: roots. */
   readonly own: (file: string) => Uint8Array | undefined;
   /** A file from the key server, which has the timestamp and the current snapshot. */
   readonly keyServer: (file: string, maximumLength: number, milliseconds: number) => Promise<Uint8Array | undefined>;
-  /** Told of a host when one that was asked after it has answered. */
+  /** Called for a host when one that was asked after it has answered. */
   readonly onSlow?: (host: Host) => void;
-  /** Milliseconds for one file, and for a timestamp; and how long one host alone may take, where there are others. */
+  /** Milliseconds for one file, for a timestamp, and until the next host is asked in parallel. */
   readonly times: {
     readonly metadataTimeout: number;
     readonly timestampTimeout: number;
@@ -59,22 +59,22 @@ const SNAPSHOT_FILE = /^\d+\.snapshot\.json$/;
 
 export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   readonly #options: HostedSourceOptions<Host>;
-  /** Origins that gave what was no good: they are asked when all others have nothing. */
+  /** Origins that gave an invalid file: asked when no other has it. */
   readonly #passedOver = new Set<string>();
-  /** Origins that were late in this look. */
+  /** Origins that were late in this check. */
   readonly #late = new Set<string>();
-  /** Whose file was taken last. */
+  /** Origin of the last file. */
   #giver: string | undefined;
-  /** When one look for newer files has to be over, all of them together; by `performance.now`. */
+  /** When all fetches of one check have to be over, by `performance.now`. */
   #deadline = Number.POSITIVE_INFINITY;
-  /** Whether this look was asked for by somebody who wants what is newest. */
+  /** Whether caches on the way are to be bypassed. */
   #newest = false;
 
   constructor(options: HostedSourceOptions<Host>) {
     this.#options = options;
   }
 
-  /** Does `work` with a bound on the time of all its fetches together; past the caches on the way, if `newest`. */
+  /** Runs `work` with one deadline for all its fetches; past caches on the way, if `newest`. */
   async within<Result>(milliseconds: number, work: () => Promise<Result>, newest = false): Promise<Result> {
     this.#deadline = performance.now() + milliseconds;
     this.#newest = newest;
@@ -86,7 +86,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     }
   }
 
-  /** What came last was no good: from now on whoever gave it is asked last. `false` if all have had their turn. */
+  /** The last file was invalid: from now on its host is asked last. `false` if all hosts were tried. */
   passOver(turn: number): boolean {
     if (this.#giver !== undefined) this.#passedOver.add(this.#giver);
     this.#giver = undefined;
@@ -100,7 +100,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     return own ?? this.#find({ path: METADATA_PATH + file, maximumLength, sha256, mayBeMissing, atKeyServer });
   }
 
-  /** All that were asked are heard: it may be the slow one that has the newest, or a withdrawal. */
+  /** Waits for all hosts that were asked: the slow one may have the newest timestamp. */
   async *timestamps(maximumLength: number, isEnough: () => boolean): AsyncGenerator<TimestampAnswer, undefined> {
     const { keyServer, fetch, times, hosts } = this.#options;
     const path = METADATA_PATH + TIMESTAMP_FILE;
@@ -116,7 +116,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     }
   }
 
-  /** A content host that does not have it, or has something else, may only be late: the next one is asked. */
+  /** A content host without it, or with another file, may be out of date: the next one is asked. */
   async file(urlPath: string, maximumLength: number, sha256?: string): Promise<Uint8Array | undefined> {
     return this.#find({ path: urlPath, maximumLength, sha256, mayBeMissing: false });
   }
@@ -142,7 +142,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     return found.best();
   }
 
-  /** @param found - what those had to say that were heard already */
+  /** @param found - the answers so far */
   async *#askAll(
     { path, maximumLength, mayBeMissing, atKeyServer }: WantedFile,
     found: Found,
@@ -171,8 +171,8 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 
   /**
-   * One has said that there is no such file. It may be an old copy, or one that hides the file, so all others are heard: but all at once, and for
-   * no longer than for a timestamp, or one that is silent would hold up every look, and with it every withdrawal.
+   * One host has no such file. It may be out of date, or hide the file, so all others are asked, in parallel and for at most the timeout of a
+   * timestamp: otherwise a silent host would delay every check, and with it every withdrawal.
    */
   async *#hearRest(
     left: Set<Host | undefined>,
@@ -181,12 +181,12 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   ) {
     for await (const outcome of hedged([...left], ask, { hedgeAfter: 0, until })) {
       left.delete(outcome.candidate);
-      yield { ...outcome, late: [] }; // asked at the same time, the others are none the slower for it
+      yield { ...outcome, late: [] }; // asked at the same time, the others are not late
     }
     for (const host of left) if (host !== undefined) this.#noteSlow(host);
   }
 
-  /** Those that are asked, what was late behind the others; and those that are asked where nobody of them has it, however long they take. */
+  /** First the hosts to ask, late ones last; then those to ask where none of the first has the file. */
   #grouped(hosts: readonly Host[]): [Host[], Host[]] {
     const isPassedOver = (host: Host) => this.#passedOver.has(originOf(host));
     const isLate = (host: Host) => this.#late.has(originOf(host));
@@ -200,7 +200,7 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
     return [...hosts.filter((host) => !isPassedOver(host)), ...hosts.filter(isPassedOver)];
   }
 
-  /** One that fails is not quicker than another. */
+  /** A failed request does not count as faster. */
   #noteLate(outcome: Outcome<Host | undefined, unknown>): void {
     if ('error' in outcome) return;
     for (const host of outcome.late) if (host !== undefined) this.#noteSlow(host);
@@ -216,13 +216,13 @@ export class HostedSource<Host extends AnyHost = string> implements SiteSource {
   }
 }
 
-/** What those had to say who did not have the file: most of all, other bytes, which the caller refuses by the reason that fits. */
+/** The answers of hosts without the file: other bytes come first, which the caller refuses with the right code. */
 class Found {
   #other: Uint8Array | undefined;
   #failure: { readonly error: unknown } | undefined;
   #isMissing = false;
 
-  /** Whether one has said that there is no such file. */
+  /** Whether one host has no such file. */
   get isMissing(): boolean {
     return this.#isMissing;
   }
@@ -233,7 +233,7 @@ class Found {
     else this.#isMissing = true;
   }
 
-  /** @throws what the first one met, where none has said that there is no such file */
+  /** @throws the first failure, where no host has said that there is no such file */
   best(): Uint8Array | undefined {
     if (this.#other === undefined && this.#failure && !this.#isMissing) throw this.#failure.error;
     return this.#other;
@@ -246,7 +246,7 @@ function originOf(host: AnyHost | undefined): string {
   return typeof host === 'string' ? host : host.origin;
 }
 
-/** Whoever was asked already is not asked again. */
+/** Asks each host once. */
 function once<Host, Result>(ask: (host: Host) => Promise<Result>): (host: Host) => Promise<Result> {
   const asked = new Map<Host, Promise<Result>>();
   return (host) => {

@@ -1,6 +1,6 @@
 /**
- * Keeps the publication of one site current. What is at hand and good is used at once, and looked after beside the reading; a request waits
- * only where nothing at hand may be shown, or where it is no longer fresh or nobody has looked for a while, and then not for long.
+ * Keeps the publication of one site current. What is valid is used at once, and refreshed in the background; a request waits only where
+ * nothing may be shown, or where the publication is stale or was not checked for a while, and then not for long.
  */
 
 import type { MetadataStore } from '../../core/publication/client.ts';
@@ -10,14 +10,14 @@ import type { HostedSource } from './hosted-source.ts';
 
 /** All in milliseconds. */
 export interface KeeperTimes {
-  /** Between two looks for a newer publication, while the one at hand is good; and between the longest, where they fail. */
+  /** Between two checks for a newer publication while the current one is valid; and the longest pause after failures. */
   readonly checkInterval: number;
   readonly checkIntervalMaximum: number;
-  /** The same where nothing at hand may be shown, and where the reader asks for a reload. */
+  /** The same where nothing may be shown, and where the reader asks for a reload. */
   readonly checkIntervalUrgent: number;
-  /** How long a request waits for a newer publication while one is at hand that is merely no longer fresh, or was not looked after for a while. */
+  /** How long a request waits for a newer publication while the current one is stale or was not checked for a while. */
   readonly staleWait: number;
-  /** One look for newer files, all of them together. */
+  /** One check, all its requests together. */
   readonly checkTimeout: number;
 }
 
@@ -25,18 +25,18 @@ export interface KeeperOptions {
   readonly rootId: string;
   readonly source: Pick<HostedSource, keyof HostedSource>;
   readonly store: MetadataStore;
-  /** Changes whenever another process may have put something newer into the store. Cheap: asked at every request. */
+  /** Changes whenever another process may have stored something newer. Cheap: called for every request. */
   readonly storeVersion?: () => string;
   readonly times: KeeperTimes;
   /** Seconds since 1970. */
   readonly now: () => number;
-  /** This process ends with what it is asked for, and every look with it: so whoever asks waits until the look has ended, which it does in `checkTimeout`. */
+  /** The process ends with its request, and every check with it: so a request waits for the check, at most `checkTimeout`. */
   readonly isOneShot?: boolean | undefined;
-  /** What else follows from a publication; called after every look that found one. */
+  /** Called after every successful check, for what depends on the publication. */
   readonly follow: (publication: SitePublication) => Promise<void>;
 }
 
-/** How a site's publication is, for the Reader's own page. */
+/** The state of a site's publication, for the Reader's own page. */
 export type PublicationStatus =
   | { readonly kind: 'current' | 'stale'; readonly version: number; readonly confirmed: number }
   /** Nothing is shown, or nothing was read yet. */
@@ -46,21 +46,21 @@ export type PublicationStatus =
 export class PublicationKeeper {
   readonly publication: SitePublication;
   readonly #options: KeeperOptions;
-  /** That of the store when it was read last. */
+  /** Version of the store when it was read last. */
   #loaded: string | undefined;
   #loading: Promise<void> | undefined;
   #checking: Promise<void> | undefined;
-  /** Of the last look, by `performance.now`. */
+  /** Of the last check, by `performance.now`. */
   #checkedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #failure: unknown;
-  /** What kept that which follows from the publication from being done, the last time it was tried. */
+  /** Why the last `follow` failed. */
   #followFailure: unknown;
-  /** Whether the look that goes on has found what is newest, so that only what follows from it is left to do. */
+  /** Whether the pending check has the newest publication, so that only `follow` is left. */
   #hasFound = false;
-  /** The look that a request last waited for in vain. */
+  /** The check that a request last waited for in vain. */
   #outwaited: Promise<void> | undefined;
-  /** The descriptor of the publication that the rest of the reader goes by, or could not be had for it. */
+  /** Hash of the descriptor that was followed last, or could not be fetched. */
   #followed: string | undefined;
 
   constructor(options: KeeperOptions) {
@@ -70,10 +70,10 @@ export class PublicationKeeper {
   }
 
   /**
-   * How fresh the publication is that is to be used now.
+   * The freshness of the publication to use now.
    *
    * @param reload - whether the reader asks for what is newest
-   * @throws PublicationError and whatever a look for it met, where there is none that may be used
+   * @throws PublicationError, and the failure of the check, where none may be used
    */
   current(reload = false): Freshness | Promise<Freshness> {
     const freshness = this.#isLoaded && !reload ? this.#usable() : undefined;
@@ -83,7 +83,7 @@ export class PublicationKeeper {
     return freshness;
   }
 
-  /** Looks for a newer publication now; one look at a time. @param newest - past the caches on the way */
+  /** Checks for a newer publication now; one check at a time. @param newest - past caches on the way */
   check(newest = false): Promise<void> {
     this.#checking ??= this.#check(newest).finally(() => {
       this.#checking = undefined;
@@ -111,7 +111,7 @@ export class PublicationKeeper {
     return this.#followFailure;
   }
 
-  /** Whether a look goes on that a request waited for as long as it may: nobody knows yet what is newest. */
+  /** Whether a check is pending that a request has already waited `staleWait` for. */
   get isSlow(): boolean {
     return this.#checking !== undefined && this.#checking === this.#outwaited && !this.#hasFound;
   }
@@ -128,12 +128,12 @@ export class PublicationKeeper {
     }
   }
 
-  /** Between the two steps of a change, the state and what follows from it do not belong together. */
+  /** Between the two steps of a change, publication and descriptor do not belong together. */
   get #isMoving(): boolean {
     return this.#checking !== undefined && this.#followed !== this.publication.descriptorHash();
   }
 
-  /** Nobody has read for a while: what was withdrawn or replaced in the meantime shall not be the first thing that is shown. */
+  /** No request for a while: do not show first what was withdrawn or replaced in the meantime. */
   get #isIdle(): boolean {
     return this.#failures === 0 && this.#isDue(2 * this.#options.times.checkInterval);
   }
@@ -158,7 +158,7 @@ export class PublicationKeeper {
     return this.publication.freshness(this.#options.now());
   }
 
-  /** How the look ends is no concern here. */
+  /** Waits, whatever the outcome. */
   async #waitFor(look: Promise<void>): Promise<void> {
     const ended = look.catch(() => undefined);
     const { isOneShot = false, times } = this.#options;
@@ -166,7 +166,7 @@ export class PublicationKeeper {
     if (!(await hasEnded(ended, times.staleWait))) this.#outwaited = look;
   }
 
-  /** What the last look met, where that says more than the age of what is at hand. */
+  /** Throws the failure of the last check, where that says more than the age of the publication. */
   #throwFailure(): void {
     const failure = this.#failure;
     if (this.publication.isWithdrawn) return; // says more than any failure
@@ -175,7 +175,7 @@ export class PublicationKeeper {
     if (this.publication.state === undefined || telling) throw failure;
   }
 
-  /** What it met is kept; whether it matters depends on what is at hand. */
+  /** Its failure is kept; whether it matters depends on what is valid. */
   async #checkUnlessJustDone(): Promise<void> {
     if (this.#checking || this.#isDue(this.#options.times.checkIntervalUrgent))
       await this.check().catch(() => undefined);
@@ -189,7 +189,7 @@ export class PublicationKeeper {
     return this.#loaded === this.#storeVersion;
   }
 
-  /** Also what another process, such as `wispr sync`, has brought since. A look that is under way has begun with that itself. */
+  /** Also what another process has stored since. A pending check began with that itself. */
   async #load(): Promise<void> {
     if (this.#isLoaded || (this.#loaded !== undefined && this.#checking)) return;
     await this.#readStore();
@@ -228,7 +228,7 @@ export class PublicationKeeper {
   }
 
   async #look(): Promise<void> {
-    // First, or what is older than what another process has seen could be taken for new.
+    // First: another process may have seen something newer.
     if (!this.#isLoaded || this.#loading) await this.#readStore();
     await this.#refresh(this.#options.now);
     this.#hasFound = true;
@@ -236,7 +236,7 @@ export class PublicationKeeper {
     this.#failure = undefined;
   }
 
-  /** Where it fails, nobody waits for the next attempt: what is newest is known. */
+  /** A failure here delays no request: the publication itself is current. */
   async #follow(): Promise<void> {
     try {
       if (!this.publication.isWithdrawn) await this.#options.follow(this.publication);
@@ -249,7 +249,7 @@ export class PublicationKeeper {
     }
   }
 
-  /** Metadata that are no good may be the first content host's fault alone: then the others are asked first, one after the other. */
+  /** Invalid metadata may be one content host's fault alone: then the others are asked first, one after the other. */
   async #refresh(now: () => number): Promise<void> {
     for (let turn = 1; ; turn++) {
       try {
@@ -260,7 +260,7 @@ export class PublicationKeeper {
     }
   }
 
-  /** Until the next look: longer, the more of them have failed. */
+  /** Until the next check: longer after each failure. */
   get #interval(): number {
     const { checkInterval, checkIntervalMaximum } = this.#options.times;
     return Math.min(checkIntervalMaximum, checkInterval * 2 ** Math.min(this.#failures, 10));
@@ -271,7 +271,7 @@ export class PublicationKeeper {
   }
 }
 
-/** Waits for the work, but not for ever. @returns whether it came to its end */
+/** Waits for the work for a limited time. @returns whether it finished */
 async function hasEnded(work: Promise<void>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<false>((resolve) => {
