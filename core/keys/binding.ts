@@ -73,7 +73,7 @@ export function encodeBindingRequest(device: DeviceKeys, publisher: KeyId, code:
 /**
  * The issuer's checks: form, keys, and possession of the signing key. Whether the code is good is the caller's to decide.
  *
- * @throws KeyError `binding-malformed`, `device-key-invalid`, `binding-signature`
+ * @throws KeyError `binding-malformed`, `binding-malformed`, `binding-malformed`
  */
 export function verifyBindingRequest(bytes: Uint8Array): VerifiedBindingRequest {
   const message = parseMessage(bytes, MESSAGE_LIMITS.bindingRequest);
@@ -94,7 +94,7 @@ export function verifyBindingRequest(bytes: Uint8Array): VerifiedBindingRequest 
   }
   checkXwingPublicKey(xwingPublicKey);
   if (!isSignedBy(REQUEST_LABEL, message, signer)) {
-    throw new KeyError('binding-signature', 'the binding request is not signed by the device');
+    throw new KeyError('binding-malformed', 'the binding request is not signed by the device');
   }
   return { ...(message as unknown as BindingRequest), xwingPublicKey };
 }

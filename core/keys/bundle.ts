@@ -129,7 +129,7 @@ function checkRecipient(publicKey: Uint8Array): void {
  * Opens a bundle at the key server: steps B1 to B4. The caller verifies the
  * descriptor, and compares publisher, root, workspace and serial with what it knows, steps B5 and B6.
  *
- * @throws KeyError `bundle-malformed`, `bundle-signature`, `bundle-recipient`, `bundle-unreadable`
+ * @throws KeyError `bundle-malformed`, `bundle-signature`, `bundle-recipient`, `bundle-malformed`
  */
 export async function openBundle(bytes: Uint8Array, recipient: KeyPair): Promise<OpenedBundle> {
   const { header, payload } = await readSignedBundle(bytes);
@@ -218,7 +218,7 @@ function bundleKey(sharedSecret: Uint8Array, context: Uint8Array): Promise<Uint8
 }
 
 function unreadable(why: string): KeyError {
-  return new KeyError('bundle-unreadable', why);
+  return new KeyError('bundle-malformed', why);
 }
 
 function malformed(what: string): KeyError {

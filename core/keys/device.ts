@@ -38,7 +38,7 @@ export async function deriveDeviceKeys(seed: Uint8Array, provider: Provider): Pr
  * Checks an X-Wing public key before anything is encapsulated to it: its length; that the ML-KEM part is reduced (FIPS 203
  * section 7.2); that the X25519 part is below p, has bit 255 clear, and is not of small order.
  *
- * @throws KeyError `device-key-invalid`
+ * @throws KeyError `binding-malformed`
  */
 export function checkXwingPublicKey(publicKey: Uint8Array): void {
   if (publicKey.length !== XWING_PUBLIC_KEY_LENGTH)
@@ -50,7 +50,7 @@ export function checkXwingPublicKey(publicKey: Uint8Array): void {
 /**
  * The X25519 part of {@link checkXwingPublicKey}.
  *
- * @throws KeyError `device-key-invalid`
+ * @throws KeyError `binding-malformed`
  */
 export function checkX25519PublicKey(point: Uint8Array): void {
   if (point.length !== 32) throw invalid('its X25519 part does not have 32 bytes');
@@ -81,5 +81,5 @@ function deriveSeed(seed: Uint8Array, label: string, { keyServer, publisher }: P
 }
 
 function invalid(why: string): KeyError {
-  return new KeyError('device-key-invalid', `the device's public key is refused: ${why}`);
+  return new KeyError('binding-malformed', `the device's public key is refused: ${why}`);
 }

@@ -2,19 +2,9 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../erro
 
 /** The checks of docs/spec/keys.md that can fail. */
 export const KEY_ERRORS = {
-  'wrapped-key-malformed': {
-    step: 'W1',
-    means: 'a wrapped key does not have the form of one',
-    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
-  },
-  'wrapped-key-foreign': {
-    step: 'W2',
-    means: 'it is wrapped for another device',
-    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
-  },
-  'wrapped-key-tag': {
-    step: 'W3',
-    means: 'it was altered, or made by another issuer',
+  'wrapped-key-invalid': {
+    step: 'W1, W2, W3, W4',
+    means: 'a wrapped key is malformed, altered, for another device, or not the key of its id; no copy is kept',
     remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
   },
   'wrapped-key-not-valid-now': {
@@ -22,21 +12,8 @@ export const KEY_ERRORS = {
     means: 'it is valid at another time',
     remedy: 'check the clock of this machine; else renew your subscription with the publisher',
   },
-  'wrapped-key-id-mismatch': {
-    step: 'W4',
-    means: 'it is not the key that it is named; no copy is kept',
-    remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
-  },
-  'device-key-invalid': {
-    means: "a device's public key is malformed or weak",
-    remedy: 'update the Reader',
-  },
   'binding-malformed': {
-    means: 'a binding request or answer is malformed',
-    remedy: 'update the Reader',
-  },
-  'binding-signature': {
-    means: 'a binding request is not signed by its device',
+    means: 'a binding request or answer is malformed or wrongly signed, or a device key in it is weak',
     remedy: 'update the Reader',
   },
   'binding-confirmation': {
@@ -44,12 +21,8 @@ export const KEY_ERRORS = {
     remedy: 'do not trust the connection; try another network',
   },
   'request-malformed': {
-    means: 'a key request is malformed',
+    means: 'a key request is malformed, or does not prove its device',
     remedy: 'update the Reader',
-  },
-  'request-mac': {
-    means: 'a key request does not prove its device',
-    remedy: 'connect again',
   },
   'answer-unreadable': {
     means: 'the answer is not one to this request',
@@ -76,8 +49,8 @@ export const KEY_ERRORS = {
     remedy: 'do not connect',
   },
   'bundle-malformed': {
-    step: 'B1, B2',
-    means: 'a key bundle is damaged',
+    step: 'B1, B2, B4',
+    means: 'a key bundle is damaged, or does not decrypt to keys',
     remedy: 'the publisher runs `wispr protect` again and hands over the new keys.bundle',
   },
   'bundle-signature': {
@@ -89,11 +62,6 @@ export const KEY_ERRORS = {
     step: 'B3',
     means: 'a key bundle is for another key server, or its key file is wrong',
     remedy: "give the publisher this key server's keyserver.pub, and protect again",
-  },
-  'bundle-unreadable': {
-    step: 'B4',
-    means: 'a key bundle does not decrypt to keys',
-    remedy: 'the publisher runs `wispr protect` again and hands over the new keys.bundle',
   },
   'roaming-malformed': {
     step: 'R1, R2, R3, R5, R6',

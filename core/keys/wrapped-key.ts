@@ -48,23 +48,23 @@ export async function wrapKey(
  * Unwraps a key: steps W1 to W5, in this order.
  *
  * @param now - seconds since 1970
- * @throws KeyError `wrapped-key-malformed`, `wrapped-key-foreign`, `wrapped-key-tag`, `wrapped-key-id-mismatch`,
+ * @throws KeyError `wrapped-key-invalid`, `wrapped-key-invalid`, `wrapped-key-invalid`, `wrapped-key-invalid`,
  * `wrapped-key-not-valid-now`
  */
 export async function unwrapKey(outer: NamedKey, wrapped: WrappedKey, now: number): Promise<Uint8Array> {
   // W1
   const bytes = isWrappedKey({ ...wrapped }) ? fromBase64url(wrapped.wrapped, WRAPPED_LENGTH) : undefined;
-  if (bytes === undefined) throw new KeyError('wrapped-key-malformed', 'the wrapped key is not of the right form');
+  if (bytes === undefined) throw new KeyError('wrapped-key-invalid', 'the wrapped key is not of the right form');
   // W2
-  if (wrapped.under !== outer.id) throw new KeyError('wrapped-key-foreign', 'the key is wrapped for another device');
+  if (wrapped.under !== outer.id) throw new KeyError('wrapped-key-invalid', 'the key is wrapped for another device');
   // W3
   const [nonce, sealed] = [bytes.subarray(0, NONCE_LENGTH), bytes.subarray(NONCE_LENGTH)];
   const key = await aes256GcmOpen(await wrappingKey(outer.key), nonce, sealed, additionalData(wrapped));
   if (key === undefined)
-    throw new KeyError('wrapped-key-tag', 'the wrapped key was altered, or made by another issuer');
+    throw new KeyError('wrapped-key-invalid', 'the wrapped key was altered, or made by another issuer');
   // W4
   if ((await keyIdOf(wrapped.kind, key)) !== wrapped.id) {
-    throw new KeyError('wrapped-key-id-mismatch', 'the wrapped key is not the key that it is named');
+    throw new KeyError('wrapped-key-invalid', 'the wrapped key is not the key that it is named');
   }
   // W5
   if (now < wrapped.notBefore || now > wrapped.notAfter) {

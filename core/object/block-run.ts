@@ -37,7 +37,7 @@ export async function checkBlockDigest(block: Uint8Array, digest: Uint8Array, in
  *
  * @param target - memory for the message, at least as long as the block; fresh memory if left out
  * @returns the block's part of the message; a signed document's is the block itself
- * @throws ObjectError `chunk-tag`
+ * @throws ObjectError `payload-invalid`
  */
 export async function decryptBlock(
   { shape, keys }: Pick<BlockRun, 'shape' | 'keys'>,
@@ -49,7 +49,7 @@ export async function decryptBlock(
   const last = index === blockCount(shape) - 1;
   const chunks = index === 0 ? block.subarray(PREFIX_LENGTH) : block;
   const message = await openChunks(keys, index * shape.blockChunks, chunks, last, target);
-  if (message === undefined) throw new ObjectError('chunk-tag', `block ${index} does not decrypt`);
+  if (message === undefined) throw new ObjectError('payload-invalid', `block ${index} does not decrypt`);
   return message;
 }
 
@@ -57,7 +57,7 @@ export async function decryptBlock(
  * Steps 12 and 14 for block `index` of a run.
  *
  * @param block - exactly as long as the block
- * @throws ObjectError `block-digest`, `chunk-tag`
+ * @throws ObjectError `block-digest`, `payload-invalid`
  */
 export async function openBlock(
   run: BlockRun,

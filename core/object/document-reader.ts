@@ -214,7 +214,7 @@ export class DocumentReader {
     if (!isEncrypted(header) || this.#setKey === undefined) throw new Error('only encrypted documents have keys');
     this.#messageKeys = await messageKeysFor(this.#setKey, prefix, payloadContext(header));
     if (this.#messageKeys === undefined)
-      throw new ObjectError('commitment', 'the object was not made with the key of its set');
+      throw new ObjectError('payload-invalid', 'the object was not made with the key of its set');
   }
 
   #readFront(message: Uint8Array): void {

@@ -12,24 +12,14 @@ export const OBJECT_ERRORS = {
     means: 'made by a newer wispr than this one',
     remedy: 'update wispr: the publisher uses a format that is newer than this version',
   },
-  'head-length': {
-    step: '2',
-    means: 'the object claims an impossible header',
-    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
-  },
   'object-truncated': {
     step: '2, 4, 7, 11',
     means: 'the object ends too early',
     remedy: 'try again; if it stays so, tell the publisher this code',
   },
-  'header-not-canonical': {
-    step: '3',
-    means: 'the header is not in its one spelling',
-    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
-  },
   'header-invalid': {
-    step: '4',
-    means: 'the header says what the format does not allow',
+    step: '2, 3, 4',
+    means: 'the header is too long, in another spelling, or not allowed by the format',
     remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'publisher-unexpected': {
@@ -40,11 +30,6 @@ export const OBJECT_ERRORS = {
   'signature-invalid': {
     step: '6',
     means: 'the publisher did not sign this',
-    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
-  },
-  'digest-list': {
-    step: '7',
-    means: 'the list of block digests was changed',
     remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'site-mismatch': {
@@ -72,24 +57,14 @@ export const OBJECT_ERRORS = {
     means: 'the key at hand is not the one named',
     remedy: 'try again in a few minutes; if it stays so, connect again with a new invitation: wispr bind "URL#CODE"',
   },
-  commitment: {
-    step: '13',
-    means: "the object was not made with its set's key",
-    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
-  },
   'block-digest': {
-    step: '12',
+    step: '7, 12',
     means: 'a part was changed on the way',
     remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
-  'chunk-tag': {
-    step: '14',
-    means: 'a part does not decrypt',
-    remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
-  },
-  'metadata-invalid': {
-    step: '15',
-    means: 'the encrypted description is malformed',
+  'payload-invalid': {
+    step: '13, 14, 15',
+    means: "the content does not decrypt with the set's key, or its encrypted description is malformed",
     remedy: 'try again, or from another network; if it stays so, tell the publisher this code',
   },
   'object-trailing': {

@@ -73,11 +73,11 @@ export function setDigestListDigest(bytes: Uint8Array, blockChunks: number, dige
 /**
  * Verification steps 3 and 4: the header is canonical, complete, and within bounds. Runs on unauthenticated bytes.
  *
- * @throws ObjectError `header-not-canonical`, `header-invalid`
+ * @throws ObjectError `header-invalid`, `header-invalid`
  */
 export function parseHeader(bytes: Uint8Array): Header {
   const value = bytes.length <= LIMITS.headerLength ? parseCanonicalJson(bytes) : undefined;
-  if (value === undefined) throw new ObjectError('header-not-canonical', 'the header is not canonical JSON');
+  if (value === undefined) throw new ObjectError('header-invalid', 'the header is not canonical JSON');
   const problem = findProblem(value);
   if (problem !== undefined) throw new ObjectError('header-invalid', `the header is invalid: ${problem}`);
   return value as unknown as Header;

@@ -31,7 +31,7 @@ export function encodeMessageFront(metadata: Metadata): Uint8Array {
  * @param message - at least the first chunk of the message
  * @param messageLength - bytes of the whole message
  * @returns the metadata, and where the content begins in the message
- * @throws ObjectError `metadata-invalid`
+ * @throws ObjectError `payload-invalid`
  */
 export function parseMessageFront(
   message: Uint8Array,
@@ -44,7 +44,7 @@ export function parseMessageFront(
       ? parseCanonicalJson(message.subarray(4, contentOffset))
       : undefined;
   if (!isMetadata(metadata) || metadata.contentLength > messageLength - contentOffset) {
-    throw new ObjectError('metadata-invalid', 'the encrypted metadata is not of the form that the format allows');
+    throw new ObjectError('payload-invalid', 'the encrypted metadata is not of the form that the format allows');
   }
   return { metadata, contentOffset };
 }

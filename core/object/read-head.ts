@@ -95,7 +95,10 @@ async function readSignedPart(input: ByteReader): Promise<SignedPart> {
   checkMagic(await readOrFail(input, MAGIC.length, 'object-unrecognised'));
   const length = readU32(await readOrFail(input, 4));
   if (length < 2 || length > LIMITS.headerLength) {
-    throw new ObjectError('head-length', `the header claims ${length} bytes, 2 to ${LIMITS.headerLength} are possible`);
+    throw new ObjectError(
+      'header-invalid',
+      `the header claims ${length} bytes, 2 to ${LIMITS.headerLength} are possible`,
+    );
   }
   const headerBytes = Uint8Array.from(await readOrFail(input, length));
   const header = parseHeader(headerBytes);
@@ -107,7 +110,7 @@ async function readDigests(input: ByteReader, part: SignedPart): Promise<Head> {
   const length = blockCount(payloadShape(part.header)) * DIGEST_LENGTH;
   const digests = Uint8Array.from(await readOrFail(input, length));
   if (toBase64url(await sha256(digests)) !== part.header.digestListDigest) {
-    throw new ObjectError('digest-list', 'the list of block digests is not the signed one');
+    throw new ObjectError('block-digest', 'the list of block digests is not the signed one');
   }
   return { ...part, digests, length: MAGIC.length + 4 + part.headerBytes.length + SIGNATURE_LENGTH + length };
 }

@@ -9,7 +9,7 @@ export const PUBLICATION_ERRORS = {
   },
   'metadata-malformed': {
     step: 'P2, P3, P11',
-    means: 'a file of the publication is not of its form',
+    means: 'a file of the publication is malformed',
     remedy: 'tell the publisher',
   },
   'metadata-signature': {
@@ -56,7 +56,7 @@ export const PUBLICATION_ERRORS = {
     remedy: 'set the clock of this machine',
   },
   'settings-malformed': {
-    means: 'the site settings say what they cannot say',
+    means: 'the site settings are malformed, or for a newer wispr',
     remedy: 'tell the publisher',
   },
   'head-unexpected': {

@@ -118,12 +118,12 @@ describe('a hostile content host', () => {
   it('attack 4: a second encoding of the same header', async () => {
     const canonical = Buffer.from(canonicalJson(header())).toString();
     const spellings: [string, string][] = [
-      [`${canonical} `, 'header-not-canonical'],
-      [canonical.replace('{', '{"site":"news.example",'), 'header-not-canonical'],
-      [canonical.replace('{', '{ '), 'header-not-canonical'],
+      [`${canonical} `, 'header-invalid'],
+      [canonical.replace('{', '{"site":"news.example",'), 'header-invalid'],
+      [canonical.replace('{', '{ '), 'header-invalid'],
       [canonical.replace('}', ',"zz":1}'), 'header-invalid'],
       [canonical.replace(/"set":"([^"]*)"/, '"set":"$1="'), 'header-invalid'],
-      [canonical.replace('/article', '\\/article'), 'header-not-canonical'],
+      [canonical.replace('/article', '\\/article'), 'header-invalid'],
     ];
     for (const [spelling, code] of spellings) await expectRefused(signedWith(utf8(spelling)), code);
   });
@@ -150,7 +150,7 @@ describe('a hostile content host', () => {
     ]) {
       const answer = await read(replaced(bad));
       expect([answer.status, answer.text.includes(SECRET.trim())]).toEqual([502, false]);
-      expect(['signature-invalid', 'digest-list']).toContain(refusalCode(answer));
+      expect(['signature-invalid', 'block-digest']).toContain(refusalCode(answer));
     }
     await expectRefused(replaced(raised), 'signature-invalid');
   });
@@ -173,16 +173,16 @@ describe('a hostile content host', () => {
 
   it('attack 7: digest list short, long, altered', async () => {
     const list = 12 + headerLength() + 64;
-    await expectRefused(changed(list + 5), 'digest-list');
-    await expectRefused(concat(object.subarray(0, list), object.subarray(list + 32)), 'digest-list');
-    await expectRefused(concat(object.subarray(0, list + 32), object.subarray(list)), 'digest-list');
+    await expectRefused(changed(list + 5), 'block-digest');
+    await expectRefused(concat(object.subarray(0, list), object.subarray(list + 32)), 'block-digest');
+    await expectRefused(concat(object.subarray(0, list + 32), object.subarray(list)), 'block-digest');
   });
 
   it('attack 8: a bad digest or tag in block 1 releases nothing', async () => {
     await expectRefused(changed(headLength() + 56 + 100), 'block-digest');
     const badTag = Uint8Array.from(payload());
     badTag[56 + CHUNK - 1] = (badTag[56 + CHUNK - 1] ?? 0) ^ 1;
-    await expectRefused(await signedPayload(badTag), 'chunk-tag');
+    await expectRefused(await signedPayload(badTag), 'payload-invalid');
   });
 
   it('attack 9: a bad block 2 releases block 1 only, and ends visibly incomplete', async () => {
@@ -248,7 +248,7 @@ describe('a hostile content host', () => {
     const fullFinal = payload().subarray(0, 56 + CHUNK);
     await expectRefused(await signedPayload(fullFinal), 'header-invalid');
     const shortMiddle = concat(payload().subarray(0, 56 + 100), payload().subarray(56 + CHUNK));
-    await expectRefused(await signedPayload(shortMiddle), 'chunk-tag');
+    await expectRefused(await signedPayload(shortMiddle), 'payload-invalid');
   });
 
   it('attack 12: an empty document is accepted', async () => {
@@ -276,13 +276,13 @@ describe('a hostile content host', () => {
     await expectRefused(concat(object.subarray(0, headLength()), other.subarray(headLength())), 'block-digest');
     const blocks = await read(swap(object, first + BLOCK, first + 2 * BLOCK, BLOCK));
     expect([blocks.complete, blocks.body.length < 65_536]).toEqual([false, true]);
-    await expectRefused(await signedPayload(swap(payload(), 56, 56 + CHUNK, CHUNK)), 'chunk-tag');
+    await expectRefused(await signedPayload(swap(payload(), 56, 56 + CHUNK, CHUNK)), 'payload-invalid');
   });
 
   it('attack 15: lengths of 0, 2^31 and 2^53 are refused without allocating', async () => {
     const before = process.memoryUsage().rss;
     for (const length of [0, 1, 65_537, 2 ** 31, 2 ** 32 - 1])
-      await expectRefused(concat(object.subarray(0, 8), u32(length), object.subarray(12)), 'head-length');
+      await expectRefused(concat(object.subarray(0, 8), u32(length), object.subarray(12)), 'header-invalid');
     const json = Buffer.from(canonicalJson(header())).toString();
     for (const [member, value] of [
       ['payloadLength', 0],
@@ -294,9 +294,7 @@ describe('a hostile content host', () => {
       ['blockChunks', 2 ** 53],
     ] as const) {
       const answer = await read(signedWith(utf8(json.replace(new RegExp(`"${member}":\\d+`), `"${member}":${value}`))));
-      expect(['header-invalid', 'header-not-canonical', 'digest-list', 'object-truncated']).toContain(
-        refusalCode(answer),
-      );
+      expect(['header-invalid', 'header-invalid', 'block-digest', 'object-truncated']).toContain(refusalCode(answer));
     }
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
   });
@@ -304,7 +302,7 @@ describe('a hostile content host', () => {
   it('attack 16: a key that does not match the commitment', async () => {
     const damaged = Uint8Array.from(payload());
     damaged[30] = (damaged[30] ?? 0) ^ 1;
-    await expectRefused(await signedPayload(damaged), 'commitment');
+    await expectRefused(await signedPayload(damaged), 'payload-invalid');
   });
 
   it('attack 17: a subscriber who holds the set key re-encrypts a changed document', async () => {

@@ -133,7 +133,7 @@ describe('attack 42: a wrapped key', () => {
       ...answer,
       keys: [await wrapKey(stranger, { ...set, kind: 'set' }, { notBefore: 0, notAfter: 2 ** 40 })],
     });
-    expectRefused(await read(), 'wrapped-key-foreign', 502);
+    expectRefused(await read(), 'wrapped-key-invalid', 502);
     expect(storedKeys()).not.toContain(set.id);
   });
 
@@ -148,7 +148,7 @@ describe('attack 42: a wrapped key', () => {
         ),
       ],
     });
-    expectRefused(await read(), 'wrapped-key-tag', 502);
+    expectRefused(await read(), 'wrapped-key-invalid', 502);
     expect(storedKeys()).not.toContain(set.id);
   });
 
@@ -162,7 +162,7 @@ describe('attack 42: a wrapped key', () => {
       ...answer,
       keys: answer.keys.map((key) => ({ ...key, notAfter: key.notAfter + 1 })),
     });
-    expectRefused(await read(), 'wrapped-key-tag', 502);
+    expectRefused(await read(), 'wrapped-key-invalid', 502);
     expect(storedKeys()).not.toContain(set.id);
   });
 });
@@ -174,7 +174,7 @@ describe('attack 43: a key whose hash is not the key id asked for', () => {
       ...answer,
       keys: [await wrapKey(device, { id: set.id, key: wrong, kind: 'set' }, { notBefore: 0, notAfter: 2 ** 40 })],
     });
-    expectRefused(await read(), 'wrapped-key-id-mismatch', 502);
+    expectRefused(await read(), 'wrapped-key-invalid', 502);
     expect(storedKeys()).not.toContain(set.id);
   });
 

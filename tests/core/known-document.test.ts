@@ -57,7 +57,7 @@ it('another version is opened anew', async () => {
 it('every check still counts', async () => {
   const changed = (offset: number) => object.map((byte, index) => (index === offset ? byte ^ 1 : byte));
   await expect(open(changed(object.length - 1), { known })).rejects.toMatchObject({ code: 'block-digest' });
-  await expect(open(changed(known.headBytes.length - 1), { known })).rejects.toMatchObject({ code: 'digest-list' });
+  await expect(open(changed(known.headBytes.length - 1), { known })).rejects.toMatchObject({ code: 'block-digest' });
   await expect(open(await encode('elsewhere', '/b.html'), { known })).rejects.toMatchObject({ code: 'path-mismatch' });
   await expect(open(object, { known, now: 11 })).rejects.toMatchObject({ code: 'key-not-valid-now' });
   for (const length of [0, 20, known.headBytes.length - 1])

@@ -101,7 +101,7 @@ describe('attack 21: an object moved between sets', () => {
     const entry = await entryOf(moved);
     const files = { [`/${entry.head}.a.html.protected`]: moved };
     await expect(read(entry, files, dear.key)).rejects.toMatchObject({ code: 'key-id-mismatch' });
-    await expect(read(entry, files, cheap.key)).rejects.toMatchObject({ code: 'commitment' });
+    await expect(read(entry, files, cheap.key)).rejects.toMatchObject({ code: 'payload-invalid' });
   });
 
   it('is refused where publication and object name different sets, or one of them none', async () => {

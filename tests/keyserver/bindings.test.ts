@@ -106,7 +106,7 @@ describe('binding a device', () => {
     orderTwo[1184] = 1;
     for (const bad of [zeroPoint, orderTwo, publicKey.subarray(1), new Uint8Array([...publicKey, 0])]) {
       const body = request({ ...device, xwing: { ...device.xwing, publicKey: bad } }, deviceCode);
-      expect(await tryBinding(body)).toEqual({ status: 400, body: { error: 'device-key-invalid' } });
+      expect(await tryBinding(body)).toEqual({ status: 400, body: { error: 'binding-malformed' } });
     }
     expect(devicesOf('hanna')).toHaveLength(0);
     expect((await tryBinding(request(device, deviceCode))).status).toBe(200); // the code was not used up
@@ -121,7 +121,7 @@ describe('binding a device', () => {
     aboveP[1215] = 0x7f;
     for (const publicKey of [highBit, aboveP]) {
       const body = request({ ...device, xwing: { ...device.xwing, publicKey } }, deviceCode);
-      expect(await tryBinding(body)).toEqual({ status: 400, body: { error: 'device-key-invalid' } });
+      expect(await tryBinding(body)).toEqual({ status: 400, body: { error: 'binding-malformed' } });
     }
   });
 
@@ -132,7 +132,7 @@ describe('binding a device', () => {
     const forged = { ...device, ed25519: { publicKey: device.ed25519.publicKey, secretKey: stranger.secretKey } };
     expect(await tryBinding(request(forged, deviceCode))).toEqual({
       status: 400,
-      body: { error: 'binding-signature' },
+      body: { error: 'binding-malformed' },
     });
     expect((await tryBinding(request(device, deviceCode))).status).toBe(200);
   });
@@ -166,7 +166,7 @@ describe('binding a device', () => {
       normaliseCode(deviceCode) ?? '',
       nowInSeconds(),
     );
-    expect(await tryBinding(foreign)).toEqual({ status: 409, body: { error: 'request-refused' } });
+    expect(await tryBinding(foreign)).toEqual({ status: 403, body: { error: 'request-refused' } });
     const old = request(device, deviceCode, nowInSeconds() - 301);
     expect(await tryBinding(old)).toEqual({ status: 400, body: { error: 'stale-request' } });
     expect(devicesOf('lena')).toHaveLength(0);

@@ -144,7 +144,7 @@ describe('a bundle is refused', () => {
   it('attack 43: whose key is not the key of its id', async () => {
     const { id } = await createSetKey();
     const sets = [{ id, key: toBase64url(randomBytes(32)), name: 'day-1', site: SITE }];
-    await expectRefused(await seal({ bundle: { sets } }), 'bundle-unreadable');
+    await expectRefused(await seal({ bundle: { sets } }), 'bundle-malformed');
   });
 
   it('that is sealed to another key server', async () => {

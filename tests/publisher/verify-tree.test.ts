@@ -107,7 +107,7 @@ describe('a protected tree', () => {
       (b) => Buffer.from(b.toString('latin1').replace('"blockChunks":4', '"blockChunks":5'), 'latin1'),
       'signature-invalid',
     ],
-    ['a bit of the digest list', 'large.bin', (b) => flip(b, b.readUInt32BE(8) + 76), 'digest-list'],
+    ['a bit of the digest list', 'large.bin', (b) => flip(b, b.readUInt32BE(8) + 76), 'block-digest'],
     ['a bit of the last block', 'large.bin', (b) => flip(b, -1), 'block-digest'],
     ['a missing byte', 'large.bin', (b) => b.subarray(0, -1), 'object-truncated'],
     ['one byte more', 'large.bin', (b) => Buffer.concat([b, Buffer.of(0)]), 'object-trailing'],

@@ -59,9 +59,9 @@ def is_wrapped_key(value):
 
 def unwrap(outer_kind, outer, wrapped, now):
     if not is_wrapped_key(wrapped):
-        raise Refused("wrapped-key-malformed")
+        raise Refused("wrapped-key-invalid")
     if wrapped["under"] != key_id(outer_kind, outer):
-        raise Refused("wrapped-key-foreign")
+        raise Refused("wrapped-key-invalid")
     sealed = from_base64url(wrapped["wrapped"])
     data = (
         b"wispr/1 wrapped key\n"
@@ -73,9 +73,9 @@ def unwrap(outer_kind, outer, wrapped, now):
     )
     key = aes_gcm_open(hkdf_expand(outer, lp(b"wispr/1 wrapping"), 32), sealed[:12], sealed[12:], data)
     if key is None:
-        raise Refused("wrapped-key-tag")
+        raise Refused("wrapped-key-invalid")
     if key_id(wrapped["kind"], key) != wrapped["id"]:
-        raise Refused("wrapped-key-id-mismatch")
+        raise Refused("wrapped-key-invalid")
     if not wrapped["notBefore"] <= now <= wrapped["notAfter"]:
         raise Refused("wrapped-key-not-valid-now")
     return key
@@ -149,14 +149,14 @@ def derive_device(seed, key_server, publisher):
 
 def check_device_key(public):
     if len(public) != 1216:
-        raise Refused("device-key-invalid")
+        raise Refused("binding-malformed")
     for offset in range(0, 1152, 3):
         pair = int.from_bytes(public[offset : offset + 3], "little")
         if pair & 0xFFF >= 3329 or pair >> 12 >= 3329:
-            raise Refused("device-key-invalid")
+            raise Refused("binding-malformed")
     point = public[1184:]
     if int.from_bytes(point, "little") >= P or is_small_order(point):
-        raise Refused("device-key-invalid")
+        raise Refused("binding-malformed")
 
 
 # Section 7
@@ -169,7 +169,7 @@ def verify_binding_request(data):
     signature = from_base64url(message["signature"], 64)
     key = from_base64url(message["ed25519"])
     if not verify_ed25519(signature, sealed_bytes("wispr/1 binding request", message, "signature"), key):
-        raise Refused("binding-signature")
+        raise Refused("binding-malformed")
     return {name: message[name] for name in ("code", "publisher", "time")}
 
 
@@ -217,7 +217,7 @@ def verify_key_request(data, key_server, device_key):
     right = hmac_sha256(key, sealed_bytes(f"wispr/1 key request {key_server}", message, "mac"))
     given = from_base64url(message["mac"], 32)
     if given is None or not hmac.compare_digest(given, right):
-        raise Refused("request-mac")
+        raise Refused("request-malformed")
     return {name: message[name] for name in ("device", "keys", "time")}
 
 
@@ -283,7 +283,7 @@ def open_bundle(data, seed):
     message = open_cobblestone(hkdf_expand(secret, context, 32), context, payload) if secret else None
     bundle, good = parse_canonical(message) if message is not None else (None, False)
     if not good or not is_bundle(bundle):
-        raise Refused("bundle-unreadable")
+        raise Refused("bundle-malformed")
     about = {name: header[name] for name in ("issued", "serial", "workspace")}
     return {**bundle, **about, "publisher": publisher}
 

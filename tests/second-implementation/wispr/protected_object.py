@@ -77,7 +77,7 @@ class Header:
     def __init__(self, data):
         value, good = parse_canonical(data)
         if not good:
-            raise Refused("header-not-canonical")
+            raise Refused("header-invalid")
         self.value = value
         self.encrypted = has_members(value, (*COMMON, "set"))
         if not self.encrypted and not has_members(value, (*COMMON, "metadata")):
@@ -154,7 +154,7 @@ def read_head(source, reader):
         raise Refused("object-version" if re.fullmatch(rb"wispr/[0-9][0-9\n]", magic) else "object-unrecognised")
     length = int.from_bytes(source.take(4), "big")
     if not 2 <= length <= 65_536:
-        raise Refused("head-length")
+        raise Refused("header-invalid")
     header_bytes = source.take(length)
     header = Header(header_bytes)
     signature = source.take(64)
@@ -164,7 +164,7 @@ def read_head(source, reader):
         raise Refused("signature-invalid")
     digests = source.take(32 * header.blocks)
     if to_base64url(sha256(digests)) != header.value["digestListDigest"]:
-        raise Refused("digest-list")
+        raise Refused("block-digest")
     if header.value["site"] != reader["site"]:
         raise Refused("site-mismatch")
     if header.value["path"] != reader["path"]:
@@ -217,7 +217,7 @@ def read_encrypted(source, header, digests, key, released):
     metadata, left = None, 0
     for index, block in enumerate(checked_blocks(source, header, digests)):
         if index == 0 and commitment(key, block[:24], context) != block[24:PREFIX]:
-            raise Refused("commitment")
+            raise Refused("payload-invalid")
         message = decrypt(decryptor, block, index == header.blocks - 1)
         if index == 0:
             metadata, message = read_front(message, header.message_length)
@@ -233,15 +233,15 @@ def decrypt(decryptor, block, last):
         message = decryptor.update(block)
         return message + decryptor.finalize() if last else message
     except InvalidTag:
-        raise Refused("chunk-tag") from None
+        raise Refused("payload-invalid") from None
 
 
 def read_front(message, message_length):
     """Step 15; returns the metadata, and the rest of the block's message."""
     if len(message) < 4:
-        raise Refused("metadata-invalid")
+        raise Refused("payload-invalid")
     end = 4 + int.from_bytes(message[:4], "big")
     metadata, good = parse_canonical(message[4:end]) if end <= min(len(message), 16_004) else (None, False)
     if not good or not is_metadata(metadata) or metadata["contentLength"] > message_length - end:
-        raise Refused("metadata-invalid")
+        raise Refused("payload-invalid")
     return metadata, message[end:]

@@ -52,6 +52,6 @@ export async function notCanonicalHeaders(): Promise<ObjectVector[]> {
 
   function forged(name: string, bytes: Uint8Array): Promise<ObjectVector> {
     const object = joinObject(withHeaderBytes(parts, bytes));
-    return refused(`header not canonical: ${name}`, 'header-not-canonical', object, { attacks: [4] });
+    return refused(`header not canonical: ${name}`, 'header-invalid', object, { attacks: [4] });
   }
 }

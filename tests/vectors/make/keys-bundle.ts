@@ -154,12 +154,12 @@ async function refused(made: Made): Promise<KeyVector[]> {
     open('for another key server', 'bundle-recipient', join(forOther)),
     open(
       'for another key server, renamed',
-      'bundle-unreadable',
+      'bundle-malformed',
       join({ ...forOther, header: { ...forOther.header, recipient: await recipientIdOf(recipient.publicKey) } }),
     ),
     open(
       'taken over by another publisher',
-      'bundle-unreadable',
+      'bundle-malformed',
       join({ ...made, header: renamed }, otherPublisher.secretKey),
     ),
   ];
@@ -167,7 +167,7 @@ async function refused(made: Made): Promise<KeyVector[]> {
 
 async function unreadable(): Promise<KeyVector[]> {
   const sealed = async (name: string, value: Json, attacks?: number[]) =>
-    open(name, 'bundle-unreadable', join(await make(name, canonicalJson(value))), attacks);
+    open(name, 'bundle-malformed', join(await make(name, canonicalJson(value))), attacks);
   const lowOrderCiphertext = new Uint8Array(1120);
   const lowOrder = await encrypt(
     'low order',
@@ -180,11 +180,11 @@ async function unreadable(): Promise<KeyVector[]> {
   const cut = short.payload.subarray(0, 60);
   const cutHeader = { ...short.header, payloadDigest: toBase64url(await sha256(cut)) };
   return [
-    open('encapsulated to a point of small order', 'bundle-unreadable', join(lowOrder), [41]),
-    open('payload of 60 bytes', 'bundle-unreadable', join({ header: cutHeader, payload: cut })),
+    open('encapsulated to a point of small order', 'bundle-malformed', join(lowOrder), [41]),
+    open('payload of 60 bytes', 'bundle-malformed', join({ header: cutHeader, payload: cut })),
     open(
       'payload not canonical',
-      'bundle-unreadable',
+      'bundle-malformed',
       join(await make('space', concat(canonicalJson(BUNDLE), utf8(' ')))),
     ),
     await sealed('payload a list', [BUNDLE]),

@@ -32,7 +32,7 @@ async function unrecognised(): Promise<ObjectVector[]> {
     refused('line ends turned into CR LF', 'object-unrecognised', mangled, { attacks: [3] }),
     refused('a line feed in front', 'object-unrecognised', concat(utf8('\n'), good), { attacks: [3] }),
     refused('a byte order mark in front', 'object-unrecognised', concat(utf8('\ufeff'), good), { attacks: [3] }),
-    refused('read as text and written as UTF-8', 'header-not-canonical', asText, { attacks: [3] }),
+    refused('read as text and written as UTF-8', 'header-invalid', asText, { attacks: [3] }),
     refused('version 2', 'object-version', concat(utf8('wispr/2\n'), rest), { attacks: [2] }),
     refused('version 0', 'object-version', concat(utf8('wispr/0\n'), rest), { attacks: [2] }),
     refused('version 10', 'object-version', concat(utf8('wispr/10\n'), rest), { attacks: [2] }),
@@ -58,7 +58,7 @@ async function badLengths(): Promise<ObjectVector[]> {
   };
   return Promise.all([
     ...claims.map((length) =>
-      refused(`header length ${length}`, 'head-length', joinObject({ ...parts, headerLength: u32(length) }), {
+      refused(`header length ${length}`, 'header-invalid', joinObject({ ...parts, headerLength: u32(length) }), {
         attacks: [15],
       }),
     ),
@@ -73,7 +73,7 @@ async function badLengths(): Promise<ObjectVector[]> {
     ),
     refused(
       'header length one less',
-      'header-not-canonical',
+      'header-invalid',
       joinObject({ ...parts, headerLength: u32(parts.header.length - 1) }),
       { attacks: [6] },
     ),

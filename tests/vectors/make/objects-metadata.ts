@@ -69,7 +69,7 @@ export async function badMetadata(): Promise<ObjectVector[]> {
   return Promise.all(
     Object.entries(fronts).map(async ([name, message]) => {
       const payload = await encryptMessage(`metadata, ${name}`, '/a.html', message);
-      return refused(`metadata, ${name}`, 'metadata-invalid', joinObject(await withPayload(parts, payload)), {
+      return refused(`metadata, ${name}`, 'payload-invalid', joinObject(await withPayload(parts, payload)), {
         attacks: [4],
       });
     }),

@@ -143,18 +143,30 @@ async function signedButWrong(): Promise<ObjectVector[]> {
   const moved = joinObject(withHeader(otherPath, { path: '/a.html' }));
   const coarse = await coarseChunks('inside a block');
   return Promise.all([
-    signed('signed, commitment flipped', 'commitment', flipBit(payload, 30), [16]),
-    signed('signed, salt flipped', 'commitment', flipBit(payload, 3), [16]),
-    refused('signed, made for another path', 'commitment', moved, { attacks: [18] }),
-    signed('signed, tag of the first chunk flipped', 'chunk-tag', flipBit(payload, startOf(1) - 1), [8]),
-    signed('signed, first chunk flipped', 'chunk-tag', flipBit(payload, PREFIX_LENGTH + 50), [8]),
-    signed('signed, second chunk flipped', 'chunk-tag', flipBit(payload, startOf(1)), [9], upTo(1)),
-    signed('signed, tag of the last chunk flipped', 'chunk-tag', flipBit(payload, payload.length - 1), [9], upTo(3)),
-    signed('signed, two final chunks', 'chunk-tag', concat(payload, await finalChunk('signed', 4)), [11], upTo(3)),
-    signed('signed, last chunk cut short', 'metadata-invalid', payload.subarray(0, -7), [10, 11]),
+    signed('signed, commitment flipped', 'payload-invalid', flipBit(payload, 30), [16]),
+    signed('signed, salt flipped', 'payload-invalid', flipBit(payload, 3), [16]),
+    refused('signed, made for another path', 'payload-invalid', moved, { attacks: [18] }),
+    signed('signed, tag of the first chunk flipped', 'payload-invalid', flipBit(payload, startOf(1) - 1), [8]),
+    signed('signed, first chunk flipped', 'payload-invalid', flipBit(payload, PREFIX_LENGTH + 50), [8]),
+    signed('signed, second chunk flipped', 'payload-invalid', flipBit(payload, startOf(1)), [9], upTo(1)),
+    signed(
+      'signed, tag of the last chunk flipped',
+      'payload-invalid',
+      flipBit(payload, payload.length - 1),
+      [9],
+      upTo(3),
+    ),
+    signed(
+      'signed, two final chunks',
+      'payload-invalid',
+      concat(payload, await finalChunk('signed', 4)),
+      [11],
+      upTo(3),
+    ),
+    signed('signed, last chunk cut short', 'payload-invalid', payload.subarray(0, -7), [10, 11]),
     signed(
       'signed, chunks exchanged',
-      'chunk-tag',
+      'payload-invalid',
       concat(
         payload.subarray(0, startOf(1)),
         payload.subarray(startOf(2), startOf(3)),
@@ -166,7 +178,7 @@ async function signedButWrong(): Promise<ObjectVector[]> {
     ),
     signed(
       'signed, first chunk only and an empty one',
-      'metadata-invalid',
+      'payload-invalid',
       concat(payload.subarray(0, startOf(1)), await finalChunk('signed', 0)),
       [10, 11],
     ),
@@ -191,7 +203,7 @@ async function coarseChunks(name: string): Promise<(title: string, order: number
     const chunks = order.map((index) => parts.payload.subarray(startOf(index), startOf(index + 1)));
     const first = parts.payload.subarray(0, PREFIX_LENGTH);
     chunks[0] = parts.payload.subarray(PREFIX_LENGTH, startOf(1));
-    return refused(title, 'chunk-tag', joinObject(await withPayload(parts, concat(first, ...chunks))), {
+    return refused(title, 'payload-invalid', joinObject(await withPayload(parts, concat(first, ...chunks))), {
       attacks: [14],
     });
   };
@@ -206,7 +218,7 @@ async function shortMiddleChunk(): Promise<ObjectVector> {
   const [before, behind] = [parts.payload.subarray(0, startOf(1)), parts.payload.subarray(startOf(2))];
   const payload = concat(before, short, behind, new Uint8Array(CHUNK_LENGTH - 16_000));
   const object = joinObject(await withPayload(parts, payload));
-  return refused('signed, short middle chunk', 'chunk-tag', object, { attacks: [11], released: upTo(1) });
+  return refused('signed, short middle chunk', 'payload-invalid', object, { attacks: [11], released: upTo(1) });
 }
 
 /** Row 17: somebody who holds the set key, and with it can encrypt as well as the publisher can. */
@@ -224,7 +236,7 @@ async function byASubscriber(): Promise<ObjectVector[]> {
     refused('re-encrypted by a subscriber', 'block-digest', joinObject({ ...parts, payload: forged.payload }), {
       attacks: [17],
     }),
-    refused('re-encrypted by a subscriber, with digests', 'digest-list', joinObject(redigested), { attacks: [17] }),
+    refused('re-encrypted by a subscriber, with digests', 'block-digest', joinObject(redigested), { attacks: [17] }),
     refused('re-encrypted by a subscriber, with digests and header', 'signature-invalid', joinObject(reheaded), {
       attacks: [17],
     }),

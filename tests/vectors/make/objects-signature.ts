@@ -33,7 +33,7 @@ async function signatures(): Promise<ObjectVector[]> {
     refused('signature left out', 'signature-invalid', withSignature(new Uint8Array(0)), { attacks: [5] }),
     refused(
       'a byte between signature and digests',
-      'digest-list',
+      'block-digest',
       withSignature(concat(signature, new Uint8Array(1))),
       { attacks: [5] },
     ),
@@ -80,12 +80,12 @@ async function digestLists(): Promise<ObjectVector[]> {
   const [first, second] = [digests.subarray(0, 32), digests.subarray(32)];
   const foreign = concat(await sha256(TEXT), second);
   return Promise.all([
-    refused('digest list, bit flipped', 'digest-list', withList(flipBit(digests, 40)), { attacks: [7] }),
-    refused('digest list, one missing', 'digest-list', withList(first), { attacks: [7] }),
+    refused('digest list, bit flipped', 'block-digest', withList(flipBit(digests, 40)), { attacks: [7] }),
+    refused('digest list, one missing', 'block-digest', withList(first), { attacks: [7] }),
     refused('digest list, one too many', 'block-digest', withList(concat(digests, second)), { attacks: [7] }),
-    refused('digest list, exchanged', 'digest-list', withList(concat(second, first)), { attacks: [7] }),
-    refused('digest list, one replaced', 'digest-list', withList(foreign), { attacks: [7] }),
-    refused('digest list, signed with one missing', 'digest-list', joinObject(await withDigests(parts, first)), {
+    refused('digest list, exchanged', 'block-digest', withList(concat(second, first)), { attacks: [7] }),
+    refused('digest list, one replaced', 'block-digest', withList(foreign), { attacks: [7] }),
+    refused('digest list, signed with one missing', 'block-digest', joinObject(await withDigests(parts, first)), {
       attacks: [7],
     }),
   ]);
