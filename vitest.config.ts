@@ -1,30 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { useMemoryForTemporaryFiles } from './tests/support/memory-folder.ts';
-import { SlowestFiles } from './tests/support/slowest-files.ts';
+import { LongestFirst, SlowestFiles, useMemoryForTemporaryFiles } from './tests/support/suite.ts';
 
 // Threads and programs that tests start load compiled sources from where bin/wispr.js keeps them; otherwise each strips the types again.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/wispr-compiled', import.meta.url));
 
 useMemoryForTemporaryFiles();
-
-/** Started early: one of these that starts last runs alone, while the other core is idle. */
-const LONG =
-  /e2e\/(?:debian-handbook|demo|journey|python-doc)\.|cache-tests\.|-(?:kill|crash)\.|cli\/(?:publisher|service|single)\.|identity-cli\.|reading-accounts\./;
-
-/** Isolated files come before all others: a process is only shared by files that follow one another. */
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    return sorted.sort((a, b) => rankOf(a) - rankOf(b));
-  }
-}
-
-function rankOf({ project, moduleId }: TestSpecification): number {
-  if (project.config.isolate) return 0;
-  return LONG.test(moduleId) ? 1 : 2;
-}
 
 /** These replace modules or change their process for good: each has a process of its own. All others share processes, and what is loaded in them. */
 const ISOLATED = ['tests/**/*.isolated.test.ts'];

@@ -4,8 +4,13 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { refusalOf } from '../../client-proxy/fetch/fetch-document.ts';
-import { fetchInShell, publishLarge } from '../support/fetching.ts';
-import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
+import {
+  fetchInShell,
+  isInTheOneVoice,
+  publishLarge,
+  type ReaderHome,
+  startReaderHome,
+} from '../support/reader-home.ts';
 import { CleanUp } from '../support/reader-rig.ts';
 import { runOnTerminal } from '../support/wispr.ts';
 

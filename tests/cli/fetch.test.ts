@@ -3,9 +3,14 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fetchInShell, publishLarge } from '../support/fetching.ts';
-import { startRawHost } from '../support/raw-host.ts';
-import { isInTheOneVoice, type ReaderHome, startReaderHome } from '../support/reader-home.ts';
+import { startRawHost } from '../support/raw-http.ts';
+import {
+  fetchInShell,
+  isInTheOneVoice,
+  publishLarge,
+  type ReaderHome,
+  startReaderHome,
+} from '../support/reader-home.ts';
 import { CleanUp } from '../support/reader-rig.ts';
 import { TEST_SETTINGS } from '../support/test-publication.ts';
 

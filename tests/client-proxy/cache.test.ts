@@ -14,7 +14,7 @@ import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { afterwards } from '../support/afterwards.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const MiB = 1024 * 1024;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { send } from '../support/http-client.ts';
-import { rawClient } from '../support/raw-client.ts';
+import { rawClient } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import { startWispr } from '../support/wispr.ts';
 

@@ -10,7 +10,7 @@ import { parseConnectTo, startProxy } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { closeServer, listenOnLoopback } from '../support/content-host.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 let rig: ReaderRig;

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Received, refusalCode, send } from '../support/http-client.ts';
 import { type MalformedAnswer, malformedAnswer } from '../support/malformed-answers.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { CleanUp, proxyCommand, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import { type RunningWispr, startWispr } from '../support/wispr.ts';
 

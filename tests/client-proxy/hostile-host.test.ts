@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const SECRET = 'unsigned and unwanted';

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { send, sendRaw } from '../support/http-client.ts';
 import { ELSEWHERE, lines, PassingRig, toRaw } from '../support/passing-rig.ts';
-import { rawClient } from '../support/raw-client.ts';
+import { rawClient } from '../support/raw-http.ts';
 
 let passing: PassingRig;
 beforeAll(async () => {

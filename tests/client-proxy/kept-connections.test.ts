@@ -6,7 +6,7 @@ import { Upstream } from '../../client-proxy/content/upstream.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { LIMITS } from '../../client-proxy/limits.ts';
 import { refusalCode, type Sent, send } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';

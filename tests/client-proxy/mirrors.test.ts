@@ -8,7 +8,7 @@ import { METADATA_PATH, TIMESTAMP_FILE } from '../../core/publication/names.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { type ContentHost, startContentHost } from '../support/content-host.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { CleanUp, type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 const cleanUp = new CleanUp();

@@ -8,7 +8,7 @@ import { ParentProxy } from '../../client-proxy/content/parent-proxy.ts';
 import { bindSite, parseConnectTo, type RunningProxy, startProxy } from '../../client-proxy/index.ts';
 import type { CodedError } from '../../core/errors.ts';
 import { type Received, refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { proxyCommand, type ReaderRig, startReaderRig, storageIn } from '../support/reader-rig.ts';
 import { startWispr } from '../support/wispr.ts';
 

@@ -9,8 +9,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { rawClient } from '../support/raw-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { rawClient, startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 import { THOROUGH } from '../support/thorough.ts';
 

@@ -20,7 +20,7 @@ import { binMetadata, signMetadata } from '../../core/publication/writer.ts';
 import { nowInSeconds } from '../../node-support/clock.ts';
 import { send } from '../support/http-client.ts';
 import { createSetKey } from '../support/publisher-with-sets.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 let rig: ReaderRig;

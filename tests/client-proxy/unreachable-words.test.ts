@@ -7,7 +7,7 @@ import { connectionReason } from '../../client-proxy/content/failures.ts';
 import { parseConnectTo } from '../../client-proxy/index.ts';
 import { exchange } from '../../client-proxy/keys/exchange.ts';
 import { refusalCode, send, sendRaw } from '../support/http-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { startRawHost } from '../support/raw-http.ts';
 import { startReaderRig } from '../support/reader-rig.ts';
 
 it('attack 63: a page cannot read addresses out of what is said of hosts that are not there', async () => {

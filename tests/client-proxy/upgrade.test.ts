@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RawData, WebSocket, WebSocketServer } from 'ws';
 import { launchChromium } from '../support/chromium.ts';
 import { refusalCode, send } from '../support/http-client.ts';
-import { rawClient } from '../support/raw-client.ts';
-import { startRawHost } from '../support/raw-host.ts';
+import { rawClient, startRawHost } from '../support/raw-http.ts';
 import { type ReaderRig, startReaderRig } from '../support/reader-rig.ts';
 
 let rig: ReaderRig;

@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseConnectTo } from '../../client-proxy/index.ts';
-import { type RawClient, rawClient } from './raw-client.ts';
-import { startRawHost } from './raw-host.ts';
+import { type RawClient, rawClient, startRawHost } from './raw-http.ts';
 import { type ReaderRig, startReaderRig } from './reader-rig.ts';
 
 /** The host that answers by handlers. */

@@ -1,9 +1,10 @@
 /** A person with a home of their own who types `wispr`, and a publisher, content host and key server for them, all real. */
+import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ContentHost, startContentHost } from './content-host.ts';
 import { startKeyServerOf, type TestKeyServer } from './key-server.ts';
-import type { Ended, ProgramOptions } from './programs.ts';
+import { type Ended, type ProgramOptions, startCommand } from './programs.ts';
 import { type CleanUp, temporaryFolder } from './reader-rig.ts';
 import { TestPublisher } from './test-publisher.ts';
 import { type RunningWispr, runWispr, startWispr } from './wispr.ts';
@@ -73,4 +74,19 @@ export function isInTheOneVoice(stderr: string): boolean {
   const lines = stderr.trimEnd().split('\n');
   const clear = lines.length <= 2 && lines.every((line) => /^wispr: (?:hint: )?\S.*[^.]$/.test(line));
   return clear && !/\bat .*:\d+:\d+|internal error/.test(stderr);
+}
+
+/** A document of several blocks. */
+export async function publishLarge({ publisher, host }: ReaderHome, path: string, length = 300_000): Promise<Buffer> {
+  const content = randomBytes(length);
+  const metadata = { mediaType: 'application/octet-stream' };
+  await publisher.publish(host.files, path, { content, metadata, blockChunks: 1 });
+  return content;
+}
+
+/** Runs a script of a shell that does the rest, with the command line of a `wispr fetch` as `$WISPR`, to be used by `eval`. */
+export function fetchInShell(reader: ReaderHome, cwd: string, script: string, ...args: string[]): Promise<Ended> {
+  const command = ['node', `${process.cwd()}/bin/wispr.js`, 'fetch', ...args, ...reader.connectTo];
+  const options = reader.atHome({ cwd, env: { WISPR: command.map((word) => `'${word}'`).join(' ') } });
+  return startCommand(['bash', '-c', script], options).ended;
 }

@@ -1,6 +1,7 @@
-/** A client that speaks in bytes, and waits for what it is to see: for whatever a proper client would never send. */
-import { connect, type Socket } from 'node:net';
+/** A client and a host that speak in bytes, and so can break every rule of HTTP. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
+/** A client that waits for the bytes it expects. */
 export interface RawClient {
   readonly socket: Socket;
   /** Everything that came so far, one character a byte. */
@@ -51,5 +52,34 @@ export async function rawClient(port: number, host = '127.0.0.1'): Promise<RawCl
       return text;
     },
     close: () => socket.destroy(),
+  };
+}
+
+/** @param answer - is called with the head of each request, and writes to the socket */
+export async function startRawHost(
+  answer: (head: string, socket: Socket) => void,
+): Promise<{ port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    let received = '';
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+      for (let end = received.indexOf('\r\n\r\n'); end >= 0; end = received.indexOf('\r\n\r\n')) {
+        const head = received.slice(0, end);
+        received = received.slice(end + 4);
+        answer(head, socket);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
   };
 }

@@ -1,0 +1,65 @@
+/** What a whole run of the tests uses: where temporary files lie, which files come first, and which were slowest. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node';
+
+const IN_MEMORY = '/dev/shm';
+/** Bytes. Whole sites and their copies lie there, and a file of 2 GiB. */
+const ROOM = 4 * 2 ** 30;
+
+/** Makes a folder in memory the one for temporary files of this process and all that it starts, until it ends; does nothing where `TMPDIR` is set. */
+export function useMemoryForTemporaryFiles(): void {
+  if (process.env.TMPDIR !== undefined || !mayBeUsed()) return;
+  const folder = mkdtempSync(`${IN_MEMORY}/w`); // short: paths of sockets are bounded
+  chmodSync(folder, 0o711); // servers become other users
+  process.env.TMPDIR = folder;
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+}
+
+/** Programs have to be able to run there. */
+function mayBeUsed(): boolean {
+  try {
+    const [, , , options = ''] = readFileSync('/proc/mounts', 'utf8').match(mountLine)?.[0].split(' ') ?? [];
+    const { bavail, bsize } = statfsSync(IN_MEMORY);
+    return options !== '' && !options.split(',').includes('noexec') && bavail * bsize >= ROOM;
+  } catch {
+    return false; // another system
+  }
+}
+
+const mountLine = new RegExp(`^\\S+ ${IN_MEMORY} tmpfs .*$`, 'm');
+
+/** Started early: one of these that starts last runs alone, while the other core is idle. */
+const LONG =
+  /e2e\/(?:debian-handbook|demo|journey|python-doc)\.|cache-tests\.|-(?:kill|crash)\.|cli\/(?:publisher|service|single)\.|identity-cli\.|reading-accounts\./;
+
+/** Isolated files come before all others: a process is only shared by files that follow one another. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.sort((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
+function rankOf({ project, moduleId }: TestSpecification): number {
+  if (project.config.isolate) return 0;
+  return LONG.test(moduleId) ? 1 : 2;
+}
+
+const SHOWN = 10;
+
+/** Prints the slowest files above the summary of Vitest. */
+export class SlowestFiles implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    if (modules.length <= SHOWN) return; // a few files are timed line by line already
+    const timed = modules.map((module) => ({ file: module.relativeModuleId, seconds: secondsOf(module) }));
+    timed.sort((a, b) => b.seconds - a.seconds);
+    const lines = timed.slice(0, SHOWN).map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
+    process.stdout.write(`\nThe ten slowest of ${modules.length} files:\n${lines.join('\n')}\n`);
+  }
+}
+
+/** Loading, hooks and tests. */
+function secondsOf(module: TestModule): number {
+  const { collectDuration, setupDuration, duration } = module.diagnostic();
+  return (collectDuration + setupDuration + duration) / 1000;
+}
