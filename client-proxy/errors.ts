@@ -262,7 +262,7 @@ export const READER_ERRORS = {
   'address-malformed': {
     means:
       'an address that was typed is malformed: a document for `wispr fetch`, `--connect-to HOST1:PORT1:HOST2:PORT2`, `--allow-local HOST[:PORT]`, or the URL of the parent proxy, which is not repeated because it may hold a password',
-    remedy: 'see the message',
+    remedy: 'name it like `https://news.example/a.html`; else see the message',
   },
   'range-refused': {
     means:

@@ -44,6 +44,5 @@ function notFound(cause: unknown): PublicationError {
   if (cause instanceof PublicationError) return cause;
   return new PublicationError('metadata-missing', `neither key server nor content hosts have ${FIRST_ROOT_FILE}`, {
     cause,
-    hint: 'the publisher has to publish the site first; try again later',
   });
 }

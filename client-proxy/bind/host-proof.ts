@@ -32,10 +32,10 @@ export async function checkHostProof(site: string, publisher: KeyId, options: Pr
   try {
     await bothWays(site, options, (text) => (isHostProof(text, publisher) ? true : undefined));
   } catch (error) {
-    if (!hasAnswered(error)) throw notAsked(site, error, `; for development: --trust-site ${site}`);
+    if (!hasAnswered(error)) throw notAsked(site, error);
     throw new KeyError('host-proof', `${site} does not name this publisher: ${reasonsOf(error)}`, {
       cause: error,
-      hint: `whoever runs ${site} puts "${hostProofLine(publisher)}" at https://${site}${HOST_PROOF_PATH} ("wispr protect" writes that file) or into a TXT record of _wispr.${site}; for development: --trust-site ${site}`,
+      fields: { site, line: hostProofLine(publisher), path: HOST_PROOF_PATH },
     });
   }
 }
@@ -67,12 +67,11 @@ function hasAnswered(error: unknown): boolean {
   return (error as AggregateError).errors.some((one) => one instanceof NoProof);
 }
 
-/** Nobody is to be blamed for a site that was not reached: it may well name its publisher. */
-function notAsked(site: string, error: unknown, more = ''): ReaderError {
+/** A site that was not reached may well name its publisher. */
+function notAsked(site: string, error: unknown): ReaderError {
   const message = `${site} could not be asked who its publisher is: ${reasonsOf(error)}`;
   return new ReaderError('host-proof-unreachable', message, {
     cause: error,
-    hint: `check your connection, and try again; nothing was changed${more}`,
   });
 }
 

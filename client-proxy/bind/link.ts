@@ -28,10 +28,13 @@ export function parseInvitationLink(text: string): InvitationLink {
   if (!isOrigin(url.origin, { allowLoopback: true }))
     throw malformed('the address of a key server begins with https://');
   if (url.pathname === BROWSER_LINK_PATH) {
-    throw new ReaderError('link-malformed', 'this link of the invitation is for a browser', {
-      typed: true,
-      hint: 'take the other one, for the Reader: it has # right behind the address of the key server',
-    });
+    throw new ReaderError(
+      'link-malformed',
+      'this link of the invitation is for a browser; the one for the Reader has # right after the address of the key server',
+      {
+        typed: true,
+      },
+    );
   }
   if (url.pathname !== '/') throw malformed('the address of a key server has no path');
   return { keyServer: url.origin, code: rest.length === 0 ? undefined : parseCode(rest.join('#')) };
@@ -49,13 +52,11 @@ function parseCode(text: string): string {
   if (code) return code;
   throw new ReaderError('code-refused', 'what stands after # is not an invitation code: it has 16 letters and digits', {
     typed: true,
-    hint: 'copy the whole link from the invitation; on a command line, put it between quotes',
   });
 }
 
 function malformed(message: string): ReaderError {
   return new ReaderError('link-malformed', message, {
     typed: true,
-    hint: 'for example https://keys.news.example#ABCD-EFGH-JKMN-PQRS',
   });
 }

@@ -41,9 +41,7 @@ export async function cutRange(whole: FetchedDocument, range: WantedRange): Prom
 function positionsOf({ start, end }: WantedRange, length: number): { start: number; end: number } {
   if (start !== undefined) return { start, end: end === undefined ? Number.MAX_SAFE_INTEGER : end + 1 };
   if (!Number.isNaN(length)) return { start: Math.max(0, length - (end ?? 0)), end: length };
-  throw new ReaderError('range-refused', 'how long this document is shows only when all of it is there', {
-    hint: 'name the first byte of the range, or fetch the whole document',
-  });
+  throw new ReaderError('range-refused', 'how long this document is shows only when all of it is there');
 }
 
 /** What is read before the head is handed on, so that it can say where the range ends. */

@@ -27,9 +27,6 @@ export function locate(address: string, sites: Pick<BoundSites, 'find' | 'findLa
     throw new ReaderError(
       'port-refused',
       `everything of ${bound.site} comes from its publication, nothing from port ${port}`,
-      {
-        hint: 'leave the port out',
-      },
     );
   return { bound, target: `http://${bound.site}${pathname}${search}` };
 }
@@ -40,7 +37,6 @@ function parse(address: string): URL {
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new ReaderError('address-malformed', `not the address of a document: ${withoutCredentials(url, address)}`, {
       typed: true,
-      hint: 'for example https://news.example/a.html',
     });
   return url;
 }
@@ -51,7 +47,5 @@ function withoutCredentials(url: URL | undefined, address: string): string {
 }
 
 function notConnected(host: string): ReaderError {
-  return new ReaderError('site-unknown', `this device is not connected with ${host}`, {
-    hint: 'wispr bind "URL#CODE" with the link of your invitation connects it; "wispr proxy status" lists what is connected',
-  });
+  return new ReaderError('site-unknown', `this device is not connected with ${host}`);
 }

@@ -52,11 +52,5 @@ export class Attempts {
 }
 
 function tooOften(): ReaderError {
-  return new ReaderError(
-    'unlock-too-often',
-    'too many passphrases were tried in a row, so this one was not looked at',
-    {
-      hint: 'wait ten seconds, and try again',
-    },
-  );
+  return new ReaderError('unlock-too-often', 'too many passphrases were tried in a row, so this one was not looked at');
 }

@@ -136,6 +136,6 @@ async function readBounded(body: AsyncIterable<Uint8Array>): Promise<Uint8Array>
   return concatAll(parts);
 }
 
-function unavailable(message: string, hint: string, typed = false, cause?: unknown): ReaderError {
-  return new ReaderError('roaming-unavailable', message, { hint, typed, cause });
+function unavailable(message: string, advice: string, typed = false, cause?: unknown): ReaderError {
+  return new ReaderError('roaming-unavailable', `${message}; ${advice}`, { typed, cause });
 }

@@ -55,7 +55,6 @@ export function requireWords(typed: string): string {
   if (words !== undefined) return words;
   throw new ReaderError('words-mistyped', `these are not the words of a roaming file: ${problem}`, {
     typed: true,
-    hint: 'compare them with what you wrote down; there are seven, with spaces between',
   });
 }
 

@@ -78,12 +78,10 @@ function describe(error: unknown, origin: string): ReaderError {
   if (CERTIFICATE.test(code)) {
     return new ReaderError('key-server-certificate', `the certificate of ${origin} is not valid: ${reasonOf(error)}`, {
       ...options,
-      hint: 'check the address, and the clock of this machine; if it is right, tell the publisher',
     });
   }
   const why = name === 'TimeoutError' ? 'no answer in time' : connectionReason(error);
   return new ReaderError('key-server-unreachable', `${origin} could not be reached: ${why}`, {
     ...options,
-    hint: 'check the address and your connection, and try again',
   });
 }

@@ -23,18 +23,13 @@ export interface FetchedDescriptor {
 export async function fetchDescriptor(dispatcher: Dispatcher, keyServer: string): Promise<FetchedDescriptor> {
   const answer = await exchange(dispatcher, keyServer, DESCRIPTOR_PATH, { maximumLength: MESSAGE_LIMITS.descriptor });
   if (answer.status !== 200) {
-    throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked who it serves`, {
-      hint: 'is this the address of a key server? the invitation has it in front of #',
-    });
+    throw new ReaderError('key-server-answer', `${keyServer} answered ${answer.status} when asked who it serves`);
   }
   const descriptor = await verifyDescriptor(answer.body, nowInSeconds());
   if (descriptor.keyServer !== keyServer) {
     throw new ReaderError(
       'descriptor-foreign',
       `${keyServer} shows the descriptor of another key server: ${descriptor.keyServer}`,
-      {
-        hint: 'use the address that the publisher gave you',
-      },
     );
   }
   return { descriptor, bytes: answer.body };
@@ -79,9 +74,7 @@ export async function sendKeyRequest(dispatcher: Dispatcher, keyServer: string, 
 /** The reader's clock and the key server's, side by side: what to put right where they differ. */
 export function clockOff(keyServer: string, theirs: number): ReaderError {
   const [here, there] = [nowInSeconds(), theirs].map((time) => new Date(time * 1000).toISOString());
-  return new ReaderError('clock-off', `this machine's clock says ${here}, that of ${keyServer} says ${there}`, {
-    hint: 'set the clock of this machine, and try again',
-  });
+  return new ReaderError('clock-off', `this machine's clock says ${here}, that of ${keyServer} says ${there}`);
 }
 
 function checkClock({ time }: ExchangeAnswer, keyServer: string): void {
@@ -90,17 +83,12 @@ function checkClock({ time }: ExchangeAnswer, keyServer: string): void {
 
 function refusedBinding(answer: ExchangeAnswer, keyServer: string): ReaderError {
   if (answer.status === 429) {
-    return new ReaderError('code-refused', `${keyServer} was asked too often`, {
-      hint: 'wait a quarter of an hour, and try again',
-    });
+    return new ReaderError('code-refused', `${keyServer} was asked too often`);
   }
   if (codeOf(answer) === 'code-refused' || answer.status === 403) {
     return new ReaderError(
       'code-refused',
       'the invitation code is not good: mistyped, used on another device, or expired',
-      {
-        hint: 'copy the whole link from the invitation, or ask the publisher for a new one',
-      },
     );
   }
   const told = codeOf(answer);

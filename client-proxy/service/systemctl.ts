@@ -49,9 +49,7 @@ export async function systemctl(...args: string[]): Promise<void> {
   const ended = await run(args);
   if (ended?.code === 0) return;
   const [said = 'it gave no reason'] = ended?.stderr.trim().split('\n') ?? ['there is no systemctl'];
-  throw new ReaderError('service-failed', `systemctl --user ${args.join(' ')}: ${said}`, {
-    hint: `systemctl --user status ${UNIT_NAME} says more`,
-  });
+  throw new ReaderError('service-failed', `systemctl --user ${args.join(' ')}: ${said}`);
 }
 
 /** `undefined`: there is no such program. */

@@ -86,7 +86,5 @@ async function withSource<Result>(
 
 function notKept({ cache }: ContentAccess): ReaderError {
   const { problem = 'there is no room in it' } = cache.status();
-  return new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${problem}`, {
-    hint: 'check the space on the disk and the permissions of the folder; what was fetched stays there',
-  });
+  return new ReaderError('cache-unusable', `nothing can be kept in ${cache.directory}: ${problem}`);
 }

@@ -74,9 +74,6 @@ export class KeptListing {
     throw new StorageError(
       'target-failed',
       `${this.#target.name} lists more files than fit into ${mebibytes} MiB, half of the memory that this process can have`,
-      {
-        hint: `see what others have put there, above all below ${METADATA_PATH}: it can be removed; for a site that is so large, NODE_OPTIONS=--max-old-space-size=MEBIBYTES gives more memory`,
-      },
     );
   }
 }

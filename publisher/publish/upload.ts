@@ -159,9 +159,7 @@ async function neededLength(
   });
   if (!found?.isFile()) {
     if (file.optional) return 'absent';
-    throw new PublishError('output-incomplete', `${local} is missing, which the publication names`, {
-      hint: 'run "wispr protect": it makes what is missing again',
-    });
+    throw new PublishError('output-incomplete', `${local} is missing, which the publication names`);
   }
   belongs?.(file.path);
   const there = inventory.find(file.path);
