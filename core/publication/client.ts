@@ -10,11 +10,11 @@ import {
   type MetaFile,
   type RoleMetadata,
   type RootMetadata,
-  type SignedTimestamp,
   type SnapshotMetadata,
   sameFile,
   type TargetInfo,
   type TargetsMetadata,
+  type TimestampMetadata,
 } from './metadata.ts';
 import { metadataFile } from './names.ts';
 import { fetchBounded, fetchNamed, type MetadataSource, type MetadataStore, missing } from './sources.ts';
@@ -60,7 +60,7 @@ export class PublicationClient {
   readonly #delegated: DelegatedRoles;
   #root: RootMetadata | undefined;
   /** The newest that were verified, for what may not go back. */
-  #timestamp: Verified<SignedTimestamp> | undefined;
+  #timestamp: Verified<TimestampMetadata> | undefined;
   #snapshot: SnapshotMetadata | undefined;
   #state: TrustedState | undefined;
   #refreshing: Promise<void> | undefined;
@@ -231,7 +231,7 @@ export class PublicationClient {
   }
 
   /** 5.4. Places that have nothing good are passed over for the next; of several that answer, the newest counts. */
-  async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<SignedTimestamp>> {
+  async #updateTimestamp(root: RootMetadata, now: number): Promise<Verified<TimestampMetadata>> {
     let failure: unknown;
     let found = false;
     const isEnough = () => {

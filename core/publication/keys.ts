@@ -59,7 +59,10 @@ export async function roleSigner(pair: KeyPair): Promise<RoleSigner> {
   return { ...pair, keyid: await tufKeyId(pair.publicKey) };
 }
 
-/** How many different keys of a role have signed: {@link signersOf}, no more than are needed. */
+/**
+ * How many different keys of a role have signed. One key counts once, under however many ids it stands or signs; invalid signatures are
+ * skipped, and no more are checked than the threshold needs.
+ */
 export function countSigners(
   signatures: readonly TufSignature[],
   message: Uint8Array,
@@ -67,29 +70,12 @@ export function countSigners(
   keys: ReadonlyMap<string, TufKey>,
   verify: SignatureVerifier,
 ): number {
-  return signersOf(signatures, message, role, keys, verify, role.threshold).length;
-}
-
-/**
- * The ids of the keys of a role that have signed. One key counts once, under however many ids it stands or signs; signatures that are not good
- * are passed over.
- *
- * @param most - when so many are found, no more are looked for
- */
-export function signersOf(
-  signatures: readonly TufSignature[],
-  message: Uint8Array,
-  role: RoleKeys,
-  keys: ReadonlyMap<string, TufKey>,
-  verify: SignatureVerifier,
-  most: number,
-): string[] {
-  const signed = new Map<string, string>();
+  const signed = new Set<string>();
   for (const { keyid, sig } of signatures) {
     const key = role.keyids.includes(keyid) ? keys.get(keyid) : undefined;
     const signature = key && fromHex(sig);
-    if (!key || !signature || signed.has(key.public) || signed.size >= most) continue;
-    if (verify(key, signature, message)) signed.set(key.public, keyid);
+    if (!key || !signature || signed.has(key.public) || signed.size >= role.threshold) continue;
+    if (verify(key, signature, message)) signed.add(key.public);
   }
-  return [...signed.values()];
+  return signed.size;
 }

@@ -17,9 +17,6 @@ export const PUBLICATION_LIMITS = {
   delegations: 32,
   /** Bits of the number of bins. */
   binBits: 16,
-  withdrawn: 64,
-  /** Withdrawn versions that need be remembered: the highest; by readers, of each key. */
-  withdrawnKept: 1024,
   redirects: 10_000,
   grace: 7_776_000,
   /** How far in the future of the reader's clock a timestamp may have been signed. */

@@ -31,14 +31,6 @@ export interface MetaFile {
 
 export interface TimestampMetadata extends RoleMetadata {
   readonly snapshot: MetaFile;
-  /** Versions of publications, none above that of the snapshot: docs/spec/publication.md, "Withdrawal". */
-  readonly withdrawn: readonly number[];
-}
-
-/** A timestamp whose signatures were checked. */
-export interface SignedTimestamp extends TimestampMetadata {
-  /** The ids of all keys of the role that have signed it, in ascending order. */
-  readonly signers: readonly string[];
 }
 
 export interface SnapshotMetadata extends RoleMetadata {
@@ -97,12 +89,7 @@ export function parseRoot(signed: TufObject): RootMetadata {
 export function parseTimestamp(signed: TufObject): TimestampMetadata {
   const common = parseCommon(signed, 'timestamp');
   const meta = object(signed.meta, 'timestamp');
-  const withdrawn = signed['x-wispr-withdrawn'] ?? [];
-  if (!Array.isArray(withdrawn) || withdrawn.length > PUBLICATION_LIMITS.withdrawn || !withdrawn.every(isVersion))
-    throw malformed('timestamp');
-  const snapshot = parseMetaFile(meta['snapshot.json'], 'timestamp');
-  // None in advance. Whether there is such a snapshot, whoever remembers them has to know.
-  return { ...common, snapshot, withdrawn: withdrawn.filter((version) => version <= snapshot.version) };
+  return { ...common, snapshot: parseMetaFile(meta['snapshot.json'], 'timestamp') };
 }
 
 export function parseSnapshot(signed: TufObject): SnapshotMetadata {

@@ -3,14 +3,7 @@
  * the last complete state, under names of its own, because the newest may be of a publication that has not arrived whole.
  */
 import { PublicationError } from './errors.ts';
-import type {
-  MetaFile,
-  RootMetadata,
-  SignedTimestamp,
-  SnapshotMetadata,
-  TargetsMetadata,
-  TimestampMetadata,
-} from './metadata.ts';
+import type { MetaFile, RootMetadata, SnapshotMetadata, TargetsMetadata, TimestampMetadata } from './metadata.ts';
 import { type MetadataStore, missing } from './sources.ts';
 import {
   type VerifyOptions,
@@ -36,13 +29,13 @@ export interface Verified<Role> {
 
 /** What was verified last of each role. The files of a state are left out where they are those of the state before. */
 export interface StateFiles {
-  readonly timestamp: Verified<SignedTimestamp>;
+  readonly timestamp: Verified<TimestampMetadata>;
   readonly snapshot: Uint8Array | undefined;
   readonly targets: Uint8Array | undefined;
 }
 
 interface Kept {
-  readonly timestamp: Verified<SignedTimestamp> | undefined;
+  readonly timestamp: Verified<TimestampMetadata> | undefined;
   readonly snapshot: SnapshotMetadata | undefined;
   readonly state: TrustedState | undefined;
 }

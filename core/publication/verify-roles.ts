@@ -6,7 +6,7 @@ import { hexDigest } from '../encoding/digest.ts';
 import { checkDelegations, type Delegator } from './delegations.ts';
 import { checkSignatures, type Envelope, openEnvelope } from './envelope.ts';
 import { PublicationError } from './errors.ts';
-import { areTufKeyIds, type SignatureVerifier, signersOf } from './keys.ts';
+import { areTufKeyIds, type SignatureVerifier } from './keys.ts';
 import { PUBLICATION_LIMITS } from './limits.ts';
 import {
   type MetaFile,
@@ -15,7 +15,6 @@ import {
   parseTargets,
   parseTimestamp,
   type RootMetadata,
-  type SignedTimestamp,
   type SnapshotMetadata,
   sameFile,
   type TargetsMetadata,
@@ -58,15 +57,13 @@ export function verifyOwnTimestamp(
   bytes: Uint8Array,
   root: RootMetadata,
   { verify, strict }: VerifyOptions,
-): SignedTimestamp {
+): TimestampMetadata {
   checkLength(bytes, PUBLICATION_LIMITS.timestampLength, 'timestamp');
   const { keys, roles } = root;
   const envelope = checkSignatures(openEnvelope(bytes, 'timestamp'), 'timestamp', roles.timestamp, keys, verify);
   const timestamp = parseTimestamp(envelope.signed());
   if (strict) checkComplete(timestamp.snapshot, 'snapshot');
-  const { signatures, message } = envelope;
-  const signers = signersOf(signatures, message, roles.timestamp, keys, verify, signatures.length);
-  return { ...timestamp, signers: signers.sort() };
+  return timestamp;
 }
 
 /**
@@ -81,7 +78,7 @@ export function verifyTimestamp(
   previous: TimestampMetadata | undefined,
   options: VerifyOptions,
   newest?: SnapshotMetadata,
-): SignedTimestamp | undefined {
+): TimestampMetadata | undefined {
   const timestamp = verifyOwnTimestamp(bytes, root, options);
   if (previous && timestamp.version < previous.version)
     throw rollback(`timestamp ${timestamp.version} is older than ${previous.version}, which was seen before`);

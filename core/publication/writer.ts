@@ -64,16 +64,8 @@ export async function rootMetadata(
 }
 
 /** The `signed` part of a timestamp. */
-export function timestampMetadata(
-  about: RoleMetadata,
-  snapshot: FileFacts,
-  withdrawn: readonly number[] = [],
-): TufObject {
-  return {
-    ...common('timestamp', about),
-    meta: { 'snapshot.json': metaFile(snapshot) },
-    ...(withdrawn.length > 0 && { 'x-wispr-withdrawn': [...withdrawn] }),
-  };
+export function timestampMetadata(about: RoleMetadata, snapshot: FileFacts): TufObject {
+  return { ...common('timestamp', about), meta: { 'snapshot.json': metaFile(snapshot) } };
 }
 
 /** The version of a timestamp that is signed at `now`, after one with the version `previous`. */

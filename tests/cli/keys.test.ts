@@ -2,7 +2,6 @@
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nowInSeconds } from '../../node-support/clock.ts';
 import { rotateRole } from '../../publisher/keys/change-roles.ts';
 import type { Ended } from '../support/programs.ts';
 import { type SmallPublication, writeSmallPublication } from '../support/small-publication.ts';
@@ -248,23 +247,6 @@ describe('wispr timestamp', () => {
     expect(soon.stderr).toMatch(
       /^wispr: the publication's signatures end on [\d-]{10}, in \d days?\nwispr: hint: .*\n$/,
     );
-  });
-
-  it('says also for cron what a timestamp has no room for, beside what was withdrawn here', async () => {
-    const secret = ['--new-passphrase-file', 'other-passphrase'];
-    await wispr('keys', 'export', 'timestamp', 'full.key', ...withPassphrase, ...secret);
-    const flags = ['--key', 'full.key', '--passphrase-file', 'other-passphrase', '--metadata', METADATA, '-q'];
-    const claimed = Array.from({ length: 64 }, (_, index) => index + 7);
-    await publish({ version: 80, signed: nowInSeconds() - 60 });
-    expect((await wispr('withdraw', '5', '--yes', ...flags)).stderr).toBe('');
-    await publish({ version: 80, withdrawn: claimed, signed: nowInSeconds() + 30 });
-    const left = (version: number) =>
-      expect.stringMatching(
-        new RegExp(`^wispr: 1 withdrawn publication .*, ${version}: left out,.*\nwispr: hint: if .*\n$`),
-      );
-    expect(await wispr('timestamp', ...flags)).toEqual({ code: 0, stdout: '', stderr: left(7) });
-    const { stdout, stderr } = await wispr('withdraw', '6', '--yes', '--json', ...flags);
-    expect([JSON.parse(stdout).dropped, stderr]).toEqual([[8], left(8)]);
   });
 });
 

@@ -24,7 +24,6 @@ export interface SmallPublication {
   readonly version?: number;
   /** Days from now until each role expires. */
   readonly days?: { readonly targets?: number; readonly bins?: number; readonly snapshot?: number };
-  readonly withdrawn?: readonly number[];
   /** When the timestamp is signed; now, if left out. */
   readonly signed?: number;
 }
@@ -33,7 +32,7 @@ export interface SmallPublication {
 export async function writeSmallPublication(
   directory: string,
   { roots, signers: { targets, snapshot, timestamp } }: Pick<OpenKeyStore, 'roots' | 'signers'>,
-  { version = 1, days = {}, withdrawn = [], signed = nowInSeconds() }: SmallPublication = {},
+  { version = 1, days = {}, signed = nowInSeconds() }: SmallPublication = {},
 ): Promise<void> {
   await mkdir(directory, { recursive: true });
   const put = (name: string, bytes: Uint8Array) => writeFile(join(directory, name), bytes);
@@ -51,6 +50,6 @@ export async function writeSmallPublication(
   await sign('targets', await targetsMetadata(until(days.targets), [], keys), targets);
   await sign('snapshot', snapshotMetadata(until(days.snapshot), facts), snapshot);
   const about = { version: signed, expires: signed + 2 * DAY };
-  const content = timestampMetadata(about, facts.get('snapshot') as FileFacts, withdrawn);
+  const content = timestampMetadata(about, facts.get('snapshot') as FileFacts);
   await put(TIMESTAMP_FILE, signMetadata(content, [timestamp]));
 }
