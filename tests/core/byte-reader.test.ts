@@ -59,7 +59,7 @@ describe('ByteReader', () => {
     return { spent, reader: new ByteReader(Object.assign(streamOf(...chunks), { spend })) };
   }
 
-  it('says of a chunk that nobody looks into it any more, once all of it was copied', async () => {
+  it('reports a chunk as unused once all of it was copied', async () => {
     const { spent, reader } = greedy();
     expect(await reader.readInto(new Uint8Array(3))).toBe(true);
     expect(spent).toEqual([]);

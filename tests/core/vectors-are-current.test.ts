@@ -5,7 +5,7 @@ import { locate, makeFiles } from '../vectors/generate.ts';
 const files = await makeFiles();
 
 it.each([...files.keys()])('`npm run vectors` would change nothing in %s', (path) => {
-  // Compared as a boolean: the difference of two files of half a megabyte helps nobody.
+  // Compared as a boolean: the difference of two files of half a megabyte is of no use.
   expect(readFileSync(locate(path), 'utf8') === files.get(path)).toBe(true);
 });
 

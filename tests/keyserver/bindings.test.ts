@@ -137,7 +137,7 @@ describe('binding a device', () => {
     expect((await tryBinding(request(device, deviceCode))).status).toBe(200);
   });
 
-  it('does not let somebody who learned a used code take the place of the device', async () => {
+  it('does not let another device use a used code', async () => {
     const { deviceCode } = rig.invite({ name: 'kora' });
     const device = await createDeviceKeys(rig.provider);
     const bound = await bind(rig.provider, deviceCode, device);

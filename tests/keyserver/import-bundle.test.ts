@@ -78,7 +78,7 @@ describe('the first bundle', () => {
 describe('a later bundle', () => {
   beforeEach(() => importSealed({ serial: 5 }));
 
-  it('of a higher serial brings new sets, and leaves the old ones', async () => {
+  it('of a higher serial adds new sets, and keeps the old ones', async () => {
     const set = await createSetKey();
     const sets = [{ id: set.id, key: toBase64url(set.key), name: 'day-3', site: SITE }];
     const result = await importSealed({ serial: 6, bundle: { sets } });
@@ -153,7 +153,7 @@ describe('a bundle is refused', () => {
     await expectRefused(bytes, 'bundle-recipient');
   });
 
-  it('whose descriptor is by somebody else, expired, or names other origins', async () => {
+  it('whose descriptor is by another key, expired, or names other origins', async () => {
     const stranger = await createPublisher();
     const foreign = toBase64url(descriptor(stranger, { ...ORIGINS, content: 'https://cdn.example' }));
     await expectRefused(await seal({ bundle: { descriptor: foreign } }), 'bundle-foreign');

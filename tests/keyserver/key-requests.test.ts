@@ -64,10 +64,10 @@ describe('a key request', () => {
 
   it('names the reason for each key that is refused', async () => {
     const device = await connect('dora', { sets: ['day-1'], until: nowInSeconds() + DAY });
-    const nobodys = toBase64url(randomBytes(32));
-    const answer = await askForKeys(device, [day1().id, day2().id, nobodys]);
+    const unknown = toBase64url(randomBytes(32));
+    const answer = await askForKeys(device, [day1().id, day2().id, unknown]);
     expect(answer.keys.map(({ id }) => id)).toEqual([day1().id]);
-    expect(answer.refused).toEqual([day2().id, nobodys].map((id) => ({ id, reason: 'not-entitled' })));
+    expect(answer.refused).toEqual([day2().id, unknown].map((id) => ({ id, reason: 'not-entitled' })));
     rig.passTime(DAY + 10);
     const request = await encodeKeyRequest(device.deviceKey, rig.server.url, [day1().id], nowInSeconds() + DAY + 10);
     const later = await sendKeyRequest(rig.server.url, device.deviceKey, request);

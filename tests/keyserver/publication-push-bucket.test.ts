@@ -1,4 +1,4 @@
-/** The key server brings timestamps to a bucket that a web host serves, on a real S3 server. */
+/** The key server puts timestamps into a bucket that a web host serves, on a real S3 server. */
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';

@@ -208,7 +208,7 @@ describe('a greater pair at a push target', () => {
     expect(the.rig.log()).toContain('clock-behind');
   });
 
-  it('brings the roots that it needs; a root alone is not adopted, and nothing is pushed that is not good under it', async () => {
+  it('is adopted with its roots; a root alone is not, and nothing is pushed that is not good under it', async () => {
     const { root } = the.rig.publisher;
     const snapshotKey = await newKey();
     const roots = [await encodeRoot({ ...root.signers, snapshot: snapshotKey }, 2, [root.signers.root])];

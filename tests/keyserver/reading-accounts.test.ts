@@ -187,7 +187,7 @@ describe('signing in', () => {
     expect(unknown).toBeGreaterThan(known / 3);
   });
 
-  it('makes a new session each time, whatever the browser brings along, and ends that one', async () => {
+  it('makes a new session each time, and ends one that the browser had', async () => {
     const cookie = `wispr-${rig.server.ports.reading}`;
     const reader = browser();
     reader.cookies.set(cookie, 'A'.repeat(43));

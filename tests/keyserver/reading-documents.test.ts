@@ -178,7 +178,7 @@ describe('a document', () => {
 });
 
 describe('a shared cache in front', () => {
-  /** RFC 9111 section 3: what is neither `private` nor `no-store` may be kept for everybody. */
+  /** RFC 9111 section 3: what is neither `private` nor `no-store` may be kept by shared caches. */
   const UNSHARED = /^(?:private, no-cache|no-store)$/;
 
   it.each([
@@ -222,7 +222,7 @@ describe('a shared cache in front', () => {
     expect(joined.headers['cache-control']).toBe('no-store');
   });
 
-  it('may keep what the pages load, which is the same for everybody and sets no cookie', async () => {
+  it('may keep what the pages load, which is the same for all visitors and sets no cookie', async () => {
     for (const path of ['/-/style.css', '/-/join.js', '/-/sign-in.js']) {
       const { status, headers } = await anna.get(path);
       expect([status, headers['cache-control'], headers['set-cookie']]).toEqual([200, 'no-cache', undefined]);

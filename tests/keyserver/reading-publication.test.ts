@@ -59,7 +59,7 @@ it('attack 92: does not show an object that is signed well, and that the publica
   expectRefused(await visitor.get('/'), 404, 'no-such-document');
 });
 
-it("attack 23: shows the publisher's own page with status 404, whole, and to everybody", async () => {
+it("attack 23: shows the publisher's own page with status 404, whole, and to all visitors", async () => {
   const content = '<h1>Not here</h1>'.repeat(1000);
   await publish(rig.publisher, rig.host, { path: '/404.html', content, mediaType: 'text/html' });
   await setSettings({ notFound: '/404.html' });
@@ -70,7 +70,7 @@ it("attack 23: shows the publisher's own page with status 404, whole, and to eve
   expect([head.status, head.body.length]).toEqual([404, 0]);
 });
 
-it('follows signed redirects and clean URLs, and leads nobody past the checks', async () => {
+it('follows signed redirects and clean URLs, never past the checks', async () => {
   await publish(rig.publisher, rig.host, { ...FRONT, path: '/about.html', content: 'about' });
   await publish(rig.publisher, rig.host, { ...FRONT, path: '/folder/index.html', content: 'folder' });
   const redirects = [
@@ -90,7 +90,7 @@ it('follows signed redirects and clean URLs, and leads nobody past the checks', 
   expect((await visitor.get('/about?q')).text).toBe('about');
 });
 
-it('attack 80: says when it is stale, to whoever enters the site, and refuses after the grace period', async () => {
+it('attack 80: says when it is stale, on entering the site, and refuses after the grace period', async () => {
   await setSettings({ grace: 7 * DAY });
   const fresh = await visitor.get('/', ENTERING);
   expect([fresh.status, fresh.headers['wispr-confirmed']]).toEqual([200, expect.stringMatching(/GMT$/)]);

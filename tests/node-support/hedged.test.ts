@@ -11,7 +11,7 @@ afterEach(() => {
 
 it.each([
   ['the next one is waited for', false, 1],
-  ['nobody is, where it is enough', true, 0],
+  ['none is, where it is enough', true, 0],
 ])('while one is asked, %s', async (_, isEnough, timers) => {
   const asked: string[] = [];
   const slow = Promise.withResolvers<string>();

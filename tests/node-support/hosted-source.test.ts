@@ -8,7 +8,7 @@ import { type HostedFile, HostedSource } from '../../node-support/publication/ho
 
 type Answer = string | undefined | Error | 'late';
 
-/** Never: whoever waits this long is not meant to be waited for. */
+/** Longer than any test runs. */
 const PATIENT = 2 ** 30;
 
 interface Rig {
@@ -22,7 +22,7 @@ interface Rig {
   readonly answer: (host: string, text: string) => void;
 }
 
-/** @param answers - by host: what it has, for any path; `late`: nothing until it is told */
+/** @param answers - by host: what it has, for any path; `late`: nothing until the test answers */
 function rig(
   answers: Record<string, Answer>,
   hedgeAfter = PATIENT,
@@ -77,7 +77,7 @@ describe('a file of a publication comes from', () => {
     expect([asked, slow]).toEqual([['a /x', 'b /x', 'c /x'], []]);
   });
 
-  it('the one beside a slow one, which is told of, given up, and for the rest of the look asked last', async () => {
+  it('the next host where one is slow, which is reported, given up, and asked last for the rest of the check', async () => {
     const { source, asked, slow, ended } = rig({ a: 'late', b: 'here' }, 0);
     await source.within(PATIENT, async () => {
       expect(text(await source.metadata('1.root.json', 10))).toBe('here');
@@ -87,7 +87,7 @@ describe('a file of a publication comes from', () => {
     expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'b']);
   });
 
-  it('a slow one all the same, where the others have none or fail; that makes nobody slow who has failed', async () => {
+  it('a slow one all the same, where the others have none or fail; a failed one is not slow', async () => {
     const { source, asked, slow, answer } = rig({ a: 'late', b: new Error('gone') }, 0);
     const file = source.file('/x', 10);
     await expect.poll(() => asked.length).toBe(2);
@@ -102,24 +102,24 @@ describe('a file of a publication comes from', () => {
     expect(asked).toEqual(['a /x', 'b /x', 'b /y']); // from then on it is asked last
   });
 
-  it('nobody, where nobody has what is named: then what there is, to be refused for what it is', async () => {
+  it('the first other file, where no host has the named one: the caller refuses it', async () => {
     const { source } = rig({ a: 'other', b: undefined });
     expect(text(await source.file('/x', 10, await hashOf('here')))).toBe('other');
     expect(text(await source.file('/x', 10, await hashOf('here')))).toBe('other');
   });
 
-  it('nobody, where one says that there is none; a failure is thrown where no other said anything', async () => {
+  it('no host, where one has none; a failure is thrown where all failed', async () => {
     expect(await rig({ a: new Error('gone'), b: undefined }).source.file('/x', 10)).toBeUndefined();
     await expect(rig({ a: new Error('gone'), b: new Error('too') }).source.file('/x', 10)).rejects.toThrow('gone');
   });
 
-  it('whoever is left: one that gave what is no good has to wait until all others have nothing, not until they are late', async () => {
+  it('the remaining hosts: one that gave an invalid file is asked once all others have none, not when they are late', async () => {
     const { source, asked, answer } = rig({ a: 'late', b: 'bad' }, 0);
     expect(text(await source.file('/1.root.json', 10))).toBe('bad');
     expect(source.passOver(1)).toBe(true);
     const file = source.file('/1.root.json', 10);
     await expect.poll(() => asked.length).toBe(3);
-    await sleep(20); // nobody else is asked beside it
+    await sleep(20); // no other is asked in parallel
     answer('a', 'good');
     expect(text(await file)).toBe('good');
     expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'a']);
@@ -154,7 +154,7 @@ describe('the next root, which mostly there is none of,', () => {
     expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'b', 'a', 'b']);
   });
 
-  it('is asked for everywhere at once as soon as one has none, and whoever has it wins; that makes nobody slow', async () => {
+  it('is asked for everywhere at once as soon as one has none, and the first with it wins; none counts as slow', async () => {
     const { source, asked, slow, answer } = rig({ a: undefined, b: 'late', c: 'late', d: 'late' });
     const file = source.metadata(ROOT, 10);
     await expect.poll(() => asked.length).toBe(4);
@@ -163,7 +163,7 @@ describe('the next root, which mostly there is none of,', () => {
     expect(slow).toEqual([]);
   });
 
-  it('is heard of from one that gave what was no good before, too, whoever else is silent', async () => {
+  it('comes also from one that gave an invalid file before, while others are silent', async () => {
     const answers: Record<string, Answer> = { a: 'bad', b: undefined, c: undefined };
     const { source, asked } = rig(answers, PATIENT, undefined, AT_ONCE);
     expect(text(await source.metadata('1.root.json', 10))).toBe('bad');
@@ -173,7 +173,7 @@ describe('the next root, which mostly there is none of,', () => {
     expect(asked.map((one) => one[0])).toEqual(['a', 'b', 'c', 'a']);
   });
 
-  it('is waited for, as any file, as long as nobody says anything; and any other file where one has none', async () => {
+  it('is waited for, like any file, while no host answers; and any other file where one has none', async () => {
     const none = { a: 'late', b: undefined } as const;
     for (const [answers, ask] of [
       [{ a: 'late', b: new Error('gone') }, (source: HostedSource) => source.metadata(ROOT, 10)],
@@ -232,7 +232,7 @@ describe('timestamps come', () => {
     expect([asked.map((one) => one[0]), slow, ended]).toEqual([['k', 'a', 'b'], ['a'], []]);
   });
 
-  it('one failure after another, each told of', async () => {
+  it('one failure after another, each reported', async () => {
     const { source } = rig({ a: new Error('gone'), b: 'here' });
     const came: unknown[] = [];
     for await (const { result, error } of source.timestamps(10, () => false)) came.push(error ?? text(result));

@@ -155,7 +155,7 @@ export function describeTarget(what: string, open: () => Promise<Target>): void 
       expect(await all(target)).toEqual([]);
     });
 
-    it('replaces only what it was told to', async () => {
+    it('replaces only what it was asked to', async () => {
       const replace = (replacing: string | null, content: string) =>
         target.put('/a', utf8(content), { ...OPTIONS, replacing });
       expect(await codeOf(replace('"0123"', 'never'))).toMatch(/target-(?:changed|failed)/);

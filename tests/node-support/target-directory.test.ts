@@ -53,7 +53,7 @@ describe('a directory as a target', () => {
     expect(await readFile(join(outside, 'secret'), 'utf8')).toBe('secret');
   });
 
-  it('attack 39: waits for no pipe that somebody puts in the place of a file', async () => {
+  it('attack 39: waits for no pipe in the place of a file', async () => {
     await target.put('/file', utf8('x'), OPTIONS);
     const seen = await target.head('/file');
     await rm(join(place, 'file'));

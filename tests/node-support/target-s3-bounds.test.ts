@@ -195,7 +195,7 @@ describe('attack 65: a server that lists without an end', () => {
     expect(await codeOf(all(target))).toBe('target-failed');
   });
 
-  it('is refused where it lists names that nobody can read', async () => {
+  it('is refused where it lists unreadable names', async () => {
     listing(() => ({ keys: ['%'], next: '' }));
     open({});
     expect(await codeOf(all(target))).toMatch(/^target-/);

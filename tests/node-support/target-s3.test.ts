@@ -76,7 +76,7 @@ describe('a bucket as a target', () => {
   it.each([
     ['http://127.0.0.1:9', 'the server is the one of AWS_ENDPOINT_URL_S3'],
     ['127.0.0.1:9000', 'write AWS_ENDPOINT_URL_S3 as a whole URL'],
-  ])('says what to set where nobody answers at %s', async (endpoint, hint) => {
+  ])('says what to set where there is no answer at %s', async (endpoint, hint) => {
     vi.stubEnv('AWS_ENDPOINT_URL_S3', endpoint);
     const silent = await openTarget('s3://bucket');
     await expect(silent.put('/a', utf8('x'), OPTIONS)).rejects.toMatchObject({

@@ -180,7 +180,7 @@ describe('metadata that are old', () => {
       message: expect.stringMatching(/2026-09-21T.*2026-09-21T/),
     });
     await expect(site.site.document(PAGE, NOW + 400 * DAY)).rejects.toMatchObject({ code: 'publication-expired' });
-    // A timestamp of the future is not remembered: the ones of today stay newer.
+    // A timestamp of the future is not remembered: current ones stay newer.
     await site.publication.publishTimestamp(NOW + 365 * DAY);
     await expectRefused(site, 'clock-behind', LATER);
     await site.publication.publishTimestamp(LATER, { version: LATER });

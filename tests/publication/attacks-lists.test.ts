@@ -1,4 +1,4 @@
-/** Lists of metadata do not name themselves: what comes of one that is brought in the place of another of the same keys. */
+/** Lists of metadata do not name themselves: what happens when one is put in the place of another of the same keys. */
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../core/encoding/bytes.ts';
 import type { TufObject } from '../../core/publication/canonical.ts';
@@ -50,7 +50,7 @@ async function expectNewReaderRefuses(publication: TestPublication): Promise<voi
 }
 
 describe('attack 36: a list in the place of another', () => {
-  it('an earlier `targets` as `documents` brings no section back', async () => {
+  it('an earlier `targets` as `documents` restores no section', async () => {
     const publication = await publishWith(await keyRing(2, 2));
     const section = await publication.addSection('sports', ['sports/*']);
     await publication.addEncrypted('/sports/match.html', SET, utf8('match'));
@@ -92,7 +92,7 @@ describe('attack 36: a list in the place of another', () => {
     await expectNewReaderRefuses(publication);
   });
 
-  it('a bin delegates to nobody', async () => {
+  it('a bin delegates to no role', async () => {
     const publication = await publishWith(await keyRing(2, 2));
     const documents = publication.metadata('documents', 1);
     publication.version++;
@@ -101,7 +101,7 @@ describe('attack 36: a list in the place of another', () => {
     await expectNewReaderRefuses(publication);
   });
 
-  it('an earlier `targets` as a bin brings no section back', async () => {
+  it('an earlier `targets` as a bin restores no section', async () => {
     const publication = await publishWith(await keyRing(2, 2));
     const section = await publication.addSection('sports', ['sports/*']);
     await publication.publish(NOW + 1);
@@ -185,7 +185,7 @@ describe('attack 36: a list in the place of another', () => {
     expect(await codesOf(site, paths)).not.toContain('signed 404');
   });
 
-  /** What a reader of exchanged bins is told of each document; one of them is refused at least. */
+  /** What a reader of exchanged bins gets for each document; at least one is refused. */
   async function codesOf(site: ReturnType<typeof readerOf>['site'], paths: readonly string[]): Promise<string[]> {
     const codes = await Promise.all(
       paths.map((path) =>

@@ -7,7 +7,7 @@ import { readerOf } from '../support/publication-source.ts';
 import { keyRing, TestPublication } from '../support/test-publication.ts';
 import { expectRefused, fileOf, LATER, NOW, PAGE, publishMore, readSite, SET, tamper } from './reading.ts';
 
-describe('metadata that nobody or somebody else has signed', () => {
+describe('metadata without signatures, or signed by other keys', () => {
   it.each(['timestamp', 'snapshot', 'targets'])('attack 27: %s without, or with a wrong signature', async (role) => {
     const site = await readSite();
     site.publication.wholeFiles.set('.well-known/other', utf8('so that targets change'));

@@ -104,7 +104,7 @@ describe('a timestamp', () => {
 });
 
 describe('what is longer than allowed', () => {
-  it('is refused before its signatures are checked, by whoever verifies it', async () => {
+  it('is refused before its signatures are checked, by every verifier', async () => {
     const publication = await TestPublication.create(NOW);
     const { signers } = publication.roles.root;
     const first = signedOf(publication.firstRoot);
@@ -181,7 +181,7 @@ describe('names and keys of roles', () => {
 });
 
 describe('site settings that were kept', () => {
-  it('and altered are not believed, and nothing is answered without them; the next look brings them back', async () => {
+  it('and altered are not used, and nothing is answered without them; the next check fetches them again', async () => {
     const redirects = [{ from: '/old', status: 301 as const, to: PAGE }];
     const { publication, store } = await readSite(async (made) => made.setSettings({ ...TEST_SETTINGS, redirects }));
     const [name, bytes] = [...store.kept].find(([key]) => key.endsWith('wispr:settings')) ?? ['', new Uint8Array()];

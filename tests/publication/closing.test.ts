@@ -1,8 +1,9 @@
 /** Closing publications: docs/spec/publication.md, section 7. */
 import { describe, expect, it } from 'vitest';
 import { METADATA_PATH } from '../../core/publication/names.ts';
-import type { SitePublication } from '../../core/publication/site-publication.ts';
+import { SitePublication } from '../../core/publication/site-publication.ts';
 import { signMetadata, snapshotMetadata } from '../../core/publication/writer.ts';
+import { HostedSource } from '../../node-support/publication/hosted-source.ts';
 import { MemoryStore, readerOf } from '../support/publication-source.ts';
 import { DAY, HOUR, LATER, PAGE, publishMore, readSite, TIMESTAMP_PATH } from './reading.ts';
 
@@ -109,6 +110,22 @@ describe('a closing publication', () => {
     await site.refresh(LATER + 1);
     expect(await outcome(site, LATER + 1)).toBe(CODE);
   });
+});
+
+it('a closing publication that every host hides comes from the key server', async () => {
+  const { publication } = await readSite();
+  const hiding = new Map(publication.files);
+  await publication.close(LATER);
+  const source = new HostedSource({
+    hosts: () => ['a', 'b'],
+    fetch: async (_, { path }) => hiding.get(path),
+    own: () => undefined,
+    keyServer: async (file) => publication.files.get(METADATA_PATH + file),
+    times: { metadataTimeout: 1000, timestampTimeout: 1000, hedgeAfter: 1000 },
+  });
+  const site = new SitePublication({ rootId: publication.rootId, source, store: new MemoryStore() });
+  await site.refresh(LATER);
+  expect(await outcome(site, LATER)).toBe(CODE);
 });
 
 describe('the timestamp key alone', () => {

@@ -67,13 +67,13 @@ it.each([
     'metadata-mismatch',
     (targets: ReadonlyMap<string, TufObject>) => binMetadata({ ...GOOD, version: 6 }, targets),
   ],
-])('a section that %s is told of, and the rest is listed', async (_what, code, list) => {
+])('a section that %s is reported, and the rest is listed', async (_what, code, list) => {
   const site = await withSection(list);
   expect(await listOf(site)).toEqual({ paths: [PAGE], failed: [['sports', code]] });
   await expect(site.site.document(MATCH, LATER)).rejects.toMatchObject({ code });
 });
 
-it('a bin that is nowhere is told of as well', async () => {
+it('a missing bin is reported as well', async () => {
   const site = await withSection((targets) => binMetadata(GOOD, targets));
   for (const bin of ['documents-0', 'documents-1'])
     site.source.instead.set(`${METADATA_PATH}1.${bin}.json`, () => undefined);

@@ -44,7 +44,7 @@ export async function runPython(given: Given): Promise<Came> {
   return JSON.parse(output) as Came;
 }
 
-/** What the vectors must come to stays here, so that nobody can read it off. */
+/** What the vectors must come to stays here, out of its reach. */
 function withoutExpectations({ objects, keys, ...rest }: Given): object {
   const without = ({ outcome: _, ...vector }: { outcome: string }) => ({
     ...vector,

@@ -42,7 +42,7 @@ export function joinObject(parts: Parts): Uint8Array {
   return concat(parts.magic, parts.headerLength, parts.header, parts.signature, parts.digests, parts.payload);
 }
 
-/** The same parts under other header bytes, signed anew by the publisher, or by whoever holds `secretKey`. */
+/** The same parts under other header bytes, signed anew by the publisher, or with `secretKey`. */
 export function withHeaderBytes(parts: Parts, header: Uint8Array, secretKey = publisher.secretKey): Parts {
   const signature = ed25519Sign(concat(SIGNATURE_LABEL, header), secretKey);
   return { ...parts, headerLength: u32(header.length), header, signature };

@@ -221,7 +221,7 @@ async function shortMiddleChunk(): Promise<ObjectVector> {
   return refused('signed, short middle chunk', 'payload-invalid', object, { attacks: [11], released: upTo(1) });
 }
 
-/** Row 17: somebody who holds the set key, and with it can encrypt as well as the publisher can. */
+/** Row 17: a subscriber who holds the set key can encrypt like the publisher. */
 async function byASubscriber(): Promise<ObjectVector[]> {
   const parts = await smallParts('original');
   const forged = splitObject(

@@ -89,7 +89,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'verify-key-request': async (input) => {
     const request = parseKeyRequest(input.bytes('request'));
     if (!(await isRequestBy(request, input.text('keyServer'), input.bytes('deviceKey'))))
-      throw new KeyError('request-malformed', 'the request was made by somebody else');
+      throw new KeyError('request-malformed', 'the request was made by another device');
     return { device: request.device, keys: [...request.keys], time: request.time };
   },
 
