@@ -117,11 +117,7 @@ function readBundle(file: string): Uint8Array {
       throw new Error(`it is longer than ${MESSAGE_LIMITS.bundle} bytes, which no key bundle is`);
     return readFileSync(file);
   } catch (cause) {
-    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), {
-      cause,
-      typed: true,
-      hint: 'the publisher makes it with "wispr protect"',
-    });
+    throw new KeyServerError('argument-invalid', describeUnreadable(file, cause), { cause, typed: true });
   }
 }
 

@@ -4,7 +4,7 @@ import { knownOrigins } from '../../keyserver/origins.ts';
 import { readProviderRow } from '../../keyserver/publication/provider.ts';
 import { type Invitation, invitationLinks, inviteSubscriber } from '../../keyserver/readers/invitations.ts';
 import { withState } from '../../keyserver/storage/state.ts';
-import { print, say, UsageError } from '../io/voice.ts';
+import { print, say, sayHint, UsageError } from '../io/voice.ts';
 import { describeGrant, isoDay } from './describe.ts';
 
 interface Options {
@@ -54,7 +54,7 @@ function sayInvitation({ subscriber, created, grants, kept, expires }: Invitatio
   say(`${subscriber} ${who}: ${grants.map(describeGrant).join(', ')}`);
   if (kept.length > 0) {
     say(`nothing was taken away; granted before: ${kept.map(describeGrant).join(', ')}`);
-    say('hint: "wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
+    sayHint('"wispr admin revoke NAME" takes everything away; with --sets after that, those sets only are granted');
   }
   say(`send one of these links; each works once, until ${isoDay(expires)}`);
   print(`For the Reader:   wispr bind ${links.device}`);
@@ -64,7 +64,7 @@ function sayInvitation({ subscriber, created, grants, kept, expires }: Invitatio
 /** The links are good as they are: the bundle has to name these origins, or it is refused. */
 function sayNoPublisher(): void {
   say('there is no publisher here yet: the links lead to nothing until its key bundle is imported');
-  say('hint: "wispr admin import FILE", with the bundle that "wispr protect" makes; these links work from then on');
+  sayHint('"wispr admin import FILE", with the bundle that "wispr protect" makes; these links work from then on');
 }
 
 function asJson({ subscriber, created, grants, kept, expires, deviceCode, accountCode }: Invitation, links: Links) {
