@@ -8,78 +8,68 @@ import { READING_ERRORS } from '../core/reading/errors.ts';
 export const READER_ERRORS = {
   // the store
   'store-damaged': {
-    means: "the reader's database was changed or damaged; it is not touched",
-    remedy: 'restore a backup; without one, move it away, and `wispr identity import` a roaming file or connect again',
+    means: 'the database was changed or damaged; it was not touched',
+    remedy: 'restore a backup; or move it away, then `wispr identity import` or connect again',
   },
   'store-newer': {
     means: 'the database was written by a newer wispr',
     remedy: 'update',
   },
   'store-exposed': {
-    means: 'other users of the machine may change files in the folder, or own them',
-    remedy: '`chmod 700`, or a folder of your own with `--data`',
+    means: "other users may change files in the database's folder",
+    remedy: '`chmod 700`, or another folder with `--data`',
   },
   'store-unusable': {
-    means:
-      'the database cannot be opened, or its key file or the file that says that a Reader runs cannot be written; or the database of a Reader that runs was erased or replaced, or the files `-wal` and `-shm` beside it: that one has let go of its keys, shows nothing of its sites, and can neither be unlocked nor keep anything; or nobody can look into its folder',
-    remedy:
-      'check permissions and space; `--data`; move back what was only moved, and unlock that Reader; else stop it, and start it again',
+    means: 'the database or its key file cannot be opened, or was replaced while the Reader ran',
+    remedy: 'check permissions and space, then start the Reader again',
   },
   'store-unwritable': {
-    means:
-      'the database is open, and cannot be written for a reason of its disk, its folder or its own; nothing was changed. A Reader that runs goes on reading, and goes by what it learns, from memory',
-    remedy: 'check the disk and permissions, and try again; do not stop a Reader that runs before',
+    means: 'the database cannot be written; nothing was changed',
+    remedy: 'check the disk and permissions, and try again',
   },
   'store-busy': {
-    means:
-      'another program is writing to the database, for longer than five seconds, or changed its protection just now; nothing was changed, and a Reader that runs goes on reading',
-    remedy: 'try again; if it stays so, end that program. A Reader that runs need not be restarted',
+    means: 'another process uses the database; nothing was changed',
+    remedy: 'try again; if it stays so, end that process',
   },
   'disk-full': {
-    means:
-      "the disk is full on which the reader's database, its key or its folder lies, or the file that `wispr fetch --output` writes: what was asked for was not done. A Reader that runs goes on reading meanwhile, and goes by what it learns, from memory (docs/reader.md#what-is-kept-on-disk)",
-    remedy: 'make room on the disk that is named; then try again. A Reader that runs need not be restarted',
+    means: 'the disk of the database, its key or the output is full; nothing was changed',
+    remedy: 'make room on the named disk, and try again',
   },
   'storage-key-missing': {
-    means: 'the file or keyring entry with the key of the database is not there, or the file cannot be read',
-    remedy:
-      'restore it from a backup, or name the file with `--key-file`, if it lies elsewhere; without one, move `reader.db` away, and `wispr identity import` a roaming file or connect again; permissions of a file that is there',
+    means: 'the key of the database is missing or cannot be read',
+    remedy: 'restore it, or name it with `--key-file`; else move `reader.db` away, and import or connect again',
   },
   'storage-key-exposed': {
-    means: 'other users of the machine may read the file with the key of the database',
+    means: 'other users may read the key file of the database',
     remedy: '`chmod 600`',
   },
   'storage-key-wrong': {
     means: 'that file holds another key, or none',
-    remedy:
-      'restore it from a backup; without one, move `reader.db` away, and a file that holds no key as well, and `wispr identity import` a roaming file or connect again',
+    remedy: 'restore it; else move `reader.db` away, and import or connect again',
   },
   'keyring-unavailable': {
-    means:
-      "the key of the database is in the system's keyring, or was to go there, and that is locked, absent or silent, or this single file has no library for it",
-    remedy:
-      'sign in to the desktop, and try again; where there is none, `wispr identity protect passphrase` or `key-file`, for a key that is in the keyring already from where that can be used',
+    means: 'the system keyring is locked, absent or not supported by this file',
+    remedy: 'sign in to the desktop; or use `wispr identity protect passphrase` or `key-file`',
   },
   'passphrase-needed': {
-    means:
-      'the database is protected by a passphrase, and none was given; or everything was forgotten that one protected, and a Reader that runs was to begin anew without one',
-    remedy: '`--passphrase-file`, or start on a terminal; a new one on the page of that Reader',
+    means: 'the database is protected by a passphrase, and none was given',
+    remedy: '`--passphrase-file`, or start on a terminal',
   },
   'passphrase-wrong': {
     means: 'it is another passphrase',
-    remedy: 'try again; nobody can find out a passphrase that is lost',
+    remedy: 'try again; a lost passphrase cannot be recovered',
   },
   'passphrase-unexpected': {
     means: 'the database is not protected by a passphrase',
     remedy: 'leave it out; `wispr identity protect passphrase --new-passphrase-file FILE` sets one',
   },
   'unlock-too-often': {
-    means: 'five wrong passphrases in a row, or several at once: this one was not looked at',
+    means: 'five wrong passphrases in a row',
     remedy: 'wait ten seconds, and try again',
   },
   'reader-locked': {
-    means: 'the Reader holds no keys: it was locked, also while an unlock that was asked for before was under way',
-    remedy: "unlock it on the Reader's own page, or with `wispr identity unlock`",
+    means: 'the Reader is locked and holds no keys',
+    remedy: 'unlock it on its page, or with `wispr identity unlock`',
   },
   'words-mistyped': {
     means: 'a word is not in the list, or there are not seven',
@@ -115,7 +105,7 @@ export const READER_ERRORS = {
   },
   // connecting to a publisher
   'link-malformed': {
-    means: 'not the link of an invitation, nor the command with it that `wispr invite` prints',
+    means: 'not the link of an invitation',
     remedy: 'copy it whole, between quotes',
   },
   'code-needed': {
@@ -123,7 +113,7 @@ export const READER_ERRORS = {
     remedy: 'add the code of an invitation',
   },
   'code-alone': {
-    means: "an invitation code without the key server's address, and without the site it is for",
+    means: 'a code without key server and site',
     remedy: 'name the site, or use the whole link',
   },
   'code-refused': {
@@ -147,22 +137,21 @@ export const READER_ERRORS = {
     remedy: 'two publishers never share a site',
   },
   'host-proof-unreachable': {
-    means:
-      'a host could not be asked who its publisher is: it does not answer, and has no record, or the name servers do not answer',
+    means: "the site's host and name servers do not answer",
     remedy: 'check the connection, and try again',
   },
   'not-confirmed': {
     means: 'no site was confirmed',
-    remedy: 'run `wispr bind` again, and answer y for the sites that you want to read',
+    remedy: 'run `wispr bind` again, and confirm the sites you want to read',
   },
   // keys
   'key-server-unreachable': {
     means: 'the key server did not answer',
-    remedy: 'check the connection, and try again: the key is not on this machine yet, and only the key server gives it',
+    remedy: 'check the connection, and try again',
   },
   'key-server-certificate': {
     means: "the key server's certificate is not valid",
-    remedy: 'check the clock of this machine, or try another network; if it stays so, tell the publisher',
+    remedy: 'check the clock, or try another network',
   },
   'key-server-answer': {
     means: 'the key server answered with something else',
@@ -170,7 +159,7 @@ export const READER_ERRORS = {
   },
   'not-entitled': {
     means: "the subscription does not include the document's set",
-    remedy: 'if it should be yours to read, ask the publisher; after subscribing, wait a minute and try again',
+    remedy: 'ask the publisher for access; after subscribing, try again in a minute',
   },
   'subscription-lapsed': {
     means: 'the subscription has ended',
@@ -178,7 +167,7 @@ export const READER_ERRORS = {
   },
   'device-revoked': {
     means: 'the publisher disconnected this device',
-    remedy: 'ask the publisher for a new invitation, and connect with it: wispr bind "URL#CODE"',
+    remedy: 'ask the publisher for a new invitation: `wispr bind "URL#CODE"`',
   },
   // requests
   'site-withdrawn': {
@@ -186,19 +175,17 @@ export const READER_ERRORS = {
     remedy: 'ask the publisher whether it still publishes this site',
   },
   'bad-request': {
-    means:
-      'the request is not valid HTTP/1.0 or HTTP/1.1, has a transfer coding other than `chunked`, or asks for an address other than `http:`',
+    means: 'the request is not valid HTTP/1.0 or HTTP/1.1, or not for `http:`',
   },
   'method-refused': {
-    means: 'documents can only be read, with GET and HEAD, and not as service workers, which would outlive the keys',
+    means: 'documents can only be read with GET and HEAD; service workers are refused',
   },
   'cross-site': {
-    means:
-      'a page of another site asked for a page of a connected site, or of the Reader; or a page asked for the proxy file',
-    remedy: 'open the address in a tab of its own',
+    means: 'a page of another site requested a protected page, or a page the proxy file',
+    remedy: 'open the address in a new tab',
   },
   'other-user': {
-    means: 'the connection was made by another user of the machine, or from outside of it',
+    means: 'the connection came from another user, or from outside the machine',
     remedy: 'start a Reader of your own, on another port',
   },
   'host-unknown': {
@@ -206,13 +193,12 @@ export const READER_ERRORS = {
     remedy: 'check the address',
   },
   'port-refused': {
-    means:
-      'the proxy makes no requests and no tunnels to this port: 25, or one of a connected site, which has nothing on other ports than 80',
+    means: 'no requests to this port: 25, or of a connected site other than 80',
     remedy: 'leave the port out of the address',
   },
   'local-refused': {
-    means: 'the address leads to this computer or into its own network, where no page may get by way of the proxy',
-    remedy: 'tell the browser not to use the proxy for it; or `--allow-local {endpoint}`',
+    means: 'the address leads to this computer or its network',
+    remedy: 'bypass the proxy for it; or `--allow-local {endpoint}`',
   },
   loop: {
     means: 'the request would come back to the proxy',
@@ -226,19 +212,17 @@ export const READER_ERRORS = {
     means: 'a site that passes through gave a malformed answer',
   },
   'reader-busy': {
-    means:
-      'too many documents are being decoded or changed for clients that do not take them: this one waited a minute for its turn, or was broken off, because nothing had been taken of it for longest',
-    remedy: 'try again; end the programs that ask and do not read',
+    means: 'too many documents wait for clients that do not read them',
+    remedy: 'try again; end programs that request without reading',
   },
   // forms of the Reader's own pages
   'form-foreign': {
-    means: "something else than one of the Reader's own pages wanted to change its settings or connections",
-    remedy: "nothing, if it was not you; otherwise do it on the Reader's page",
+    means: "a form did not come from the Reader's own page",
+    remedy: "do it on the Reader's page",
   },
   'form-malformed': {
-    means:
-      "a form of the Reader's pages is from before a restart of the Reader, or arrived in a form that no browser sends, too large or too slowly",
-    remedy: 'open the page again, and fill in the form once more',
+    means: 'a form is malformed, or from before a restart of the Reader',
+    remedy: 'open the page again, and fill in the form again',
   },
   'page-unknown': {
     means: 'the Reader has no page of its own at this address',
@@ -246,13 +230,12 @@ export const READER_ERRORS = {
   },
   // keeping
   'site-unknown': {
-    means: 'this device is not connected with the site that was named',
-    remedy: '`wispr bind` with the link of an invitation; `wispr proxy status` lists what is connected',
+    means: 'this device is not connected with the site',
+    remedy: '`wispr bind` with an invitation; `wispr proxy status` lists connected sites',
   },
   'cache-too-small': {
-    means:
-      'what `wispr sync` is to fetch, with what is kept for synced sites already, needs more room than nine tenths of the cache, or than the disk has, or the size of the cache is 0; nothing was fetched',
-    remedy: 'a larger cache, as the message says, or fewer documents',
+    means: '`wispr sync` needs more room than the cache or the disk has; nothing was fetched',
+    remedy: 'a larger cache, or fewer documents',
   },
   'cache-unusable': {
     means: 'nothing can be kept in the folder of the cache',
@@ -260,18 +243,15 @@ export const READER_ERRORS = {
   },
   // for programs
   'address-malformed': {
-    means:
-      'an address that was typed is malformed: a document for `wispr fetch`, `--connect-to HOST1:PORT1:HOST2:PORT2`, `--allow-local HOST[:PORT]`, or the URL of the parent proxy, which is not repeated because it may hold a password',
+    means: 'an address on the command line is malformed',
     remedy: 'name it like `https://news.example/a.html`; else see the message',
   },
   'range-refused': {
-    means:
-      'the document is shorter than where the range begins, or ranges from its end are not possible, because it travels compressed',
+    means: 'the range begins after the end, or counts from an unknown end',
     remedy: 'another range, or the whole document',
   },
   'condition-unmet': {
-    means:
-      '`If-Match` or `If-Unmodified-Since`, sent along by `wispr fetch`, asks for another version of the document than there is; nothing was fetched',
+    means: 'the document is another version than `If-Match` or `If-Unmodified-Since` asks for',
     remedy: 'leave that field out; `wispr fetch --head` shows what there is',
   },
   'redirect-refused': {
@@ -284,11 +264,11 @@ export const READER_ERRORS = {
     remedy: 'docs/reader.md says how launchd and Task Scheduler do it',
   },
   'service-failed': {
-    means: 'systemd did not do what it was asked, or the Reader that it started does not run',
+    means: 'systemd failed, or the Reader that it started does not run',
     remedy: '`journalctl --user --unit wispr.service`',
   },
   'unit-foreign': {
-    means: 'there is a `wispr.service` that `wispr proxy install` did not write; it was left alone',
+    means: 'a `wispr.service` exists that `wispr proxy install` did not write',
     remedy: 'if it is not needed, move it away',
   },
   'unit-unwritable': {
@@ -296,25 +276,21 @@ export const READER_ERRORS = {
     remedy: 'see the message',
   },
   'reader-running': {
-    means: 'Readers that were started by hand run with this database; all of them are named',
+    means: 'a Reader that was started by hand uses this database',
     remedy: 'stop them, and try again',
   },
   'reader-unreachable': {
-    means:
-      'a Reader runs with this database and gave no answer: it hangs, or its socket is not there any more, because its session ended or the folder was not its own; what it has, keys among it, it still has',
-    remedy:
-      'end it with the number that is shown, and try again; where a file is named instead, end the Reader where it runs, in a container or on another machine, and remove the file only when none runs any more',
+    means: 'a Reader uses this database and does not answer; it still has its keys',
+    remedy: 'end the process that is named; if a file is named instead, remove it once no Reader runs',
   },
   // starting
   'parent-proxy-unreachable': {
-    means: 'the parent proxy, through which everything is to be fetched, could not be reached; nobody else was asked',
-    remedy:
-      'start that proxy, or check its address: --parent-proxy, --parent-proxy-file, or the settings of the Reader',
+    means: 'the parent proxy cannot be reached, or does not speak HTTP',
+    remedy: 'start it, or check its address',
   },
   'parent-proxy-auth': {
-    means: 'the parent proxy wants a name and a password, or did not take those that it was given',
-    remedy:
-      'write http://NAME:PASSWORD@HOST:PORT into a file that only you can read, and name that with --parent-proxy-file',
+    means: 'the parent proxy refuses name and password',
+    remedy: 'write http://NAME:PASSWORD@HOST:PORT into a file for --parent-proxy-file',
   },
   'port-taken': {
     means: 'the port is in use, on 127.0.0.1 or on ::1',
@@ -330,7 +306,7 @@ export const READER_ERRORS = {
   },
   'owner-unknown': {
     means: 'this system does not tell which of its users made a connection',
-    remedy: '`--other-users`, if nobody else uses this machine',
+    remedy: '`--other-users`, if you alone use this machine',
   },
   internal: {
     means: 'a fault of the Reader itself',

@@ -46,8 +46,7 @@ export const KEY_ERRORS = {
   'host-proof': {
     step: 'D4',
     means: 'the host does not name this publisher, or cannot prove to be the host (TLS)',
-    remedy:
-      'do not connect; if the site is yours, put `{line}` at `https://{site}{path}`, or into a TXT record of `_wispr.{site}`; for development: `--trust-site {site}`',
+    remedy: 'do not connect',
   },
   'bundle-malformed': {
     step: 'B1, B2, B4',
