@@ -4,11 +4,11 @@ import { CodedError, type CodedErrorOptions, type ErrorCatalogue } from '../core
 export const PUBLISH_ERRORS = {
   'configuration-missing': {
     means: 'there is no `wispr.json` where one was looked for',
-    remedy: 'run `wispr init URL` to make one, or name the directory of `wispr.json`, which is not that of the pages',
+    remedy: '`wispr init URL`, or name the directory of `wispr.json`',
   },
   'configuration-invalid': {
-    means: '`wispr.json` is malformed or has a value that is not allowed; the message names the line',
-    remedy: 'correct it; docs/configuration.md has every setting',
+    means: '`wispr.json` is malformed; the message names the line',
+    remedy: 'correct it (docs/configuration.md)',
   },
   'workspace-exists': {
     means: '`wispr init` found a configuration or keys, and overwrites nothing',
@@ -16,12 +16,11 @@ export const PUBLISH_ERRORS = {
   },
   'workspace-overlap': {
     means: 'keys, source and output lie inside one another',
-    remedy: 'change `source` or `out`; run `wispr init` in the directory above the site, not in it',
+    remedy: 'change `source` or `out`, or use another directory',
   },
   'workspace-busy': {
-    means: 'another `wispr` is at work on this site',
-    remedy:
-      'wait for it; where `wispr withdraw` says so, end the other (Ctrl-C): it goes on later with the same command, and so does the withdrawal, at the places that the message names',
+    means: 'another wispr command uses this workspace',
+    remedy: 'wait for it, or end it',
   },
   'passphrase-too-short': {
     means: 'a new passphrase has fewer than 8 characters',
@@ -76,26 +75,24 @@ export const PUBLISH_ERRORS = {
     remedy: 'divide it into several',
   },
   'signer-unknown': {
-    means:
-      'none of the keys that are here may sign this: those under which a publication was made may have been replaced since',
-    remedy:
-      'name another key file; after a new timestamp key, `wispr protect` and export it again; where the message says that those of today sign nothing for it any more, `wispr publish`',
+    means: 'none of the keys here may sign this',
+    remedy: 'name another key file; after a new timestamp key, export it again',
   },
   'draft-open': {
-    means: 'a root needs signatures, and the next change has to wait for it',
-    remedy: '`wispr keys sign` by its signers, then `wispr keys finish`; to give the change up, remove the file',
+    means: 'a root waits for signatures, and so does the next change',
+    remedy: '`wispr keys sign` and `wispr keys finish`, or delete the file to give the change up',
   },
   'draft-malformed': {
-    means: 'a file that should be a root that needs signatures is not one, or was altered',
+    means: 'the file is no root waiting for signatures, or was changed',
     remedy: 'let the publisher send `root.N.json` again',
   },
   'draft-stale': {
-    means: 'a root that needed signatures was replaced by another, or the file changed after it was shown',
-    remedy: 'make the change again, and let the new file be signed',
+    means: 'another root was made meanwhile, or the file changed after it was shown',
+    remedy: 'make the change again, and have the new file signed',
   },
   'signatures-missing': {
-    means: 'a root, or the lists of a publication, lack signatures; readers have the previous ones',
-    remedy: 'let more signers sign the root; for a publication, add their key files: `--key FILE`',
+    means: 'a root or the lists of a publication lack signatures',
+    remedy: 'add key files with `--key FILE`; for a root, let its signers sign it',
   },
   'publication-missing': {
     means: 'there is no publication where one was looked for',
@@ -114,23 +111,20 @@ export const PUBLISH_ERRORS = {
     remedy: 'check "source" in wispr.json, and the permissions of the files',
   },
   'source-refused': {
-    means:
-      'names, links or kinds of files that cannot be published, and what lies below `-/`, where the reading site has its own pages; the message names them',
-    remedy: 'rename, replace or remove them, or list them under `ignore` in `wispr.json`',
+    means: 'names, links or kinds of files that cannot be published; the message lists them',
+    remedy: 'rename, remove or ignore them',
   },
   'page-refused': {
     means: 'a page names its set wrongly; the message names it',
     remedy: "name one set, in the page's head",
   },
   'settings-refused': {
-    means: 'redirects that never end, or a `notFound` page that is not there or not public',
-    remedy: 'correct `redirects` or `notFound` in `wispr.json`; `wispr check` lists what is wrong',
+    means: 'redirects in a loop, or a `notFound` page that is missing or not public',
+    remedy: 'correct `redirects` or `notFound` in `wispr.json`',
   },
   'template-refused': {
-    means:
-      'the template for fallback pages is missing, faulty, has no Read link, or would let the words of a page become markup',
-    remedy:
-      'check `fallback.template` (docs/publish.md, "Fallback pages of your own"), or leave it out for the built-in template',
+    means: 'the template for fallback pages is missing, faulty or unsafe',
+    remedy: 'correct `fallback.template` (docs/configuration.md#fallback-pages), or leave it out',
   },
   'source-changed': {
     means: 'a file changed while the site was being protected',
@@ -150,16 +144,15 @@ export const PUBLISH_ERRORS = {
   },
   'output-failed': {
     means: 'the output cannot be written: disk full, permissions',
-    remedy: 'see that there is space, and that the user who runs wispr may write there (chown, chmod)',
+    remedy: 'check space and permissions',
   },
   'writer-failed': {
     means: 'a thread that writes documents ended by itself, mostly for want of memory',
     remedy: 'make room, and protect again',
   },
   stopped: {
-    means:
-      '`wispr protect`, `publish`, `timestamp` or `withdraw` was stopped (Ctrl-C, SIGTERM); the message says what readers find, or what is signed and which places have it, do not, or may',
-    remedy: 'run the same command again: it goes on where the run ended',
+    means: 'the command was stopped (Ctrl-C, SIGTERM); the message says what readers have',
+    remedy: 'run the same command again',
   },
   'output-incomplete': {
     means: '`out` lacks a file that its publication names',
@@ -178,15 +171,15 @@ export const PUBLISH_ERRORS = {
     remedy: '`wispr publish` makes a higher one',
   },
   'publication-other': {
-    means: 'another copy of this workspace has published the same number, or has changed the signing keys',
-    remedy: '`wispr publish` makes a higher one; with other signing keys, use the copy that changed them',
+    means: 'another copy of this workspace has published the same number, or changed the keys',
+    remedy: '`wispr publish` makes a higher one; with other signing keys, use that copy',
   },
   'clock-ahead': {
-    means: "this machine's clock is far ahead of the one of a bucket; readers refuse what is signed so",
+    means: "this clock is far ahead of the bucket's; readers refuse what is signed so",
     remedy: 'set the clock; what was signed already: `wispr keys rotate timestamp`, then `wispr publish`',
   },
   'token-unreadable': {
-    means: "the file with the key server's token cannot be read, holds none, or can be read by others",
+    means: 'the token file cannot be read, is empty, or is readable by others',
     remedy: '`wispr admin token` makes one; `chmod 600` the file',
   },
   'key-server-refused': {
