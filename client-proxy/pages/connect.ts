@@ -220,7 +220,7 @@ async function invitationIn(context: PagesContext, text: string, site?: string):
   return { keyServer: await findKeyServer(upstream, site, proofs.dnsServers, now()), code };
 }
 
-/** Looks at a site that a publisher has added: row 71 of docs/attacks.md. */
+/** Looks at a site that a publisher has added: row 71 of docs/threat-model.md. */
 export async function lookAtSite(context: PagesContext, form: URLSearchParams): Promise<PageAnswer> {
   const { binding } = await newSiteIn(context, form);
   try {

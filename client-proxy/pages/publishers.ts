@@ -135,7 +135,7 @@ async function describePublisher(binding: StoredBinding, context: PagesContext):
   };
 }
 
-/** What the descriptor claims and the reader has not confirmed: row 71 of docs/attacks.md. */
+/** What the descriptor claims and the reader has not confirmed: row 71 of docs/threat-model.md. */
 export function newSites({ descriptor, sites }: StoredBinding): string[] {
   return descriptor.sites.map(({ site }) => site).filter((site) => !sites.some((other) => other.site === site));
 }

@@ -59,6 +59,6 @@ function directoryOf(text: string): string {
 
 function invalid(message: string, cause?: unknown): StorageError {
   const hint =
-    'for a directory with a colon in its name, write ./ before it; for other hosts, see "rsync" in docs/publishing.md';
+    'for a directory with a colon in its name, write ./ before it; for other hosts, see "With rsync" in docs/publish.md';
   return new StorageError('target-invalid', message, { hint, typed: true, cause });
 }

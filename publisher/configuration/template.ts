@@ -54,7 +54,7 @@ export function configurationTemplate(settings: ConfigurationInput, schema: stri
   "carrier": ${value('carrier', 'beside')},
 
   // Fallback pages, for browsers without a Reader: seconds until they lead to the reading site by themselves, or "never".
-  // "template": a file of your own to make them from (docs/publishing.md says what it may hold).
+  // "template": a file of your own to make them from (docs/configuration.md says what it may hold).
   "fallback": ${value('fallback', { redirectAfter: 1 })},
 
   // Response headers, signed with each document; of several rules the last that fits wins, for each header by itself:

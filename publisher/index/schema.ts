@@ -1,4 +1,4 @@
-/** The tables of `publisher.db`. Nothing in them is secret, and no digest of a plaintext is among them; docs/publishing.md says so. */
+/** The tables of `publisher.db`. Nothing in them is secret, and no digest of a plaintext is among them; docs/publish.md says so. */
 
 /** "wPix" in ASCII. */
 export const APPLICATION_ID = 0x77_50_69_78;

@@ -47,6 +47,17 @@ describe.each(PAGES)('%s', (page) => {
   });
 });
 
+it('every page that code, messages or tests name exists', () => {
+  const files = globSync(
+    '{cli,client-proxy,core,publisher,keyserver,node-support,cache-config,scripts,bench,examples,tests}/**/*.{ts,mjs,yml,py}',
+  );
+  const named = files.flatMap((file) =>
+    Array.from(read(file).matchAll(/\bdocs\/[a-z/-]+\.md\b/g), ([name]) => [file, name] as const),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter(([, name]) => !existsSync(name))).toEqual([]);
+});
+
 it('docs/configuration.md is generated from the schemas (node scripts/configuration-docs.ts)', () => {
   const page = read('docs/configuration.md');
   expect(withCurrentTables(page)).toBe(page);

@@ -1,4 +1,4 @@
-/** wispr's own template for fallback pages. What a publisher's may hold: docs/publishing.md, "Fallback pages of your own". */
+/** wispr's own template for fallback pages. What a publisher's may hold: docs/configuration.md, "Fallback pages". */
 
 // Every value goes through the template's escaping (<%= %>) but structured data and script, which are safe as they come (<%~ %>).
 export const BUILT_IN_TEMPLATE = `<!doctype html>
